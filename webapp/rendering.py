@@ -59,7 +59,7 @@ def time_tag(moment: datetime | None, *, exact: bool = False) -> Markup:
         return Markup("")
     zone = reader_zone()
     code = language_of(this_app()).code
-    return _when(moment.replace(tzinfo=moment.tzinfo or UTC), zone, datetime.now(zone).date(), code, exact)
+    return _time_markup(moment.replace(tzinfo=moment.tzinfo or UTC), zone, datetime.now(zone).date(), code, exact)
 
 
 def day(value: date) -> str:
@@ -73,7 +73,7 @@ def short_day(value: date) -> str:
 
 
 @lru_cache(maxsize=8_192)
-def _when(moment: datetime, zone: tzinfo, today: date, code: str, exact: bool = False) -> Markup:
+def _time_markup(moment: datetime, zone: tzinfo, today: date, code: str, exact: bool = False) -> Markup:
     local = moment.astimezone(zone)
     full = escape(calendar.exactly(local, code))
     words = calendar.describe_moment(local, today, code)
@@ -111,7 +111,7 @@ def model_name(name: str) -> str:
 def highlight(text: str, words: str, around: int = 90) -> Markup:
     """The part of a text where the words occur, with each occurrence marked."""
     needle = search_form(words.strip())
-    base = _near(text, needle)
+    base = _start_near(text, needle)
     places = [(base + begin, base + stop) for begin, stop in _places(text[base : base + 2 * WINDOW], needle)]
     start = max(0, places[0][0] - around) if places else 0
     end = start + len(needle) + 2 * around
@@ -124,7 +124,7 @@ def highlight(text: str, words: str, around: int = 90) -> Markup:
     return marked + escape(text[position:end]) + ("…" if end < len(text) else "")
 
 
-def _near(text: str, needle: str) -> int:
+def _start_near(text: str, needle: str) -> int:
     """Return where a part of a text begins that has the words: to fold it character by character takes long."""
     for start in range(0, len(text), WINDOW) if needle else ():
         if needle in search_form(text[start : start + 2 * WINDOW]):

@@ -148,7 +148,7 @@ def _number(environment: Environment, value: float) -> str:
 
 
 @pass_environment
-def _about(environment: Environment, value: int) -> str:
+def _count_markup(environment: Environment, value: int) -> str:
     """A count to two or three digits, and exact on hover."""
     short, exact = numbers.number(numbers.round_count(value), environment.language), _number(environment, value)
     return short if short == exact else Markup('<span title="{}">{}</span>').format(exact, short)
@@ -171,7 +171,7 @@ def _size(environment: Environment, value: float) -> str:
 
 def init_templating(app: Flask) -> None:
     """Give templates `icon`, `csrf`, a quick `url_for`, and numbers in the reader's language."""
-    app.jinja_env.filters.update(number=_number, about=_about, dollars=_dollars, percent=_percent, size=_size)
+    app.jinja_env.filters.update(number=_number, about=_count_markup, dollars=_dollars, percent=_percent, size=_size)
     app.jinja_env.globals.update(languages=LANGUAGES, icon=icon, csrf=csrf, url_for=url_for)
 
 

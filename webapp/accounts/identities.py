@@ -34,7 +34,7 @@ def user_of(vouched: ProviderClaims, *, creates: bool, admin_group: str) -> User
     With an `admin_group`, exactly its members are admins, once they are in, if the provider says who is in it. The
     caller commits. Raises Forbidden, with a sentence for them, and UnprovenIdentity.
     """
-    user = _known(vouched) or _linked(vouched) or (_created(vouched) if creates else None)
+    user = _user_of_identity(vouched) or _user_of_email(vouched) or (_created(vouched) if creates else None)
     if user is None:
         raise Forbidden("There is no account for you here yet. Ask an admin for one.")
     if not service.may_sign_in(user):
@@ -54,7 +54,7 @@ def link(user: User, issuer: str, subject: str, email: str) -> None:
         is_theirs = service.find_user(email).user_id == user.user_id
     except NotFound:
         return
-    if is_theirs and _known(ProviderClaims(issuer, subject)) is None:
+    if is_theirs and _user_of_identity(ProviderClaims(issuer, subject)) is None:
         _remember(user, issuer, subject)
         user.email_verified_at = user.email_verified_at or now()
 
@@ -70,7 +70,7 @@ def unlink_all(user_id: int) -> int:
     return rows_changed(delete(UserIdentity).where(UserIdentity.user_id == user_id))
 
 
-def _known(vouched: ProviderClaims) -> User | None:
+def _user_of_identity(vouched: ProviderClaims) -> User | None:
     return db.session.scalar(
         select(User)
         .join(UserIdentity, UserIdentity.user_id == User.user_id)
@@ -78,7 +78,7 @@ def _known(vouched: ProviderClaims) -> User | None:
     )
 
 
-def _linked(vouched: ProviderClaims) -> User | None:
+def _user_of_email(vouched: ProviderClaims) -> User | None:
     """The account with their address, if it is known to be theirs there and here; None if no account has it.
 
     Somebody else at the same provider may have had the address before: whoever is linked already keeps the account to

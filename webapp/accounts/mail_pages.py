@@ -121,7 +121,7 @@ def make_account() -> ViewResult:
         db.session.rollback()
         return _choose(JOIN, sentences(error, LABELS, otherwise="password")), 422
     except LinkGone as error:
-        return _gone(error)
+        return _show_dead_link(error)
     db.session.commit()
     next_url = auth.safe_next(session.get(NEXT), url_for("conversations_pages.new"))
     auth.start_session(user)
@@ -148,7 +148,7 @@ def reset() -> ViewResult:
         db.session.rollback()
         return _choose(RESET, sentences(error, LABELS, otherwise="password")), 422
     except LinkGone as error:
-        return _gone(error)
+        return _show_dead_link(error)
     db.session.commit()
     flash(_("Your password has been changed. Sign in with the new one."))
     return redirect(url_for("accounts_pages.login", next=session.pop(NEXT, None)), 303)
@@ -169,7 +169,7 @@ def verify() -> ViewResult:
     try:
         mails.verify(_token())
     except LinkGone as error:
-        return _gone(error)
+        return _show_dead_link(error)
     db.session.commit()
     flash(_("Your e-mail address is confirmed."))
     return redirect(url_for("accounts_pages.general"), 303)
@@ -233,7 +233,7 @@ def _form(kind: str) -> ViewResult:
     try:
         return _choose(kind)
     except LinkGone as error:
-        return _gone(error)
+        return _show_dead_link(error)
 
 
 def _choose(kind: str, errors: dict[str, str] | None = None) -> str:
@@ -246,7 +246,7 @@ def _choose(kind: str, errors: dict[str, str] | None = None) -> str:
     )
 
 
-def _gone(error: LinkGone) -> ViewResult:
+def _show_dead_link(error: LinkGone) -> ViewResult:
     db.session.rollback()
     return _render("link_gone", reason=_(error.detail)), 410
 

@@ -83,9 +83,9 @@ def callback() -> ViewResult:
             raise _away(error) from error
         # A forged or stale answer, a wrong nonce, a bad signature, or the person changed their mind.
         log.warning("sign-in at the provider failed", extra={"error": type(error).__name__})
-        return _refused("Signing in did not work. Please try again."), 401
+        return _show_refusal("Signing in did not work. Please try again."), 401
     if not claims:
-        return _refused("The provider did not say who you are."), 401
+        return _show_refusal("The provider did not say who you are."), 401
     try:
         vouched = ProviderClaims.of(str(claims["iss"]), claims, names)
         user = identities.user_of(vouched, creates=_creates(vouched), admin_group=settings.oidc_admin_group)
@@ -98,7 +98,7 @@ def callback() -> ViewResult:
         db.session.rollback()
         if isinstance(error, identities.UnprovenIdentity):
             provider_links.wait(vouched)
-        return _refused(error.detail), 403
+        return _show_refusal(error.detail), 403
     answer = let_in(user, next_url)
     if vouched.groups is None:  # after a new session has begun
         flash(_("Your sign-in service did not send your groups. What you may do here is as it was."))
@@ -149,5 +149,5 @@ def _away(error: Exception) -> Unavailable:
     return Unavailable("The sign-in service cannot be reached. Try again soon, or sign in with your password.")
 
 
-def _refused(reason: str) -> str:
+def _show_refusal(reason: str) -> str:
     return render_template("accounts/refused.html", reason=reason)

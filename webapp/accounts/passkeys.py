@@ -74,7 +74,7 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
     _use(challenge)
     try:
         registration = webauthn.verify_registration_response(
-            credential=_parsed(credential),
+            credential=_parse(credential),
             expected_challenge=_bytes(challenge),
             expected_rp_id=place.domain,
             expected_origin=place.origin,
@@ -126,7 +126,7 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
 
     try:
         _use(challenge)
-        assertion = _parsed(credential)
+        assertion = _parse(credential)
         passkey = _by_credential(base64url_to_bytes(str(assertion["rawId"])))
         handle = (assertion.get("response") or {}).get("userHandle")
         if passkey is None or (handle and base64url_to_bytes(str(handle)) != _handle(passkey.user_id)):
@@ -163,7 +163,7 @@ def count(user_id: int) -> int:
 
 def rename(user_id: int, passkey_id: int, name: str) -> Passkey:
     """Rename a passkey. Raises NotFound."""
-    passkey = _owned(user_id, passkey_id)
+    passkey = _get_passkey(user_id, passkey_id)
     passkey.name = _name(name)
     db.session.flush()
     return passkey
@@ -171,13 +171,13 @@ def rename(user_id: int, passkey_id: int, name: str) -> Passkey:
 
 def remove(user_id: int, passkey_id: int) -> None:
     """Remove a passkey, which then signs nobody in. Raises NotFound."""
-    passkey = _owned(user_id, passkey_id)
+    passkey = _get_passkey(user_id, passkey_id)
     signals.note(user_id, "passkey_removed", passkey.name)
     db.session.delete(passkey)
     db.session.flush()
 
 
-def _owned(user_id: int, passkey_id: int) -> Passkey:
+def _get_passkey(user_id: int, passkey_id: int) -> Passkey:
     passkey = db.session.scalar(select(Passkey).where(Passkey.passkey_id == passkey_id, Passkey.user_id == user_id))
     if passkey is None:
         raise NotFound("There is no such passkey.")
@@ -194,7 +194,7 @@ def _use(challenge: str) -> None:
         raise Invalid("That took too long. Please try again.")
 
 
-def _parsed(credential: str) -> dict[str, Any]:
+def _parse(credential: str) -> dict[str, Any]:
     try:
         data = json.loads(credential[:MAX_CREDENTIAL])
     except (ValueError, RecursionError):

@@ -148,7 +148,7 @@ def change_email(user_id: int, data: EmailChange) -> User:
             user.auth_version += 1
             db.session.flush()
     except IntegrityError:
-        raise _taken() from None
+        raise _email_conflict() from None
     signals.note(user_id, "email_changed")
     return user
 
@@ -235,7 +235,7 @@ def _add(data: Registration, password_hash: str, *, is_admin: bool = False) -> U
             db.session.add(user)
             db.session.flush()
     except IntegrityError:
-        raise _taken() from None
+        raise _email_conflict() from None
     signals.note(user.user_id, "account_created")
     return user
 
@@ -286,5 +286,5 @@ def _spelling(email: str) -> str:
         return ""
 
 
-def _taken() -> Invalid:
+def _email_conflict() -> Invalid:
     return Invalid.field("email", "already has an account")

@@ -68,7 +68,7 @@ def concerns(vitals: Vitals, moment: datetime) -> list[Concern]:
 def _servers(vitals: Vitals) -> Iterator[Concern]:
     for part, state in vitals.parts.items():
         if (text := _PARTS.get((part, state))) is not None:
-            yield _here(text, "parts")
+            yield _concern_on_page(text, "parts")
 
 
 def _work(vitals: Vitals) -> Iterator[Concern]:
@@ -103,7 +103,7 @@ def _models(vitals: Vitals) -> Iterator[Concern]:
         )
         yield Concern(text, "models_pages.index", {})
     if vitals.embedder_is_away:
-        yield _here(
+        yield _concern_on_page(
             N_("Search by meaning does not respond. Keywords are searched meanwhile."), "model", is_urgent=False
         )
 
@@ -111,13 +111,13 @@ def _models(vitals: Vitals) -> Iterator[Concern]:
 def _room(vitals: Vitals, moment: datetime) -> Iterator[Concern]:
     if vitals.free_bytes < LITTLE_DISK:
         free = f"{vitals.free_bytes / 1024**3:.1f}"
-        yield _here(say("Only %(free)s GB are free on the disk.", free=free), "site", is_urgent=False)
+        yield _concern_on_page(say("Only %(free)s GB are free on the disk.", free=free), "site", is_urgent=False)
     if vitals.last_backup is not None and moment - vitals.last_backup > OLD_BACKUP:
         days = (moment - vitals.last_backup).days
-        yield _here(say("The last backup is %(days)s days old.", days=days), "parts", is_urgent=False)
+        yield _concern_on_page(say("The last backup is %(days)s days old.", days=days), "parts", is_urgent=False)
 
 
-def _here(text: str, section: str, *, is_urgent: bool = True) -> Concern:
+def _concern_on_page(text: str, section: str, *, is_urgent: bool = True) -> Concern:
     return Concern(text, "admin_pages.state_page", {"_anchor": section}, is_urgent)
 
 

@@ -185,14 +185,14 @@ def _queue_state(client: Redis, name: Queue) -> QueueState:
     return QueueState(
         name=name.value,
         queued=queued,
-        waited=_waited(queue) if queued else 0.0,
+        waited=_oldest_wait(queue) if queued else 0.0,
         running=StartedJobRegistry(queue=queue).get_job_count(cleanup=False),
         scheduled=ScheduledJobRegistry(queue=queue).get_job_count(cleanup=False),  # type: ignore[no-untyped-call]
         failed=FailedJobRegistry(queue=queue).get_job_count(cleanup=False),
     )
 
 
-def _waited(queue: RQQueue) -> float:
+def _oldest_wait(queue: RQQueue) -> float:
     first = next(iter(queue.get_jobs(0, 1)), None)
     if first is None or first.enqueued_at is None or first.meta.get("name") not in JOBS:
         return 0.0

@@ -116,7 +116,7 @@ def set_admin(user_id: int) -> ViewResult:
         if user.is_admin
         else _("%(email)s is no longer an admin.", email=user.email)
     )
-    return _changed(user_id, message)
+    return _respond(user_id, message)
 
 
 @blueprint.post("/admin/users/<int:user_id>/active")
@@ -130,7 +130,7 @@ def set_active(user_id: int) -> ViewResult:
         if user.is_active
         else _("%(email)s has been deactivated.", email=user.email)
     )
-    return _changed(user_id, message)
+    return _respond(user_id, message)
 
 
 @blueprint.post("/admin/users/<int:user_id>/password")
@@ -178,7 +178,7 @@ def _render_user(user: User, **extra: Any) -> str:
     return render_template("admin/user.html", **{**context, **extra})
 
 
-def _changed(user_id: int, message: str) -> ViewResult:
+def _respond(user_id: int, message: str) -> ViewResult:
     db.session.commit()
     flash(message)
     return redirect(url_for(".user", user_id=user_id), 303)

@@ -102,7 +102,7 @@ def preview(name: str) -> ViewResult:
         context["preview"] = trials.preview(prompt.name, text, conversation_id, app_settings())
     except DomainError as error:
         db.session.rollback()
-        context["preview_error"] = _said(error)
+        context["preview_error"] = _error_text(error)
     return _part("prompts/_preview.html", name, draft=text, **context)
 
 
@@ -121,7 +121,7 @@ def replay(name: str) -> ViewResult:
         context["replay"] = trials.replay(message_id, versions, app_settings())
     except DomainError as error:
         db.session.rollback()
-        context["replay_error"] = _said(error)
+        context["replay_error"] = _error_text(error)
     return _part("prompts/_replay.html", name, **context)
 
 
@@ -178,7 +178,7 @@ def _existing(number: int | None, label: str = "version") -> int:
     return number
 
 
-def _said(error: DomainError) -> str:
+def _error_text(error: DomainError) -> str:
     if isinstance(error, Invalid):
         return " ".join(sentences(error, N_({"prompt_text": "The prompt"})).values())
     return error.detail or error.title

@@ -38,7 +38,7 @@ def record(
     """
     author = actor or current_actor()
     if once_in:
-        mark = _noted(user_id, action, target, author, once_in)
+        mark = _mark_of_record(user_id, action, target, author, once_in)
         if mark.is_known():
             return
         after_commit(mark)
@@ -110,6 +110,6 @@ class _RecordMark:
             redis().set(self.key, b"1", ex=self.seconds)
 
 
-def _noted(user_id: int, action: str, target: str, actor: Actor, seconds: int) -> _RecordMark:
+def _mark_of_record(user_id: int, action: str, target: str, actor: Actor, seconds: int) -> _RecordMark:
     parts = repr((user_id, str(action), target, actor.kind, actor.user_id, actor.token_id))
     return _RecordMark(f"audit:{hashlib.sha256(parts.encode()).hexdigest()[:32]}", seconds)

@@ -96,7 +96,7 @@ _RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
 def thing(action: str, target: str) -> str:
     """Return what an event of this action names, in the reader's language; unknown texts stay as recorded."""
     forms = THINGS.get(action, ())
-    return _translate(target, forms) or _listed(target.split(", "), forms) or target
+    return _translate(target, forms) or _join_parts(target.split(", "), forms) or target
 
 
 def reason(text: str) -> str:
@@ -112,7 +112,7 @@ def conversation_of(action: str, target: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _listed(parts: list[str], forms: Forms) -> str:
+def _join_parts(parts: list[str], forms: Forms) -> str:
     texts = [_translate(part, forms) for part in parts]
     return gettext(", ").join(texts) if all(texts) else ""
 

@@ -201,7 +201,7 @@ def push(client: Redis, request: JobRequest) -> str | None:
     for _ in range(_COLLISIONS):
         with client.pipeline(transaction=True) as pipe:
             pipe.watch(pending_key(request.key))  # type: ignore[no-untyped-call]
-            waiting = _waiting(pipe, queue, request)
+            waiting = _state_of_pending(pipe, queue, request)
             if waiting == job_id:
                 return job_id  # it was queued, and the answer was lost
             pipe.multi()
@@ -220,7 +220,7 @@ def push(client: Redis, request: JobRequest) -> str | None:
     raise RedisError(f"{request.key} could not be queued: too many at once")
 
 
-def _waiting(client: Any, queue: RQQueue, request: JobRequest) -> str | None:
+def _state_of_pending(client: Any, queue: RQQueue, request: JobRequest) -> str | None:
     state = client.eval(_WAITING, 2, pending_key(request.key), queue.key, Job.redis_job_namespace_prefix)
     return state.decode() if state else None
 
@@ -244,7 +244,7 @@ def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -
 
 def pending_job_id(client: Redis, request: JobRequest) -> str | None:
     """The id of the queued, not yet started job for the same ids, if there is one."""
-    return _waiting(client, rq_queue(client, JOBS[request.name].queue), request)
+    return _state_of_pending(client, rq_queue(client, JOBS[request.name].queue), request)
 
 
 _DELETE_OWN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"

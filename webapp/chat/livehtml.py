@@ -47,7 +47,7 @@ class _Page:
         """HTML that replaces whatever the page shows with this text."""
         self.text, self.renderer = text, StreamRenderer()
         update = self.renderer.feed(text)
-        return self._render("snapshot", finished=_joined(update.finished_html), tail=update.tail_html or "")
+        return self._render("snapshot", finished=_join(update.finished_html), tail=update.tail_html or "")
 
     def advance(self, item: Entry) -> str:
         """HTML that takes the page from the text before an entry to the text after it; empty if nothing changes."""
@@ -58,7 +58,7 @@ class _Page:
         update = self.renderer.feed(grown) if grown else None
         if update is None or (not update.finished_html and update.tail_html is None):
             return ""
-        return self._render("update", finished=_joined(update.finished_html), tail=update.tail_html)
+        return self._render("update", finished=_join(update.finished_html), tail=update.tail_html)
 
     def note(self, item: Entry) -> None:
         """Add a tool that begins or has ended; an entry for the same call is replaced."""
@@ -130,7 +130,7 @@ def html_events(
             yield from _other(page, conversation_id, item)
             if item.kind == SETTLED:
                 return
-    yield from _settled(conversation_id)
+    yield from _end_of_stream(conversation_id)
 
 
 def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry], has_reply: bool) -> Iterator[bytes]:
@@ -169,7 +169,7 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
     elif item.kind == READING:
         yield from _message(page.read(item), item.id)
     elif item.kind == "title":
-        yield from _message(_titled(conversation_id, item.data.get("title", "")), item.id)
+        yield from _message(_title_part(conversation_id, item.data.get("title", "")), item.id)
     elif item.kind == "extraction_start":
         yield sse.event(MEMORIES_READING, "", item.id)
     elif item.kind == "extraction_complete":
@@ -178,10 +178,10 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
     elif item.kind == "summary_complete":
         yield sse.event(MEMORIES_CHANGED, "", item.id)
     elif item.kind == SETTLED:
-        yield from _settled(conversation_id, item.id)
+        yield from _end_of_stream(conversation_id, item.id)
 
 
-def _settled(conversation_id: int, event_id: str = "") -> Iterator[bytes]:
+def _end_of_stream(conversation_id: int, event_id: str = "") -> Iterator[bytes]:
     """The end of a stream, with the current title.
 
     The title may have come on the stream of another turn, or before this viewer connected.
@@ -189,11 +189,11 @@ def _settled(conversation_id: int, event_id: str = "") -> Iterator[bytes]:
     title = db.session.scalar(select(Conversation.title).where(Conversation.conversation_id == conversation_id))
     db.session.remove()
     if title:
-        yield from _message(_titled(conversation_id, title))
+        yield from _message(_title_part(conversation_id, title))
     yield sse.event(SETTLED, "", event_id)
 
 
-def _titled(conversation_id: int, title: str) -> str:
+def _title_part(conversation_id: int, title: str) -> str:
     return render_template("chat/_stream.html", part="title", conversation_id=conversation_id, title=title)
 
 
@@ -218,5 +218,5 @@ def _message(html: str, event_id: str = "") -> Iterator[bytes]:
         yield sse.event("", html, event_id)
 
 
-def _joined(blocks: Iterable[Markup]) -> Markup:
+def _join(blocks: Iterable[Markup]) -> Markup:
     return Markup("").join(blocks)

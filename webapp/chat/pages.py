@@ -82,7 +82,7 @@ def start() -> ViewResult:
         body = read_form(NewMessage)
         spans = read_origins(body.content)
     except Invalid as error:
-        return _refused(error, render_new)
+        return _show_problem(error, render_new)
     space_id, persona = request.form.get("space_id", type=int), request.form.get("persona") or None
     check_choice(body.model)
     learn_from_browser()
@@ -117,7 +117,7 @@ def send(conversation_id: int) -> ViewResult:
         spans = read_origins(body.content)
     except Invalid as error:
         conversation = get_conversation(current_user_id(), conversation_id)
-        return _refused(error, lambda **context: render_conversation(conversation, **context))
+        return _show_problem(error, lambda **context: render_conversation(conversation, **context))
     learn_from_browser()
     return launch_turn(
         service.start_turn(
@@ -279,7 +279,7 @@ def _newer_messages(conversation: Conversation, last_id: int | None) -> dict[str
     return {"redraw": False, "messages": views, "active_turn": active[-1] if active else None}
 
 
-def _refused(error: Invalid, render_page: Any) -> ViewResult:
+def _show_problem(error: Invalid, render_page: Any) -> ViewResult:
     """A message that cannot be sent: the reason is shown beside the composer, which keeps the text."""
     errors = sentences(error, LABELS)
     if wants_partial():

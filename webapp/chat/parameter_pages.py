@@ -88,7 +88,7 @@ def parameter_summary(parameters: Parameters) -> str:
 @login_required
 def of_conversation(conversation_id: int) -> ViewResult:
     """Return what was chosen in a conversation."""
-    return _shown(get_conversation(current_user_id(), conversation_id))
+    return _render_parameters(get_conversation(current_user_id(), conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/parameters")
@@ -98,22 +98,22 @@ def choose(conversation_id: int) -> ViewResult:
     user_id = current_user_id()
     conversation = get_conversation(user_id, conversation_id)
     try:
-        parameters = _chosen(own_parameters(conversation))
+        parameters = _read_parameters(own_parameters(conversation))
         if _is_for_once():
-            return _shown(conversation, once=_once(parameters, own_parameters(conversation)))
+            return _render_parameters(conversation, once=_once(parameters, own_parameters(conversation)))
     except Invalid as error:
-        return _shown(conversation, _field_errors(error)), 422
+        return _render_parameters(conversation, _field_errors(error)), 422
     row = update_conversation(user_id, conversation_id, ConversationChanges(parameters=parameters))
     remember_parameters(parameters)
     db.session.commit()
-    return _shown(row) if wants_partial() else redirect(place_of(conversation_id), 303)
+    return _render_parameters(row) if wants_partial() else redirect(place_of(conversation_id), 303)
 
 
 @blueprint.get("/models/parameters")
 @login_required
 def of_the_next() -> ViewResult:
     """Return what the next conversation begins with."""
-    return _shown(None)
+    return _render_parameters(None)
 
 
 @blueprint.post("/models/parameters")
@@ -121,17 +121,21 @@ def of_the_next() -> ViewResult:
 def choose_for_the_next() -> ViewResult:
     """Choose for the next conversation, or go back to the defaults."""
     try:
-        parameters = _chosen(remembered_parameters())
+        parameters = _read_parameters(remembered_parameters())
         if _is_for_once():
-            return _shown(None, once=_once(parameters, remembered_parameters()))
+            return _render_parameters(None, once=_once(parameters, remembered_parameters()))
     except Invalid as error:
-        return _shown(None, _field_errors(error)), 422
+        return _render_parameters(None, _field_errors(error)), 422
     remember_parameters(parameters)
     db.session.commit()
-    return _shown(None, parameters=parameters) if wants_partial() else redirect(url_for("conversations_pages.new"), 303)
+    return (
+        _render_parameters(None, parameters=parameters)
+        if wants_partial()
+        else redirect(url_for("conversations_pages.new"), 303)
+    )
 
 
-def _chosen(before: Parameters) -> Parameters:
+def _read_parameters(before: Parameters) -> Parameters:
     """Return what the form says. Parameters only the API sets are kept; an empty field means the default. Raises
     Invalid.
     """
@@ -171,7 +175,7 @@ def _field_errors(error: Invalid) -> dict[str, str]:
     return {"system" if name == "once" else name: words for name, words in errors.items()}
 
 
-def _shown(
+def _render_parameters(
     conversation: Conversation | None,
     errors: dict[str, str] | None = None,
     parameters: Parameters | None = None,

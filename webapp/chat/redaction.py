@@ -52,7 +52,7 @@ def redact(
     yards = []
     if seen.version != scope.version:
         removals += _forgotten_memories(seen.memories)
-        yards = recent_graveyards(_whose(scope, seen), scope.began_at - CLOCKS)
+        yards = recent_graveyards(_forgetting_users(scope, seen), scope.began_at - CLOCKS)
     if not removals and not yards:
         return text, thoughts, tool_calls
     ids = {memory_id for memory_id, _ in removals}
@@ -68,7 +68,7 @@ def redact(
     return cleared(text), cleared(thoughts) if thoughts else "", _calls(tool_calls, ids, texts)
 
 
-def _whose(scope: TurnScope, seen: PromptMemories) -> Collection[int]:
+def _forgetting_users(scope: TurnScope, seen: PromptMemories) -> Collection[int]:
     """Return whose forgetting counts: if a turn's process died, it is not known which memories the prompt held."""
     if seen.version is not None or scope.space_id is None:
         return [scope.user_id]

@@ -78,12 +78,12 @@ class Trailer:
 def offer_from(data: Mapping[str, Any]) -> Offer:
     """An offer from what a model returned, without anything invalid; values before actions, four at most."""
     values: list[str] = []
-    for item in _listed(data.get("values")):
+    for item in _as_list(data.get("values")):
         text = _line(item, MAX_VALUE)
         if text and text not in values:
             values.append(text)
     actions: list[dict[str, str]] = []
-    for item in _listed(data.get("actions")):
+    for item in _as_list(data.get("actions")):
         if not isinstance(item, Mapping):
             continue
         value = _line(item.get("value") or item.get("label"), MAX_VALUE)
@@ -110,7 +110,7 @@ def _beginning(text: str) -> int:
     return next((size for size in range(min(len(OPENS) - 1, len(text)), 0, -1) if OPENS.startswith(text[-size:])), 0)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value[:20] if isinstance(value, list) else []
 
 

@@ -121,7 +121,7 @@ def choose_model(conversation_id: int) -> ViewResult:
 @login_required
 def one(conversation_id: int) -> str:
     """The folder and the tags of one conversation."""
-    return _one(conversation_id)
+    return _render_row(conversation_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/organise")
@@ -132,7 +132,7 @@ def change_one(conversation_id: int) -> Any:
     try:
         changes = ConversationChanges(folder_id=_id("folder"), tags=tags)
     except ValidationError:
-        return _one(conversation_id, error="Tags are single words or short phrases, at most 20.", tags=tags), 422
+        return _render_row(conversation_id, error="Tags are single words or short phrases, at most 20.", tags=tags), 422
     service.update_conversation(current_user_id(), conversation_id, changes)
     db.session.commit()
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
@@ -145,7 +145,7 @@ def create_folder() -> Any:
     try:
         row = folders.create_folder(current_user_id(), read_form(FolderFields))
     except DomainError as error:
-        return _refused(error)
+        return _problem_sentence(error)
     db.session.commit()
     return redirect(url_for(".index", folder_id=row.folder_id), 303)
 
@@ -157,7 +157,7 @@ def rename_folder(folder_id: int) -> Any:
     try:
         folders.rename_folder(current_user_id(), folder_id, read_form(FolderFields))
     except Invalid as error:
-        return _refused(error)
+        return _problem_sentence(error)
     db.session.commit()
     return redirect(url_for(".index", folder_id=folder_id), 303)
 
@@ -181,7 +181,7 @@ def _to(address: str) -> Any:
     return response
 
 
-def _one(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:
+def _render_row(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:
     conversation = service.get_conversation(current_user_id(), conversation_id)
     return render_template(
         "conversations/organise_one.html",
@@ -192,7 +192,7 @@ def _one(conversation_id: int, *, error: str = "", tags: list[str] | None = None
     )
 
 
-def _refused(error: DomainError) -> Any:
+def _problem_sentence(error: DomainError) -> Any:
     sentence = (
         first_sentence(sentences(error, LABELS).values()) if isinstance(error, Invalid) else translate(error.detail)
     )

@@ -56,7 +56,7 @@ def delete_folder(user_id: int, folder_id: int) -> None:
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
     """The user's folders by name, with how many conversations are in each. Raises Invalid for a foreign cursor."""
     keyset = Keyset("folders", query, str, int, scope=user_id)
-    statement = _counted(user_id)
+    statement = _count_conversations(user_id)
     if query.cursor:
         name, last_id = keyset.position()
         statement = statement.where(or_(Folder.name > name, (Folder.name == name) & (Folder.folder_id > last_id)))
@@ -66,10 +66,10 @@ def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
 
 def all_folders(user_id: int) -> list[FolderOut]:
     """All of the user's folders, as `list_folders` gives them; there are at most MOST_FOLDERS."""
-    return [folder_response(row, count) for row, count in db.session.execute(_counted(user_id))]
+    return [folder_response(row, count) for row, count in db.session.execute(_count_conversations(user_id))]
 
 
-def _counted(user_id: int) -> Select[Folder, int]:
+def _count_conversations(user_id: int) -> Select[Folder, int]:
     statement = (
         select(func.count())
         .where(Conversation.folder_id == Folder.folder_id, Conversation.deleted_at.is_(None))

@@ -176,14 +176,14 @@ def rename(conversation_id: int) -> ViewResult:
 def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
     problem = _("Archived %(title)s.", title=_archive(conversation_id, True))
-    return _done(problem, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
+    return _report(problem, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
 @login_required
 def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
-    return _done(
+    return _report(
         _("Unarchived %(title)s.", title=_archive(conversation_id, False)),
         url_for(".show", conversation_id=conversation_id),
     )
@@ -197,18 +197,20 @@ def delete(conversation_id: int) -> ViewResult:
     if service.is_taken_back(current_user_id(), conversation_id, request.form.get("leaving", "")):
         db.session.rollback()
         return "", 204
-    problem = _("Deleted %(title)s.", title=_named(hidden))
+    problem = _("Deleted %(title)s.", title=_quoted_title(hidden))
     db.session.commit()
-    return _done(problem, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
+    return _report(problem, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
 @login_required
 def undelete(conversation_id: int) -> ViewResult:
     """Restore a conversation that has just been deleted."""
-    problem = _("Restored %(title)s.", title=_named(service.unhide_conversation(current_user_id(), conversation_id)))
+    problem = _(
+        "Restored %(title)s.", title=_quoted_title(service.unhide_conversation(current_user_id(), conversation_id))
+    )
     db.session.commit()
-    return _done(problem, url_for(".show", conversation_id=conversation_id))
+    return _report(problem, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.get("/sidebar")
@@ -264,16 +266,16 @@ def _space_id() -> int | None:
 
 def _archive(conversation_id: int, archived: bool) -> str:
     changes = ConversationChanges(is_archived=archived)
-    response = _named(service.update_conversation(current_user_id(), conversation_id, changes))
+    response = _quoted_title(service.update_conversation(current_user_id(), conversation_id, changes))
     db.session.commit()
     return response
 
 
-def _named(conversation: Conversation) -> str:
+def _quoted_title(conversation: Conversation) -> str:
     return f"“{(conversation.title or _(UNTITLED))[:80]}”"
 
 
-def _done(problem: str, location: str, *, undo: str | None = None) -> ViewResult:
+def _report(problem: str, location: str, *, undo: str | None = None) -> ViewResult:
     """Report what happened in a notice with an undo: at once for HTMX, else on the next page."""
     if not wants_partial():
         flash(problem, undo or "message")

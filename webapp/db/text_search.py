@@ -38,10 +38,10 @@ def holds(column: Any, words: str) -> ColumnElement[bool]:
 
 def register(connection: Any) -> None:
     """Let a connection to SQLite, as its driver has it, ask for `holds(text, form)`, the search form of words."""
-    connection.create_function("holds", 2, _holds, deterministic=True)
+    connection.create_function("holds", 2, _contains, deterministic=True)
 
 
-def _holds(text: str | None, form: str) -> bool:
+def _contains(text: str | None, form: str) -> bool:
     return text is not None and form in search_form(text)
 
 

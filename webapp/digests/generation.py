@@ -93,7 +93,7 @@ def _generate(conversation_id: int, source: Source) -> GenerationResult | None:
         data, model = answer.tidied(), completion.model
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
-        if conversation is None or not _wanted(conversation):
+        if conversation is None or not _makes_digest(conversation):
             return GenerationResult(conversation_id, None, False)
         if not source.still_holds() or messages_lost(source.texts):
             log.info("digest not kept: what it tells was forgotten", extra={"conversation_id": conversation_id})
@@ -132,7 +132,7 @@ def prompt_messages(conversation_id: int, text: str) -> list[dict[str, str]]:
 
 def _read(conversation_id: int) -> Source | None:
     conversation = db.session.get(Conversation, conversation_id)
-    if conversation is None or not _wanted(conversation):
+    if conversation is None or not _makes_digest(conversation):
         return None
     prompt = prompts.active("digests")
     still_holds = watch(conversation.user_id)
@@ -149,7 +149,7 @@ def _read(conversation_id: int) -> Source | None:
     )
 
 
-def _wanted(conversation: Conversation) -> bool:
+def _makes_digest(conversation: Conversation) -> bool:
     return memory_is_on(conversation, get_or_raise(User, conversation.user_id))
 
 

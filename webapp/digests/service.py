@@ -140,7 +140,7 @@ def write(
 
 def get_conversations_needing_memory(*, idle: timedelta, limit: int = NO_LIMIT) -> list[int]:
     """Anybody's conversations that have been quiet for `idle` and have no digest, or a stale one; oldest first."""
-    return _chosen(_candidates(include_empty=False).where(*_conversations_to_digest(idle)), limit)
+    return _select_conversations(_candidates(include_empty=False).where(*_conversations_to_digest(idle)), limit)
 
 
 def get_conversations_needing_memory_for_user(
@@ -148,7 +148,9 @@ def get_conversations_needing_memory_for_user(
 ) -> list[int]:
     """The same for one user; without `only_needing` all of theirs that may have a digest, whenever they were active."""
     candidates = _candidates(include_empty=include_empty).where(Conversation.user_id == user_id)
-    return _chosen(candidates.where(*_conversations_to_digest(idle)) if only_needing else candidates, limit)
+    return _select_conversations(
+        candidates.where(*_conversations_to_digest(idle)) if only_needing else candidates, limit
+    )
 
 
 def _candidates(*, include_empty: bool) -> Select[int, dict[str, Any] | None]:
@@ -172,7 +174,7 @@ def _conversations_to_digest(idle: timedelta) -> tuple[ColumnElement[bool], ...]
     return Conversation.updated_at <= now() - idle, absent_or_stale
 
 
-def _chosen(statement: Select[int, dict[str, Any] | None], limit: int) -> list[int]:
+def _select_conversations(statement: Select[int, dict[str, Any] | None], limit: int) -> list[int]:
     """The first `limit` whose owners have memory switched on; all if the limit is negative."""
     ids: list[int] = []
     for conversation_id, settings in db.session.execute(statement):

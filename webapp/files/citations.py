@@ -59,16 +59,16 @@ def link_citations(html: str, files: Sequence[Citable], link: Link) -> str:
             out.append(piece)
             continue
         after = unescape("".join(part for part in pieces[number + 1 : number + 6] if not part.startswith("<")))
-        out.append(piece if depth > 0 else _linked(piece, plain, after[:NEAR], files, link))
+        out.append(piece if depth > 0 else _link_pages(piece, plain, after[:NEAR], files, link))
         plain = (plain + unescape(piece))[-2 * FAR :]
     return "".join(out)
 
 
-def _linked(piece: str, before: str, after: str, files: Sequence[Citable], link: Link) -> str:
+def _link_pages(piece: str, before: str, after: str, files: Sequence[Citable], link: Link) -> str:
     def replaced(match: re.Match[str]) -> str:
         page = int(match["page"] or match["other"])
         left = before + unescape(piece[: match.start()])
-        file = _meant(left, unescape(piece[match.end() :]) + after, files)
+        file = _nearest_file(left, unescape(piece[match.end() :]) + after, files)
         if file is None or not 1 <= page <= file.pages:
             return match[0]
         quoted = [next(filter(None, words)) for words in _QUOTED.findall(left.rpartition("\n")[2][-FAR:])]
@@ -78,7 +78,7 @@ def _linked(piece: str, before: str, after: str, files: Sequence[Citable], link:
     return _PAGE.sub(replaced, piece)
 
 
-def _meant(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
+def _nearest_file(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
     """The file whose name is nearest, before or after a page; otherwise the only attached file, if there is one."""
     before, after = left.rpartition("\n")[2][-NEAR - 200 :], right[: NEAR + 200]
     best: tuple[int, Citable] | None = None

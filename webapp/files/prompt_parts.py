@@ -73,7 +73,7 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
     if not (full_files or searched or unread):
         return FileTexts()
     pages = _pages([row.file_id for row in (*full_files, *searched)])
-    blocks = [_whole(row, pages[row.file_id]) for row in full_files]
+    blocks = [_full_text(row, pages[row.file_id]) for row in full_files]
     blocks += [_outline(row, pages[row.file_id]) for row in searched]
     blocks += [_unread(row) for row in unread]
     stable = "\n".join(["<files>", _NOTE, *blocks, "</files>"])
@@ -117,7 +117,7 @@ def _pages(file_ids: Sequence[int]) -> dict[int, list[FilePage]]:
     return pages
 
 
-def _whole(row: File, pages: Sequence[FilePage]) -> str:
+def _full_text(row: File, pages: Sequence[FilePage]) -> str:
     texts = "\n".join(marked_page(page.page, _text(page)) for page in pages)
     return f'<file name="{_attribute(row.name)}" pages="{row.pages}">\n{texts}\n</file>'
 

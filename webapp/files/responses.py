@@ -20,7 +20,7 @@ def content_of(digest: str, name: str, media_type: str) -> Response:
     response.headers["Accept-Ranges"] = "bytes"
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     response.headers["Cache-Control"] = "private, no-cache"
-    response.headers.set("Content-Disposition", "attachment", **_named(name))
+    response.headers.set("Content-Disposition", "attachment", **_disposition(name))
     response.set_etag(digest)
     start, stop = 0, size
     request_range = request.range
@@ -56,7 +56,7 @@ def _is_same(digest: str) -> bool:
     return condition.etag in (None, digest) and condition.date is None
 
 
-def _named(name: str) -> dict[str, str]:
+def _disposition(name: str) -> dict[str, str]:
     """Per RFC 6266: a plain name if that suffices, otherwise with an approximation for old programs."""
     if name.isascii():
         return {"filename": name}

@@ -29,7 +29,7 @@ def init_files() -> None:
 
 def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
     """One of the user's files; with `lock` it cannot be deleted before the transaction ends. Raises NotFound."""
-    statement = _owned(user_id).where(File.file_id == file_id)
+    statement = _files_of(user_id).where(File.file_id == file_id)
     row = db.session.scalar(statement.with_for_update() if lock else statement)
     if row is None:
         raise NotFound("There is no such file.")
@@ -39,7 +39,7 @@ def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
 def list_files(user_id: int, query: PageQuery) -> Page[File]:
     """The user's files, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("files", query, int, scope=user_id)
-    statement = _owned(user_id).order_by(File.file_id.desc()).limit(query.limit + 1)
+    statement = _files_of(user_id).order_by(File.file_id.desc()).limit(query.limit + 1)
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(File.file_id < last_id)
@@ -135,5 +135,5 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
         drop_orphan(digest)
 
 
-def _owned(user_id: int) -> Select[File]:
+def _files_of(user_id: int) -> Select[File]:
     return select(File).where(File.user_id == user_id)

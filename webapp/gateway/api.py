@@ -65,12 +65,12 @@ def complete() -> ViewResult:
     reply = service.begin(user_id, request, requests.wish(body.model))
     requests.launch(reply)
     usage = bool(body.stream_options and body.stream_options.include_usage)
-    answer = _streamed(user_id, reply, body.model, usage) if body.stream else _whole(reply, body.model)
+    answer = _streamed(user_id, reply, body.model, usage) if body.stream else _full_response(reply, body.model)
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
 
-def _whole(reply: LaunchableReply, model: str) -> Response:
+def _full_response(reply: LaunchableReply, model: str) -> Response:
     end = requests.wait_for(reply)
     if not isinstance(end, End):
         return end

@@ -63,16 +63,16 @@ def read_tools(tools: Sequence[Any] | None, choice: Any = None, parallel: bool |
             raise UnsupportedRequest(f"tools[{number}].function.name", f"There are two tools named '{name}'.")
     if sum(len(json.dumps(definition)) for definition in definitions) > MOST_DEFINITIONS:
         raise UnsupportedRequest("tools", f"All tools together can have at most {MOST_DEFINITIONS:,} characters.")
-    return _chosen(definitions, names, choice, parallel)
+    return _allowed_tools(definitions, names, choice, parallel)
 
 
-def _chosen(
+def _allowed_tools(
     definitions: list[dict[str, Any]], names: list[str], choice: Any, parallel: bool | None
 ) -> ClientTools | None:
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         allowed = choice.get("allowed_tools", choice)
         tools = allowed.get("tools") if isinstance(allowed, dict) else None
-        chosen_names = {_named(tool, names) for tool in tools} if isinstance(tools, list) else set()
+        chosen_names = {_function_name(tool, names) for tool in tools} if isinstance(tools, list) else set()
         definitions = [tool for tool in definitions if tool["function"]["name"] in chosen_names]
         choice = allowed.get("mode", "auto") if isinstance(allowed, dict) else "auto"
         if not definitions:
@@ -87,11 +87,11 @@ def _chosen(
         raise UnsupportedRequest(
             "tool_choice", f"tool_choice has to be one of {', '.join(sorted(_SIMPLE))}, or name a tool."
         )
-    name = _named(choice, names)
+    name = _function_name(choice, names)
     return ClientTools(definitions, {"type": "function", "function": {"name": name}}, parallel, alone=True)
 
 
-def _named(choice: Any, names: Sequence[str]) -> str:
+def _function_name(choice: Any, names: Sequence[str]) -> str:
     """The name in `{"type": "function", "function": {"name": …}}`, or in the flat form. Raises Unsupported."""
     function = choice.get("function", choice) if isinstance(choice, dict) else None
     name = function.get("name") if isinstance(function, dict) else None

@@ -49,7 +49,7 @@ def create() -> ViewResult:
     if body.background:
         answer = jsonify(responses_output.response(header, "in_progress"))
     else:
-        answer = _streamed(user_id, reply, header) if body.stream else _whole(reply, header)
+        answer = _streamed(user_id, reply, header) if body.stream else _full_response(reply, header)
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
@@ -58,7 +58,7 @@ def create() -> ViewResult:
 @login_required
 def retrieve(name: str) -> ViewResult:
     """A response that was made before, as it stands now."""
-    return _stored(previous_responses.get_reply(current_user_id(), responses_input.reply_id(name)))
+    return _stored_response(previous_responses.get_reply(current_user_id(), responses_input.reply_id(name)))
 
 
 @blueprint.post("/responses/<name>/cancel")
@@ -73,7 +73,7 @@ def cancel(name: str) -> ViewResult:
         requests.launch(launchable)
         requests.wait_for(launchable)
         reply = previous_responses.get_reply(user_id, launchable.turn_id)
-    return _stored(reply)
+    return _stored_response(reply)
 
 
 @blueprint.delete("/responses/<name>")
@@ -95,7 +95,7 @@ def list_input_items(name: str) -> ViewResult:
     return responses_output.item_page(items, has_more=has_more)
 
 
-def _about(reply: Message) -> About:
+def _header_of(reply: Message) -> About:
     stored_response = (reply.custom_payload or {}).get(RESPONSE) or {}
     return About(
         reply.message_id,
@@ -137,8 +137,8 @@ def _note(body: responses_input.ResponseRequest) -> dict[str, Any] | None:
     return {RESPONSE: stored_response} if stored_response else None
 
 
-def _stored(reply: Message) -> dict[str, Any]:
-    header = _about(reply)
+def _stored_response(reply: Message) -> dict[str, Any]:
+    header = _header_of(reply)
     if reply.status == "failed":
         error = {"code": reply.error_code or "", "message": reply.error_detail or "The reply failed."}
         return responses_output.response(header, "failed", error=error)
@@ -153,7 +153,7 @@ def _stored(reply: Message) -> dict[str, Any]:
     return responses_output.response(header, status, output, finish=finish, usage=usage)
 
 
-def _whole(reply: LaunchableReply, header: About) -> Response:
+def _full_response(reply: LaunchableReply, header: About) -> Response:
     end = requests.wait_for(reply)
     if not isinstance(end, End):
         return end

@@ -199,7 +199,7 @@ def _messages(request: ResponseRequest) -> list[WireMessage]:
         if message is None:
             continue
         if result and result[-1].role == message.role and message.role in ("user", "assistant"):
-            message = _joined(result.pop(), message)
+            message = _join_messages(result.pop(), message)
         result.append(message)
     return result
 
@@ -225,7 +225,7 @@ def _message(item: Mapping[str, Any], param: str) -> WireMessage | None:
     raise UnsupportedRequest(f"{param}.type", f"Items of the type {str(kind)[:40]!r} cannot be read here.")
 
 
-def _joined(first: WireMessage, second: WireMessage) -> WireMessage:
+def _join_messages(first: WireMessage, second: WireMessage) -> WireMessage:
     calls = [*(first.tool_calls or ()), *(second.tool_calls or ())]
     return WireMessage(role=first.role, content=[*_parts(first), *_parts(second)], tool_calls=calls or None)
 

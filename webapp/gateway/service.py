@@ -98,7 +98,7 @@ def begin(user_id: int, request: GatewayRequest, wish: Wish) -> LaunchableReply:
     if request.rounds and (reply := _go_on_with_answers(user_id, request, wish)) is not None:
         return reply
     reply = with_pictures(user_id, request, partial(_begin, user_id, request, wish))
-    return _noted(user_id, request, wish, reply)
+    return _prepare_and_return(user_id, request, wish, reply)
 
 
 def with_pictures(
@@ -132,7 +132,7 @@ def prepare(reply: LaunchableReply, request: GatewayRequest, wish: Wish) -> None
         reply.started.reply.custom_payload = {**payload, **(wish.note or {})} or None
 
 
-def _noted(user_id: int, request: GatewayRequest, wish: Wish, reply: LaunchableReply) -> LaunchableReply:
+def _prepare_and_return(user_id: int, request: GatewayRequest, wish: Wish, reply: LaunchableReply) -> LaunchableReply:
     prepare(reply, request, wish)
     if reply.started is not None and (not wish.conversation_id or request.tools or request.rounds):
         threads.note(user_id, fingerprint(wish.seed, request.lines), reply.conversation_id, reply.turn_id)
@@ -152,7 +152,9 @@ def _go_on_with_answers(user_id: int, request: GatewayRequest, wish: Wish) -> La
     turn = client_tool_results.go_on(user_id, reply, request.rounds[-1].results)
     turn.reply.model = wish.model
     db.session.flush()
-    return _noted(user_id, request, wish, LaunchableReply(turn.turn_id, reply.conversation_id, turn, is_new=False))
+    return _prepare_and_return(
+        user_id, request, wish, LaunchableReply(turn.turn_id, reply.conversation_id, turn, is_new=False)
+    )
 
 
 def _take_in(user_id: int, request: GatewayRequest) -> list[int]:

@@ -78,7 +78,7 @@ class Keyset:
             mark, *key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
             if mark != self._mark:
                 raise ValueError
-            return tuple(_typed(part, kind) for part, kind in zip(key, self._types, strict=True))
+            return tuple(_unpack_part(part, kind) for part, kind in zip(key, self._types, strict=True))
         except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
             raise Invalid.field("cursor", "is not a cursor of this list") from None
 
@@ -87,7 +87,7 @@ def _plain(part: str | int | float | datetime) -> str | int | float:
     return round((part - EPOCH) / timedelta(microseconds=1)) if isinstance(part, datetime) else part
 
 
-def _typed(part: object, kind: type) -> Any:
+def _unpack_part(part: object, kind: type) -> Any:
     """A part of a key as it was before it was packed. Raises ValueError, OverflowError for a forged one."""
     if type(part) is not (int if kind is datetime else kind):
         raise ValueError

@@ -51,7 +51,7 @@ def _not_blank(value: str) -> str:
     return value
 
 
-def _stripped(value: Any) -> Any:
+def _strip(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
@@ -100,7 +100,7 @@ def utc_text(value: datetime) -> str:
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-Line = Annotated[str, BeforeValidator(_stripped), AfterValidator(encodable)]
+Line = Annotated[str, BeforeValidator(_strip), AfterValidator(encodable)]
 """One line of text, stripped."""
 
 SearchText = Annotated[str, AfterValidator(encodable)]

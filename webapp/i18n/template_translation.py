@@ -97,7 +97,7 @@ class Folder(NodeTransformer):
             return self.generic_visit(node)
         values = self._values(node)
         is_markup = any(_MARKUP & set(text) for text in self._sources(node))
-        expressions = [self._joined(text, values, node.lineno, is_markup) for text in forms]
+        expressions = [self._join_nodes(text, values, node.lineno, is_markup) for text in forms]
         expression = expressions[-1]
         for index in range(len(expressions) - 2, -1, -1):
             test = self._is(node.args[2], index, len(forms))
@@ -142,7 +142,7 @@ class Folder(NodeTransformer):
             for piece, name in split_placeholders(text)
         ]
 
-    def _joined(self, text: str, values: dict[str, nodes.Expr], lineno: int, is_markup: bool) -> nodes.Expr:
+    def _join_nodes(self, text: str, values: dict[str, nodes.Expr], lineno: int, is_markup: bool) -> nodes.Expr:
         parts: list[nodes.Expr] = []
         for piece, name in split_placeholders(text):
             part = self._new(nodes.Const, lineno, piece) if name is None else values[name]

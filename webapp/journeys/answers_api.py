@@ -29,7 +29,7 @@ PLACE = "/conversations/<int:conversation_id>/points/<point>"
 @login_required
 def answer(path: ConversationPointPath, body: PointAnswer) -> ViewResult:
     """Say whether something is still true, is not right, or what is right instead."""
-    return _answered(path, _take(path, body))
+    return _point_response(path, _take(path, body))
 
 
 @blueprint.post(f"{PLACE}/skip", responses={200: PointOut})
@@ -37,7 +37,7 @@ def answer(path: ConversationPointPath, body: PointAnswer) -> ViewResult:
 def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
     """Do not be asked about a point, or only after all others."""
     wish = "later" if body.until == "later" else "skip"
-    return _answered(path, answers.skip(current_user_id(), path.conversation_id, path.point, wish))
+    return _point_response(path, answers.skip(current_user_id(), path.conversation_id, path.point, wish))
 
 
 @blueprint.put("/conversations/<int:conversation_id>/guide", responses={200: GuideState})
@@ -54,7 +54,7 @@ def guide(path: ConversationPath, body: GuideState) -> ViewResult:
 def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
     """Be asked about a point again: a skip is undone, else what is known moves to its history; or undo that."""
     change = answers.undo if body.undo else answers.ask_again
-    return _answered(path, change(current_user_id(), path.conversation_id, path.point))
+    return _point_response(path, change(current_user_id(), path.conversation_id, path.point))
 
 
 @blueprint.post(f"{PLACE}/reset", responses={202: PointReset})
@@ -82,7 +82,7 @@ def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
     return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*key)
 
 
-def _answered(path: ConversationPointPath, view: PointView) -> ViewResult:
+def _point_response(path: ConversationPointPath, view: PointView) -> ViewResult:
     _, journey = service.conversation_view(current_user_id(), path.conversation_id)
     result = PointOut.from_view(view, journey.next_slug if journey else None).model_dump(mode="json")
     db.session.commit()

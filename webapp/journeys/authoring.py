@@ -180,14 +180,14 @@ def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str
     """
     row = visible_journey(user_id, slug)
     if row is None:
-        return create_draft(user_id, _renamed(work_on(user_id, slug).definition), is_private=is_private)
+        return create_draft(user_id, _copy_title(work_on(user_id, slug).definition), is_private=is_private)
     definition = definition_of(fixture_of(row, points_of(row.journey_id)))
     if row.source == "file":
         definition = definition_in(definition, language)
-    return create_draft(user_id, _renamed(definition), is_private=is_private)
+    return create_draft(user_id, _copy_title(definition), is_private=is_private)
 
 
-def _renamed(definition: dict[str, Any]) -> JourneyBody:
+def _copy_title(definition: dict[str, Any]) -> JourneyBody:
     title = f"{definition['title'][:240]} (copy)"
     return JourneyBody.model_validate({**definition, "slug": None, "title": title})
 

@@ -28,7 +28,7 @@ NEW: dict[str, Any] = {"points": [{}]}
 @login_required
 def mine() -> ViewResult:
     """The journeys the user may change."""
-    return _mine()
+    return _render_own()
 
 
 @blueprint.post("/journeys/mine")
@@ -39,7 +39,7 @@ def take_file() -> ViewResult:
     try:
         definition = read_definition(text)
     except ValueError as error:
-        return _mine(text=text, errors=str(error).splitlines()), 422
+        return _render_own(text=text, errors=str(error).splitlines()), 422
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
     slug = work.journey.slug
     db.session.commit()
@@ -57,7 +57,7 @@ def new() -> ViewResult:
 @login_required
 def create() -> ViewResult:
     """Save a new draft, or change the form."""
-    definition, state = _typed(None)
+    definition, state = _read_editor(None)
     if definition is None:
         return state
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
@@ -80,7 +80,7 @@ def edit(slug: str) -> ViewResult:
 def save(slug: str) -> ViewResult:
     """Save the draft, publish it, try it, or change the form."""
     work = authoring.work_on(current_user_id(), slug)
-    definition, state = _typed(work)
+    definition, state = _read_editor(work)
     if definition is None:
         return state
     work = authoring.save_draft(current_user_id(), slug, definition)
@@ -145,7 +145,7 @@ def export(slug: str, form: str) -> ViewResult:
     return file_response(authoring.work_on(current_user_id(), slug), form)  # type: ignore[arg-type]
 
 
-def _typed(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]:
+def _read_editor(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]:
     """The checked input; or None and the page to show instead, if a button changes the form or there are mistakes."""
     values = forms.read(request.form)
     do = request.form.get("do", "")
@@ -161,6 +161,6 @@ def _typed(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]
     return body, ""
 
 
-def _mine(text: str = "", errors: list[str] | None = None) -> str:
+def _render_own(text: str = "", errors: list[str] | None = None) -> str:
     rows = authoring.own_journeys(current_user_id())
     return render_template("journeys/mine.html", journeys=rows, text=text, errors=errors or [])

@@ -46,7 +46,7 @@ def guidance_for(conversation: Conversation) -> Guidance:
         view.journey.title,
         view.addressed,
         len(view.points),
-        _shown(current, view) if current else None,
+        _current_point(current, view) if current else None,
         following.point.title if following else None,
         [item.point.title for item in view.points if item.is_skipped],
         [
@@ -60,7 +60,7 @@ def guidance_for(conversation: Conversation) -> Guidance:
     return Guidance(guide_section(moment), guide_section(without_knowledge(moment)))
 
 
-def _shown(item: PointView, view: JourneyView) -> CurrentPoint:
+def _current_point(item: PointView, view: JourneyView) -> CurrentPoint:
     point = item.point
     facts = item.extracted_points
     criteria = item.criteria_met

@@ -107,7 +107,7 @@ def still(conversation_id: int, slug: str) -> ViewResult:
         answers.confirm_point(current_user_id(), conversation_id, slug)
     else:
         answers.ask_again(current_user_id(), conversation_id, slug)
-    return _changed(conversation_id)
+    return _respond(conversation_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/memories/<int:memory_id>")
@@ -116,7 +116,7 @@ def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
     """Return whether a memory from elsewhere is still true and answers the point: `answer` is yes or no."""
     take = answers.confirm_memory if _answer() else answers.dismiss_memory
     take(current_user_id(), conversation_id, slug, min(memory_id, MAX_ID))
-    return _changed(conversation_id)
+    return _respond(conversation_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/change")
@@ -143,7 +143,7 @@ def change(conversation_id: int, slug: str) -> ViewResult:
             answers.correct(*key, _words(), _evidence_id())
         case _:
             raise Invalid.field("do", "is not a change to a point")
-    return _changed(conversation_id)
+    return _respond(conversation_id)
 
 
 @blueprint.get("/c/<int:conversation_id>/summary")
@@ -196,7 +196,7 @@ def _answer() -> bool:
     return answer == "yes"
 
 
-def _changed(conversation_id: int) -> ViewResult:
+def _respond(conversation_id: int) -> ViewResult:
     db.session.commit()
     if not wants_partial():
         return redirect(url_for(".points", conversation_id=conversation_id), 303)

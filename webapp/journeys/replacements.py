@@ -64,13 +64,14 @@ def find_replaced(
             name
             for name, value in item.values.items()
             if (name in values and _form(values[name]) != _form(value))
-            or any(_says(str(value), text) for text in taken_back)
+            or any(_contains_words(str(value), text) for text in taken_back)
         ]
         old_values = [str(item.values[name]) for name in names]
         obsolete = [
             text
             for text in item.statements
-            if text in taken_back or (_form(text) not in repeated and any(_says(value, text) for value in old_values))
+            if text in taken_back
+            or (_form(text) not in repeated and any(_contains_words(value, text) for value in old_values))
         ]
         replaced[item.evidence_id] = Replaced(obsolete, names)
     return replaced
@@ -99,7 +100,7 @@ def _agree(left: Any, other: Any) -> bool:
     return first <= second or second <= first
 
 
-def _says(part: str, statement: str) -> bool:
+def _contains_words(part: str, statement: str) -> bool:
     """Return whether a statement holds all the significant words of a few words."""
     terms = set(_terms(part))
     return bool(terms) and terms <= set(_terms(statement))

@@ -68,8 +68,8 @@ def printable(text: str) -> str:
 
     Emoji are described by name, a joined sequence only once; double spaces left by what was removed become one.
     """
-    composed = _described(unicodedata.normalize("NFC", text.replace("\t", " ")))
-    characters = _everything()
+    composed = _describe_emoji(unicodedata.normalize("NFC", text.replace("\t", " ")))
+    characters = _all_characters()
     chars = [char for char in composed if char == "\n" or (char.isprintable() and ord(char) in characters)]
     text_shown = "".join(chars)
     while len(chars) != len(composed) and "  " in text_shown:
@@ -77,9 +77,9 @@ def printable(text: str) -> str:
     return text_shown
 
 
-def _described(text: str) -> str:
+def _describe_emoji(text: str) -> str:
     """Emoji that no font has as words in brackets: [party popper]."""
-    characters = _everything()
+    characters = _all_characters()
     names: list[str] = []
     is_joined = False
     for char in text:
@@ -95,7 +95,7 @@ def _described(text: str) -> str:
 
 
 @cache
-def _everything() -> frozenset[int]:
+def _all_characters() -> frozenset[int]:
     joiners = {0x200C, 0x200D, 0xFE0E, 0xFE0F}
     faces = {(face.package, face.file) for face in (*MAIN, *FALLBACKS)}
     # The fonts must agree on what can be shown, in every style: a character of the body may occur in a heading.

@@ -70,7 +70,7 @@ class Pages(FPDF):
         assert isinstance(lines_height, float | int)
         return float(lines_height)
 
-    def needs(self, height: float) -> None:
+    def ensure_room(self, height: float) -> None:
         """Start a new page unless this many millimetres are left: a heading must not end a page."""
         if self.will_page_break(height):
             self.add_page()
@@ -79,7 +79,7 @@ class Pages(FPDF):
         """Write what somebody said between quotation marks, and below it whose words they are, beside a line."""
         quoted = f"“{text}”"
         self.set_font("serif", "I", 10.5)
-        self.needs(min(self.height_of(quoted, self.epw - indent - 2, 5.6) + 8, KEPT_TOGETHER))
+        self.ensure_room(min(self.height_of(quoted, self.epw - indent - 2, 5.6) + 8, KEPT_TOGETHER))
         top, first = self.get_y(), self.page_no()
         self.set_font("serif", "I", 10.5)
         self.set_text_color(*INK)

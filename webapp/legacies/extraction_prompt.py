@@ -61,13 +61,13 @@ def readable_facts(items: Sequence[Any]) -> list[LegacyFact]:
 
 def fact_task(name: str) -> str:
     """Return what a legacy adds to the summary prompt."""
-    return f"\n\n{_about(name)} {_asked('Besides the summary, give', name)}"
+    return f"\n\n{_subject_text(name)} {_extraction_text('Besides the summary, give', name)}"
 
 
 def build_messages(transcript: Sequence[TranscriptMessage], name: str, facts: str) -> list[dict[str, str]]:
     """The messages of the call that only looks for facts; `facts` is the text about those not to be repeated."""
     return [
-        {"role": "system", "content": f"{_about(name)} {_asked('Give', name)}{facts}"},
+        {"role": "system", "content": f"{_subject_text(name)} {_extraction_text('Give', name)}{facts}"},
         {"role": "user", "content": "\n".join(numbered_lines(transcript, CALL_CHARS))},
     ]
 
@@ -90,9 +90,9 @@ def first_batch(transcript: Sequence[TranscriptMessage], limit: int = CALL_MESSA
     return batch
 
 
-def _about(name: str) -> str:
+def _subject_text(name: str) -> str:
     return _ABOUT.format(name=" ".join(name.split()))
 
 
-def _asked(ask: str, name: str) -> str:
+def _extraction_text(ask: str, name: str) -> str:
     return _FACTS.format(ask=ask, name=" ".join(name.split()), categories=", ".join(CATEGORIES))

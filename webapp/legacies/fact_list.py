@@ -50,7 +50,7 @@ def ground(
         for message in ordered:
             if find_quote(quote, message.content) and _shares(quote, content, subject):
                 return Grounds(message.number, quote)
-    terms = _telling(content) - _telling(subject)
+    terms = _significant_stems(content) - _significant_stems(subject)
     if not terms:
         return None
     best: tuple[float, Grounds] | None = None
@@ -58,7 +58,7 @@ def ground(
         own_words = user_words(message.content)
         for place in sentences_of(own_words):
             sentence = own_words[place.start : place.end]
-            share = len(terms & _telling(sentence)) / len(terms)
+            share = len(terms & _significant_stems(sentence)) / len(terms)
             if share >= SHARE and (best is None or share > best[0]) and find_quote(sentence, message.content):
                 best = share, Grounds(message.number, sentence)
     return best[1] if best else None
@@ -66,11 +66,11 @@ def ground(
 
 def _shares(quote: str, content: str, subject: str) -> bool:
     """Return whether a quote has a telling word of the fact, or is long: a translation or a numeral may share none."""
-    terms = _telling(content) - _telling(subject)
-    return not terms or bool(terms & _telling(quote)) or len(_telling(quote)) >= 3
+    terms = _significant_stems(content) - _significant_stems(subject)
+    return not terms or bool(terms & _significant_stems(quote)) or len(_significant_stems(quote)) >= 3
 
 
-def _telling(text: str) -> set[str]:
+def _significant_stems(text: str) -> set[str]:
     return set(stems(words(text)))
 
 

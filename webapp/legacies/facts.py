@@ -42,14 +42,14 @@ class Fact:
 def list_facts(user_id: int, space_id: int) -> list[Fact]:
     """The reader's own facts of a legacy and those shared with them, in order of extraction. Raises NotFound."""
     _legacy(user_id, space_id)
-    return _facts(user_id, _usable(service.readable(user_id), space_id))
+    return _facts(user_id, _usable_facts(service.readable(user_id), space_id))
 
 
 def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
     """A page of what `list_facts` lists. Raises NotFound, Invalid."""
     _legacy(user_id, space_id)
     keyset = Keyset("facts of a legacy", query, int, scope=[user_id, space_id])
-    statement = _usable(service.readable(user_id), space_id).limit(query.limit + 1)
+    statement = _usable_facts(service.readable(user_id), space_id).limit(query.limit + 1)
     if query.cursor:
         (after,) = keyset.position()
         statement = statement.where(Memory.memory_id > after)
@@ -61,7 +61,7 @@ def view_as_member(user_id: int, space_id: int) -> list[Fact]:
     NotFound.
     """
     _legacy(user_id, space_id)
-    shared = _usable(service.readable(user_id), space_id).where(Memory.visibility == "shared")
+    shared = _usable_facts(service.readable(user_id), space_id).where(Memory.visibility == "shared")
     return _facts(user_id, shared)
 
 
@@ -80,7 +80,7 @@ def count_waiting(user_id: int, space_id: int) -> int:
 
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
     """The facts for a user's prompt in a legacy: their own and the shared ones, as they are now."""
-    newest = _usable(service.readable(user_id), space_id).order_by(None).order_by(Memory.memory_id.desc())
+    newest = _usable_facts(service.readable(user_id), space_id).order_by(None).order_by(Memory.memory_id.desc())
     rows = _facts(user_id, newest.limit(MOST_TOLD))
     return order(
         [
@@ -119,7 +119,7 @@ def add_fact(user_id: int, space_id: int, category: str, content: str, *, shared
 
 def set_visibility(user_id: int, memory_id: int, visibility: str) -> Fact:
     """Share a fact of one's own with the members of its legacy, or withdraw it everywhere at once. Raises NotFound."""
-    memory = _own(user_id, memory_id)
+    memory = _own_fact(user_id, memory_id)
     changes = MemoryChanges(visibility=visibility)
     return _fact(user_id, service.update_memory(user_id, memory.memory_id, changes, cause=_CAUSES[visibility]))
 
@@ -129,7 +129,7 @@ _CAUSES = {"shared": "shared", "private": "withdrawn"}
 
 def delete_fact(user_id: int, memory_id: int) -> Forgotten:
     """Forget a fact of one's own for good. Raises NotFound."""
-    memory = _own(user_id, memory_id)
+    memory = _own_fact(user_id, memory_id)
     return forgetting.forget(user_id, [memory.memory_id])
 
 
@@ -160,7 +160,7 @@ def _legacy(user_id: int, space_id: int) -> Space:
     return space
 
 
-def _own(user_id: int, memory_id: int) -> Memory:
+def _own_fact(user_id: int, memory_id: int) -> Memory:
     """A fact of the user's own; anybody else's, shared or not, is treated as unknown. Raises NotFound."""
     fact = get_fact(user_id, memory_id)
     if not fact.is_mine:
@@ -168,7 +168,7 @@ def _own(user_id: int, memory_id: int) -> Memory:
     return fact.memory
 
 
-def _usable(statement: Select[Memory], space_id: int) -> Select[Memory]:
+def _usable_facts(statement: Select[Memory], space_id: int) -> Select[Memory]:
     return (
         statement.where(
             Memory.space_id == space_id,

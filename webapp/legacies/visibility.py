@@ -108,7 +108,7 @@ def _take_from(
         return Reach()
     statements, exact = ForgottenStatements(texts), sorted(filter(has_statements, texts), key=len, reverse=True)
     updates, quoted = [], 0
-    for row in _finished(conversation_ids):
+    for row in _finished_messages(conversation_ids):
         if row.role == "user":
             quoted += replace_copies(row.content, exact) != row.content
             continue
@@ -127,7 +127,7 @@ def _take_from(
     return Reach(len(updates), quoted)
 
 
-def _finished(conversation_ids: Collection[int]) -> Iterator[Message]:
+def _finished_messages(conversation_ids: Collection[int]) -> Iterator[Message]:
     """The messages of some conversations that are not being written, a few in memory; what was changed is flushed."""
     statement = select(Message).where(Message.conversation_id.in_(conversation_ids), Message.status != "streaming")
     return chain.from_iterable(batches_to_change(statement, Message.message_id))

@@ -99,7 +99,7 @@ class ChatClient:
                     raise
                 if "tools" in body and not searched and may_be_about_tools(error):
                     searched = True
-                    if (response := await self._taken(body, deadline)) is not None:
+                    if (response := await self._accepted_tools(body, deadline)) is not None:
                         body = with_tools(body, response)
                         continue
                 delay = retry_delay(error, attempt, self.settings)
@@ -124,7 +124,7 @@ class ChatClient:
             return body
         return with_tools(body, [tool for tool in body["tools"] if tool_fingerprint(tool) not in rejections])
 
-    async def _taken(self, body: dict[str, Any], deadline: float) -> list[dict[str, Any]] | None:
+    async def _accepted_tools(self, body: dict[str, Any], deadline: float) -> list[dict[str, Any]] | None:
         """The tools of a refused request that the server takes; None if they are not why it was refused."""
         base_url, _ = self.settings.endpoint()
         model = body["model"]

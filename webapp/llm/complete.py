@@ -257,7 +257,7 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
     if refusal or reason == "content_filter":
         raise RefusedByModel
     text = content if isinstance(content, str) else text_of_parts(content)
-    text = answer_text(text) or _elsewhere(message)
+    text = answer_text(text) or _misplaced_answer(message)
     if not text.strip() and "response_format" not in request:
         raise MalformedOutput("The model gave an empty answer. Try again, or choose another model.")
     model = payload.get("model")
@@ -266,7 +266,7 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
     return Completion(text, name, usage_of(payload.get("usage")), reason, sent=sent)
 
 
-def _elsewhere(message: Mapping[str, Any]) -> str:
+def _misplaced_answer(message: Mapping[str, Any]) -> str:
     """The answer where some servers put it when its text is empty: in the arguments of a call, or the reasoning."""
     with suppress(KeyError, IndexError, TypeError):
         arguments = message["tool_calls"][0]["function"]["arguments"]

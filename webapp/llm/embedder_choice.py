@@ -56,12 +56,12 @@ class Embeddings:
 
     def now(self) -> Embedder:
         """The chosen embedder."""
-        return self._at(self._choose())
+        return self._embedder_at(self._choose())
 
     @property
     def last(self) -> Embedder:
         """The embedder that was chosen when this process last checked; does not look it up."""
-        return self._at(self._known())
+        return self._embedder_at(self._known())
 
     def named(self, model: str) -> Embedder | None:
         """The embedder that made vectors of this name, if its server still exists; otherwise None."""
@@ -71,7 +71,7 @@ class Embeddings:
         for server in self._served() if name else ():
             settings = server.with_embeddings(name)
             if name_at(settings) == model:
-                return self._at(settings)
+                return self._embedder_at(settings)
         return None
 
     def embed_passages(self, texts: list[str]) -> Vector:
@@ -84,7 +84,7 @@ class Embeddings:
             if isinstance(embedder, OpenAIEmbedder):
                 embedder.close()
 
-    def _at(self, settings: ModelSettings | None) -> Embedder:
+    def _embedder_at(self, settings: ModelSettings | None) -> Embedder:
         if settings is None:
             return self._home
         with self._lock:

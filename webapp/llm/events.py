@@ -131,9 +131,9 @@ class StreamDecoder:
             if self._done:
                 break
         events: list[Event] = []
-        if self._thoughts and (thought := self._whole(ReasoningDelta, self._thoughts)):
+        if self._thoughts and (thought := self._join_pieces(ReasoningDelta, self._thoughts)):
             events.append(ReasoningDelta(thought))
-        if self._texts and (text := self._whole(TextDelta, self._texts)):
+        if self._texts and (text := self._join_pieces(TextDelta, self._texts)):
             self.started = True
             self._all.append(text)
             events.append(TextDelta(text))
@@ -144,7 +144,7 @@ class StreamDecoder:
                 events += self._finish()
         return events
 
-    def _whole(self, kind: type[Event], pieces: list[str]) -> str:
+    def _join_pieces(self, kind: type[Event], pieces: list[str]) -> str:
         """The joined pieces, which are then empty, with the halves of surrogate pairs joined across reads."""
         text = self._halves.pop(kind, "") + "".join(pieces)
         pieces.clear()

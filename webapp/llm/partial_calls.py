@@ -71,14 +71,14 @@ class PartialCalls:
             call for call in candidates if call_id and call.id == call_id and (index is None or call.index == index)
         ]
         last = (matches or candidates)[-1] if candidates else None
-        if last is None or self._begins(last, call_id, name):
+        if last is None or self._begins_call(last, call_id, name):
             last = _Call(index, call_id)
             self._calls.append(last)
         last.id = last.id or call_id
         return last
 
     @staticmethod
-    def _begins(last: _Call, call_id: str, name: str) -> bool:
+    def _begins_call(last: _Call, call_id: str, name: str) -> bool:
         """Return whether a piece is of another call than the last: by its id, or by a name after whole arguments."""
         if call_id and last.id and call_id != last.id:
             return True

@@ -30,14 +30,14 @@ def merge_turns(messages: Sequence[Message]) -> list[Message]:
         if not turns and message["role"] != "user":
             turns.append({"role": "user", "content": BEGINS})
         if turns and _joins(turns[-1], message):
-            turns[-1] = _joined(turns[-1], message)
+            turns[-1] = _join_messages(turns[-1], message)
         else:
             turns.append(message)
     if not system:
         return turns
     head = system[0]
     for message in system[1:]:
-        head = _joined(head, message)
+        head = _join_messages(head, message)
     return [head, *turns]
 
 
@@ -45,7 +45,7 @@ def without_system(messages: Sequence[Message]) -> list[Message]:
     """Put the system message before the text of the first user message, for templates without such a role."""
     if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user":
         return [{**message, "role": "user"} if message["role"] == "system" else message for message in messages]
-    first = {**messages[1], "content": _together(messages[0]["content"], messages[1]["content"])}
+    first = {**messages[1], "content": _join_contents(messages[0]["content"], messages[1]["content"])}
     return [first, *messages[2:]]
 
 
@@ -53,11 +53,11 @@ def _joins(first: Message, other: Message) -> bool:
     return first["role"] == other["role"] and first["role"] != "tool" and not first.get("tool_calls")
 
 
-def _joined(first: Message, other: Message) -> Message:
-    return {**first, **other, "content": _together(first.get("content"), other.get("content"))}
+def _join_messages(first: Message, other: Message) -> Message:
+    return {**first, **other, "content": _join_contents(first.get("content"), other.get("content"))}
 
 
-def _together(first: Any, other: Any) -> Any:
+def _join_contents(first: Any, other: Any) -> Any:
     """Two contents as one: texts with an empty line between them, or lists of parts one after the other."""
     if not first or not other:
         return first or other

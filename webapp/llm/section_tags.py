@@ -41,14 +41,14 @@ class SectionTags:
     def size_at(self, text: str, index: int, ended: bool) -> int | None:
         """The length of the tag at this place; 0 if it is none of ours, None if that cannot be told yet."""
         if (match := _TAG.match(text, index)) and len(match[0]) <= _LONGEST:
-            return self._taken(match) if match["end"] or ended else None
+            return self._size_of_tag(match) if match["end"] or ended else None
         rest = text[index : index + _LONGEST]
         if ended or len(rest) == _LONGEST or any(mark in rest[1:] for mark in "<>\n"):
             return 0
         is_beginning = rest.startswith(_WITH_ATTRIBUTES) or any(start.startswith(rest) for start in _BEGINNINGS)
         return None if is_beginning else 0
 
-    def _taken(self, match: re.Match[str]) -> int:
+    def _size_of_tag(self, match: re.Match[str]) -> int:
         if name := match["opens"]:
             self._open[name] = self._open.get(name, 0) + 1
         elif name := match["closes"]:

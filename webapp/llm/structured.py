@@ -129,8 +129,8 @@ def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             if not fields:
                 raise MalformedOutput from None
-            if _begins(text[index + 1 : index + _LONGEST_HEAD], fields):
-                yield _repaired(text[index:])
+            if _begins_with_field(text[index + 1 : index + _LONGEST_HEAD], fields):
+                yield _repair(text[index:])
                 return
             index += 1
             continue
@@ -144,7 +144,7 @@ def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
         index = end
 
 
-def _begins(head: str, fields: Collection[str]) -> bool:
+def _begins_with_field(head: str, fields: Collection[str]) -> bool:
     """Return whether what follows a brace, comments aside, is one of some fields."""
     while True:
         head = head.lstrip()
@@ -158,7 +158,7 @@ def _begins(head: str, fields: Collection[str]) -> bool:
     return bool(colon) and name.strip().strip("\"'`“”„‘’") in fields
 
 
-def _repaired(text: str) -> dict[str, Any]:
+def _repair(text: str) -> dict[str, Any]:
     """The object with which a text begins, repaired. Raises MalformedOutput if it was cut off within a value."""
     if len(re.findall(r'(?<!\\)"', text)) % 2 or text.rstrip().endswith(("[", "{", ",", ":")):
         raise MalformedOutput

@@ -55,7 +55,7 @@ class TextualCalls:
     def feed(self, text: str) -> list[Event]:
         """The part of the text so far that may be shown, and the completed calls."""
         if not self._held and not self._after_block and not _TRIGGERS.search(text):
-            return [self._shown(text)]
+            return [self._text_delta(text)]
         self._held += text
         return list(self._work(ended=False))
 
@@ -87,13 +87,13 @@ class TextualCalls:
             yield from calls
             self._after_block = bool(calls)
             if not calls and not any(name in block for name in self._names):
-                yield self._shown(block)
+                yield self._text_delta(block)
 
     def _show(self, size: int) -> TextDelta:
         text, self._held = self._held[:size], self._held[size:]
-        return self._shown(text)
+        return self._text_delta(text)
 
-    def _shown(self, text: str) -> TextDelta:
+    def _text_delta(self, text: str) -> TextDelta:
         if text:
             self._output.append(text)
         return TextDelta(text)

@@ -51,7 +51,7 @@ class WrittenCalls:
     def read(self, block: str, *, is_whole: bool = True) -> Iterator[ToolCall]:
         """Yield the calls in a block; none if it has no readable one. Nothing is repaired in one that was cut off."""
         exact = (self._tagged, self._json)
-        for reader in (*exact, self._named_json, self._repaired, self._as_python) if is_whole else exact:
+        for reader in (*exact, self._named_json, self._repair_calls, self._as_python) if is_whole else exact:
             calls = list(reader(block))
             yield from calls
             if calls:
@@ -61,7 +61,7 @@ class WrittenCalls:
         for name, body in _elements(block, _TAG, _TAG_END):
             parameters = list(_elements(body, _PARAMETER, _PARAMETER_END))
             if parameters:
-                yield from self._call(name, {key: self._typed(name, key, value) for key, value in parameters})
+                yield from self._call(name, {key: self._parse_value(name, key, value) for key, value in parameters})
             else:
                 start = body.find("{")
                 yield from self._call(name, _object(body[start:]) if start >= 0 else {})
@@ -70,7 +70,7 @@ class WrittenCalls:
             pairs = block[match.end() : names[number + 1].start() if number + 1 < len(names) else len(block)]
             keys = [key.strip() for _, key in _elements(pairs, _KEY, _KEY_END)]
             values = [value for _, value in _elements(pairs, _VALUE, _VALUE_END)]
-            arguments = {key: self._typed(match[1], key, value) for key, value in zip(keys, values, strict=False)}
+            arguments = {key: self._parse_value(match[1], key, value) for key, value in zip(keys, values, strict=False)}
             yield from self._call(match[1], arguments)
 
     def _json(self, block: str) -> Iterator[ToolCall]:
@@ -88,7 +88,7 @@ class WrittenCalls:
         for match in self._before_json.finditer(block):
             yield from self._call(match[1], _object(block[match.end() :]))
 
-    def _repaired(self, block: str) -> Iterator[ToolCall]:
+    def _repair_calls(self, block: str) -> Iterator[ToolCall]:
         start = block.find("{")
         if start >= 0 and len(block) <= _BROKEN:
             end = block.rfind("</")
@@ -123,7 +123,7 @@ class WrittenCalls:
             text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
             yield ToolCall(f"written-{self._count}", name, text)
 
-    def _typed(self, name: str, key: str, value: str) -> Any:
+    def _parse_value(self, name: str, key: str, value: str) -> Any:
         value = html.unescape(value.removeprefix("\n").removesuffix("\n"))
         kind = self._types.get(known_name(name, self._names), {}).get(key, "string")
         if kind == "string":

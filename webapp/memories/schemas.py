@@ -37,13 +37,13 @@ def _statement(value: str) -> str:
     return text
 
 
-def _storable(value: datetime) -> datetime:
+def _check_range(value: datetime) -> datetime:
     if not datetime(1970, 1, 2, tzinfo=UTC) <= value <= datetime(2038, 1, 18, tzinfo=UTC):
         raise ValueError("must be between 1970 and 2038")  # what a TIMESTAMP holds
     return value
 
 
-When = Annotated[AwareDatetime, AfterValidator(_storable)]
+When = Annotated[AwareDatetime, AfterValidator(_check_range)]
 Statement = Annotated[Line, Field(max_length=CONTENT_MAX), AfterValidator(_statement)]
 LastDay = Annotated[
     Annotated[Day | None, BeforeValidator(lambda value: value or None)],

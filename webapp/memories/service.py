@@ -185,7 +185,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
         limited_to = fields.get("only_conversation_id", memory.only_conversation_id)
         _check_conversation(user_id, fields.get("memory_type", memory.memory_type), limited_to)
     if {"fact_key", "category"} & fields.keys():
-        fields |= _placed(memory, fields)
+        fields |= _key_and_category(memory, fields)
     before = {name: getattr(memory, name) for name in fields}
     if before == fields:
         return memory
@@ -231,12 +231,12 @@ def check_key(memory: Memory) -> None:
     with db.session.no_autoflush:
         holder = key_holder(user_id, *key) if current and key[0] else None
     if holder not in (None, memory_id):
-        raise _held(key[0], holder)
+        raise _key_conflict(key[0], holder)
     try:
         with db.session.begin_nested():
             db.session.flush()
     except IntegrityError:
-        raise _held(key[0], None) from None
+        raise _key_conflict(key[0], None) from None
 
 
 def key_holder(user_id: int, fact_key: str | None, category: str | None, space_id: int | None) -> int | None:
@@ -259,7 +259,7 @@ def key_holders(user_id: int, places: Collection[Place]) -> dict[Place, int]:
     return {slots[space, slot]: memory_id for memory_id, space, slot in rows if slot is not None}
 
 
-def _held(fact_key: str | None, holder: int | None) -> Conflict:
+def _key_conflict(fact_key: str | None, holder: int | None) -> Conflict:
     words = f"'{fact_key}' is held by memory {holder}" if holder else f"'{fact_key}' is held by another memory"
     error = {"loc": ["fact_key"], "msg": f"{words}; a key has one current value"}
     return Conflict(
@@ -267,7 +267,7 @@ def _held(fact_key: str | None, holder: int | None) -> Conflict:
     )
 
 
-def _placed(memory: Memory, fields: dict[str, Any]) -> dict[str, Any]:
+def _key_and_category(memory: Memory, fields: dict[str, Any]) -> dict[str, Any]:
     """Key and category as stored, from whichever was given: the key's namespace is the category."""
     raw = fields.get("fact_key", memory.fact_key)
     key = canonical_fact_key(raw, fields.get("category", memory.category))

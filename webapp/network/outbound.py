@@ -47,11 +47,11 @@ def is_public(text: str) -> bool:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return False
-    addresses: list[Address] = [*_carried(address)]
+    addresses: list[Address] = [*_embedded_addresses(address)]
     return address.is_global and all(map(_is_open, addresses or [address]))
 
 
-def _carried(address: Address) -> Iterator[ipaddress.IPv4Address]:
+def _embedded_addresses(address: Address) -> Iterator[ipaddress.IPv4Address]:
     """The IPv4 addresses that an IPv6 address leads to."""
     if isinstance(address, ipaddress.IPv6Address):
         addresses = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]

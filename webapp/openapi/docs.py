@@ -69,12 +69,12 @@ def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
                 services=getattr(view, "services", False),
                 session_only=getattr(view, "session_only", False),
                 idempotent=getattr(view, "idempotent", False),
-                problems=_described(app.api_doc["paths"].get(path, {}).get(method.lower(), {})),
+                problems=_own_problems(app.api_doc["paths"].get(path, {}).get(method.lower(), {})),
             )
     return facts
 
 
-def _described(operation: dict[str, Any]) -> frozenset[str]:
+def _own_problems(operation: dict[str, Any]) -> frozenset[str]:
     """The problems that a view describes itself, rather than as its blueprint does for all."""
     answers = {status: answer.get("description") for status, answer in operation.get("responses", {}).items()}
     usual = {str(status): text for status, text in USUAL_PROBLEMS.items()}

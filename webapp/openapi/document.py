@@ -232,19 +232,19 @@ def _drop_unused(document: dict[str, Any]) -> None:
     """Leave out models that nothing refers to."""
     schemas = document["components"]["schemas"]
     reached: set[str] = set()
-    waiting = _referred({name: part for name, part in document.items() if name != "components"})
-    waiting |= _referred(document["components"]["responses"])
+    waiting = _references_in({name: part for name, part in document.items() if name != "components"})
+    waiting |= _references_in(document["components"]["responses"])
     while waiting:
         name = waiting.pop()
         if name in reached:
             continue
         reached.add(name)
-        waiting |= _referred(schemas[name])
+        waiting |= _references_in(schemas[name])
     for name in set(schemas) - reached:
         del schemas[name]
 
 
-def _referred(part: Any) -> set[str]:
+def _references_in(part: Any) -> set[str]:
     references = (node.get("$ref") for node in _nodes(part))
     return {match[1] for text in references if isinstance(text, str) and (match := re.fullmatch(f"{_REF}(.+)", text))}
 

@@ -46,10 +46,10 @@ def _parts(line: str, other: str | None) -> tuple[tuple[str, bool], ...]:
     matcher = SequenceMatcher(None, words, others, autojunk=False)
     if len(words) * len(others) > 250_000 or matcher.quick_ratio() < 0.4:
         return ((line, False),)
-    return _joined([(word, tag != "equal") for tag, i1, i2, *_ in matcher.get_opcodes() for word in words[i1:i2]])
+    return _join_words([(word, tag != "equal") for tag, i1, i2, *_ in matcher.get_opcodes() for word in words[i1:i2]])
 
 
-def _joined(words: Sequence[tuple[str, bool]]) -> tuple[tuple[str, bool], ...]:
+def _join_words(words: Sequence[tuple[str, bool]]) -> tuple[tuple[str, bool], ...]:
     parts: list[tuple[str, bool]] = []
     for word, is_changed in words:
         if parts and parts[-1][1] == is_changed:

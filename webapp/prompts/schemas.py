@@ -11,7 +11,7 @@ from webapp.prompts.models import PromptVersion
 from webapp.prompts.service import PromptState
 
 
-def _storable(value: str) -> str:
+def _check_encoding(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -21,7 +21,7 @@ def _storable(value: str) -> str:
     return value.replace("\r\n", "\n")
 
 
-PromptText = Annotated[str, Field(min_length=1, max_length=32_768), AfterValidator(_storable)]
+PromptText = Annotated[str, Field(min_length=1, max_length=32_768), AfterValidator(_check_encoding)]
 PromptName = Annotated[str, Field(min_length=1, max_length=100, pattern="^[a-z_]+$")]
 
 

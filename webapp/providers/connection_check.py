@@ -195,7 +195,7 @@ def list_models(settings: ModelSettings) -> list[ListedModel]:
         if page.object != "list" and not isinstance(page.data, list):
             raise TypeError("this is no list of models")
         return [
-            ListedModel(model.id, window_told(model.model_extra or {}), _whole(getattr(model, "created", 0)))
+            ListedModel(model.id, window_told(model.model_extra or {}), _as_int(getattr(model, "created", 0)))
             for model in page
             if len(model.id) <= LONGEST_NAME
         ]
@@ -208,7 +208,7 @@ def warm_up(settings: ModelSettings, model: str) -> None:
             _raw(settings, model, seconds=LOCAL_SECONDS, max_tokens=1)
 
 
-def _whole(value: object) -> int:
+def _as_int(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 

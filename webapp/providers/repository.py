@@ -65,12 +65,14 @@ def load(home: ModelSettings) -> LoadedConnections:
                 background = Target(offer_id(connection.connection_id, name), name, server)
         if offer is not None:
             models.append(
-                _offered(connection, offer, server, frozenset(map(int, str(group_ids).split(",") if group_ids else ())))
+                _as_offered_model(
+                    connection, offer, server, frozenset(map(int, str(group_ids).split(",") if group_ids else ()))
+                )
             )
     return LoadedConnections(models, list(servers.values()), embeddings, background)
 
 
-def _offered(
+def _as_offered_model(
     connection: ModelConnection, offer: ModelOffer, server: ModelSettings, groups: frozenset[int]
 ) -> OfferedModel:
     speed = speed_found(connection.test_result, "prompt")

@@ -88,17 +88,17 @@ def _key_of(secret: str) -> ec.EllipticCurvePrivateKey:
 
 def _check_keys(p256dh: str, auth: str) -> None:
     try:
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), _decoded(p256dh))
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), _decode(p256dh))
     except (ValueError, binascii.Error):
         raise Invalid.field("keys.p256dh", "is not a key of a browser") from None
     try:
-        if len(_decoded(auth)) != 16:
+        if len(_decode(auth)) != 16:
             raise ValueError
     except (ValueError, binascii.Error):
         raise Invalid.field("keys.auth", "is not a secret of a browser") from None
 
 
-def _decoded(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 

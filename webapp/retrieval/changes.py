@@ -117,11 +117,13 @@ def note(user_id: int, *changes: Change) -> None:
     _raise_version(user_id)
     announce(user_id)
     for item in changes:
-        db.session.execute(_noted(), {"user": user_id, "what": item.what, "ref": item.ref_id, "from": item.from_id})
+        db.session.execute(
+            _insert_change(), {"user": user_id, "what": item.what, "ref": item.ref_id, "from": item.from_id}
+        )
 
 
 @cache
-def _noted() -> Insert:
+def _insert_change() -> Insert:
     # The version is read in the insert: we hold the counter's row, and this saves a round trip.
     values = [
         bindparam(name, type_=column.type)

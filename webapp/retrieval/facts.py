@@ -82,7 +82,7 @@ def exact_facts(text: str, scope: Scope, position: Position) -> list[FoundPassag
     query_words = frozenset(stems(words(text[:2_000])))
     cache = _fact_keys_of(scope.user_id)
     with cache.lock:
-        ids = _current(cache, scope.user_id, position.memory_version).named_by(query_words)
+        ids = _current_keys(cache, scope.user_id, position.memory_version).named_by(query_words)
     if not ids:
         return []
     statement = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
@@ -96,7 +96,7 @@ def catch_up(user_id: int, position: Position) -> None:
     if cache is not None:
         with cache.lock:
             if cache.keys is not None:
-                _current(cache, user_id, position.memory_version)
+                _current_keys(cache, user_id, position.memory_version)
 
 
 def _fact_keys_of(user_id: int) -> UserFactKeys:
@@ -108,7 +108,7 @@ def _fact_keys_of(user_id: int) -> UserFactKeys:
     return cache
 
 
-def _current(cache: UserFactKeys, user_id: int, version: int) -> Keys:
+def _current_keys(cache: UserFactKeys, user_id: int, version: int) -> Keys:
     """The keys as of a version of the memory, or later; the caller holds their lock."""
     keys = cache.keys
     if keys is not None and keys.version > version:
@@ -132,12 +132,12 @@ def _look_up(keys: Keys, user_id: int, changed_ids: Collection[int] | None) -> N
     for memory_id in changed_ids or ():
         keys.remove(memory_id)
     parameters = {"user": user_id} if changed_ids is None else {"user": user_id, "changed": list(changed_ids)}
-    for memory_id, fact_key in db.session.execute(_keyed(is_full=changed_ids is None), parameters):
+    for memory_id, fact_key in db.session.execute(_select_keys(is_full=changed_ids is None), parameters):
         keys.put(memory_id, fact_key or "")
 
 
 @cache
-def _keyed(*, is_full: bool) -> Select[*tuple[Any, ...]]:
+def _select_keys(*, is_full: bool) -> Select[*tuple[Any, ...]]:
     """The keys of a user's facts, or of those among the `ids_param`."""
     statement = usable_memories().where(Memory.user_id == bindparam("user"), Memory.fact_key.is_not(None))
     if not is_full:

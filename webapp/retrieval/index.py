@@ -242,7 +242,7 @@ class UserIndex:
             second_weight = 0.0 if z is None or per_group is None else self._fusion.second
             rows = second_look(scores, ranked, times, self._vectors.values(), second_weight)[:pool].tolist()
             if per_group is not None:
-                rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._alike(rows))
+                rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._similar_rows(rows))
             best = float(keywords.scores[candidates].max(initial=0.0)) or 1.0
             return hits_of(rows, scores, keywords, best, meaning, z, self._fusion.vector, columns, self._groups.order)
 
@@ -269,7 +269,7 @@ class UserIndex:
         group = int(self._columns["group"].values[row])
         return (int(self._columns["kind"].values[row]), group) if group else None
 
-    def _alike(self, rows: Sequence[int]) -> Callable[[int], Iterable[int]]:
+    def _similar_rows(self, rows: Sequence[int]) -> Callable[[int], Iterable[int]]:
         """Tell which of some rows say the same as one of them, itself included; all are compared at once."""
         similar: dict[int, list[int]] = {}
         for store in self._vectors.values():

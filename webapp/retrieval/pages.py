@@ -23,7 +23,7 @@ blueprint = Blueprint("retrieval", __name__)
 
 
 @blueprint.app_context_processor
-def _used() -> dict[str, Any]:
+def _template_values() -> dict[str, Any]:
     """Return what the templates of any page can call."""
     return {
         "used_under": used_under,

@@ -119,7 +119,7 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
 # Building a statement costs about as much as sending it: those of every reply are built once.
 @cache
 def _changed_chunks() -> Select[*tuple[Any, ...]]:
-    return _chunks().where(*_changed()).order_by(ConversationChunk.chunk_id)
+    return _chunks().where(*_statements_for_changes()).order_by(ConversationChunk.chunk_id)
 
 
 @cache
@@ -133,12 +133,12 @@ def _changed_memories() -> Select[*tuple[Any, ...]]:
 def _changed_messages() -> Select[*tuple[Any, ...]]:
     return (
         _messages()
-        .where(*_changed(), Message.message_id >= bindparam("from"))
+        .where(*_statements_for_changes(), Message.message_id >= bindparam("from"))
         .order_by(Message.message_id, MessageEmbedding.piece)
     )
 
 
-def _changed() -> tuple[Any, ...]:
+def _statements_for_changes() -> tuple[Any, ...]:
     numbers: BindParameter[int] = bindparam("conversations", expanding=True)
     return Conversation.conversation_id.in_(numbers), Conversation.user_id == bindparam("user")
 

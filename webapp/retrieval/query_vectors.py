@@ -72,11 +72,11 @@ class QueryVectors:
     def start(self, text: str) -> PendingQuery:
         """Start making a query's vector, unless it is being made, the embedder rests, or the query is empty."""
         text = " ".join(text.split())[:MAX_CHARS]
-        model = self._chosen()
+        model = self._current_model()
         start, future = self._submit(model, text) if text else (time.monotonic(), None)
         return PendingQuery(text, model, start, future)
 
-    def _chosen(self) -> str:
+    def _current_model(self) -> str:
         """The model that makes vectors now, as far as this process knows. A new one has no failures yet."""
         current = present(self._current)
         with self._lock:
@@ -128,10 +128,10 @@ class QueryVectors:
                 self._pool = (os.getpid(), ThreadPoolExecutor(THREADS, thread_name_prefix="query-vector"))
             future = self._pool[1].submit(self._embed, model, text)
             self._asked[model, text] = now, future
-        future.add_done_callback(lambda _done: self._answered(model, text))
+        future.add_done_callback(lambda _done: self._store_answer(model, text))
         return now, future
 
-    def _answered(self, model: str, text: str) -> None:
+    def _store_answer(self, model: str, text: str) -> None:
         with self._lock:
             self._asked.pop((model, text), None)
 

@@ -158,10 +158,10 @@ def receipt_of(user_id: int, message_id: int) -> list[Line]:
             )
         )
     }
-    return _joined([_line(row, passages, remembered, verdicts.get((row.kind, row.passage_id))) for row in rows])
+    return _merge_excerpts([_line(row, passages, remembered, verdicts.get((row.kind, row.passage_id))) for row in rows])
 
 
-def _joined(lines: Iterable[Line]) -> list[Line]:
+def _merge_excerpts(lines: Iterable[Line]) -> list[Line]:
     """Lines with the excerpts of one passage merged, in the order of the first."""
     by_key: dict[tuple[str, int, str, bool], Line] = {}
     for line in lines:

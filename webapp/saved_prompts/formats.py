@@ -91,7 +91,7 @@ def _read_one(item: Any) -> ReadPrompt:
     if "\x00" in content or not _is_text(content) or not _is_text(name):
         raise ValueError("It holds characters that are not text.")
     if "command" in item:
-        content = _TYPED.sub(_untyped, content)
+        content = _TYPED.sub(_plain_placeholder, content)
     if len(content) > LONGEST_CONTENT:
         raise ValueError(f"Its text is longer than {LONGEST_CONTENT:,} characters.")
     text = item.get("description")
@@ -101,7 +101,7 @@ def _read_one(item: Any) -> ReadPrompt:
     return ReadPrompt(name[:LONGEST_NAME], content, description[:LONGEST_DESCRIPTION])
 
 
-def _untyped(match: re.Match[str]) -> str:
+def _plain_placeholder(match: re.Match[str]) -> str:
     name, kind, properties = match[1], match[2], match[3]
     quoted = _DEFAULT.search(properties)
     default = _value(quoted[1] or quoted[2] or "") if quoted else ""

@@ -41,7 +41,7 @@ def choose() -> ViewResult:
     """Return what `/` in the composer offers."""
     if not wants_partial():
         return redirect(url_for(".index"), 303)
-    return render_template("library/_choose.html", **_listed())
+    return render_template("library/_choose.html", **_groups_of_prompts())
 
 
 @blueprint.get("/prompts/new")
@@ -115,7 +115,7 @@ def use(saved_prompt_id: int) -> ViewResult:
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
     variables = variables_to_fill(prompt.prompt.content)
     if not variables and not wants_partial():
-        return render_new(content=_filled(saved_prompt_id, []))
+        return render_new(content=_fill(saved_prompt_id, []))
     return _questions(prompt.prompt, variables, {}, {})
 
 
@@ -126,7 +126,7 @@ def filled(saved_prompt_id: int) -> ViewResult:
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
     variables = variables_to_fill(prompt.prompt.content)
     try:
-        text = _filled(saved_prompt_id, variables)
+        text = _fill(saved_prompt_id, variables)
     except Invalid as error:
         wrong = sentences(error, {variable.name: variable.name for variable in variables})
         return _questions(prompt.prompt, variables, request.form, wrong), 422
@@ -172,11 +172,17 @@ def _fields() -> NewSavedPrompt:
 
 
 def _index(**extra: Any) -> str:
-    context = {"error": "", "refused": [], "spaces": spaces_to_choose(current_user_id()), **_listed(), **extra}
+    context = {
+        "error": "",
+        "refused": [],
+        "spaces": spaces_to_choose(current_user_id()),
+        **_groups_of_prompts(),
+        **extra,
+    }
     return render_template("library/index.html", **context)
 
 
-def _listed() -> dict[str, Any]:
+def _groups_of_prompts() -> dict[str, Any]:
     """Prompts in groups, the user's own first, then by space; with the variables they ask for."""
     names = {space.space_id: space.name for space in spaces_to_choose(current_user_id())}
     groups: dict[int | None, list[tuple[service.PromptForReader, list[Variable]]]] = {}
@@ -211,7 +217,7 @@ def _questions(prompt: Any, variables: list[Variable], values: Any, errors: dict
     return render_template(f"library/{template}", prompt=prompt, fields=fields)
 
 
-def _filled(saved_prompt_id: int, variables: list[Variable]) -> str:
+def _fill(saved_prompt_id: int, variables: list[Variable]) -> str:
     values = {
         variable.name: request.form[f"v{index}"].replace("\r\n", "\n").replace("\x00", "")
         for index, variable in enumerate(variables)

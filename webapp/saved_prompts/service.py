@@ -40,7 +40,9 @@ class PromptForReader:
 
 def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> PromptForReader:
     """A prompt of the user's or of their spaces; with `edit`, one they can change. Raises NotFound, Forbidden."""
-    row = db.session.execute(_shown(user_id).where(SavedPrompt.saved_prompt_id == saved_prompt_id)).one_or_none()
+    row = db.session.execute(
+        _select_prompts(user_id).where(SavedPrompt.saved_prompt_id == saved_prompt_id)
+    ).one_or_none()
     if row is None:
         raise NotFound("There is no such prompt.")
     prompt = PromptForReader(row.SavedPrompt, bool(row.can_edit))
@@ -52,7 +54,7 @@ def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> Pro
 def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]:
     """The user's prompts and those shared with them, by name. Raises NotFound, Invalid for a foreign cursor."""
     keyset = Keyset("saved prompts", query, str, int, scope=user_id)
-    statement = _shown(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
+    statement = _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
     if query.space_id is not None:
         require_member(user_id, query.space_id)
         statement = statement.where(SavedPrompt.space_id == query.space_id)
@@ -70,7 +72,7 @@ def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]
 def all_prompts(user_id: int) -> list[PromptForReader]:
     """Everything the user can use, by name, up to MOST_PROMPTS."""
     rows = db.session.execute(
-        _shown(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id).limit(MOST_PROMPTS)
+        _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id).limit(MOST_PROMPTS)
     )
     return [PromptForReader(row.SavedPrompt, bool(row.can_edit)) for row in rows]
 
@@ -209,7 +211,7 @@ def _consequences(_sender: object, *, space: Space, user_id: int) -> list[Conseq
     return [Consequence("prompts", count, f"{phrase} that you share here will be yours alone again.")]
 
 
-def _shown(user_id: int) -> Select[SavedPrompt, bool]:
+def _select_prompts(user_id: int) -> Select[SavedPrompt, bool]:
     statement = select(SpaceMember.space_id).where(
         SpaceMember.user_id == user_id, SpaceMember.role == "owner", SpaceMember.status == "active"
     )

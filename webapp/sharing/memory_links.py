@@ -25,15 +25,19 @@ def find_uses(user_id: int, memory_ids: Collection[int]) -> Uses:
     what was forgotten when it is stored."""
     condition = Conversation.user_id == user_id
     shared = _linked_replies(user_id, memory_ids)
-    statement = _used(memory_ids).where(condition, Message.message_id.not_in(list(shared)[:MOST_NAMED]))
+    statement = _select_replies(memory_ids).where(condition, Message.message_id.not_in(list(shared)[:MOST_NAMED]))
     newest = db.session.execute(
         statement.order_by(Message.message_id.desc()).limit(max(0, MOST_NAMED - len(shared)))
     ).all()
     replies = [*shared.values(), *(UsedIn(*row) for row in newest)][:MOST_NAMED]
-    return Uses(replies, _count(_used(memory_ids).where(condition)), _count(_used(memory_ids).where(~condition)))
+    return Uses(
+        replies,
+        _count(_select_replies(memory_ids).where(condition)),
+        _count(_select_replies(memory_ids).where(~condition)),
+    )
 
 
-def _used(memory_ids: Collection[int]) -> Select[int, int, int | None]:
+def _select_replies(memory_ids: Collection[int]) -> Select[int, int, int | None]:
     receipts = select(TurnReceipt.message_id).where(
         TurnReceipt.kind == "memory", TurnReceipt.passage_id.in_(memory_ids), TurnReceipt.injected
     )
@@ -54,7 +58,9 @@ def _linked_replies(user_id: int, memory_ids: Collection[int]) -> dict[int, Used
     for link in db.session.scalars(
         select(ConversationShare).where(
             ConversationShare.user_id == user_id,
-            ConversationShare.conversation_id.in_(_used(memory_ids).with_only_columns(Message.conversation_id)),
+            ConversationShare.conversation_id.in_(
+                _select_replies(memory_ids).with_only_columns(Message.conversation_id)
+            ),
             or_(ConversationShare.expires_at.is_(None), ConversationShare.expires_at > now()),
         )
     ):
@@ -63,7 +69,7 @@ def _linked_replies(user_id: int, memory_ids: Collection[int]) -> dict[int, Used
         return {}
     message_ids = {link.share_id: frozenset(link.message_ids or ()) for shares in links.values() for link in shares}
     rows = db.session.execute(
-        _used(memory_ids)
+        _select_replies(memory_ids)
         .add_columns(Message.superseded_by_id)
         .where(Conversation.user_id == user_id, Message.conversation_id.in_(links))
         .order_by(Message.message_id.desc())

@@ -186,7 +186,7 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> SharedConve
     share, title = row
     if share.audience == "accounts" and not is_signed_in:
         return None
-    rows = _shown(share, after)
+    rows = _messages_after(share, after)
     has_more = len(rows) > SHOWN_AT_ONCE
     rows = rows[:SHOWN_AT_ONCE]
     is_range = share.first_message_id is not None or share.last_message_id is not None
@@ -211,7 +211,7 @@ def _note_live(conversation_id: int) -> None:
     )
 
 
-def _shown(share: ConversationShare, after: int) -> Sequence[Message]:
+def _messages_after(share: ConversationShare, after: int) -> Sequence[Message]:
     """The messages after `after`, at most one more than SHOWN_AT_ONCE."""
     statement = select(Message).where(
         Message.conversation_id == share.conversation_id, Message.message_id > after, _is_showable()

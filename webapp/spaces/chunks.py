@@ -45,7 +45,7 @@ def parts_of(content: str, pages: int, title: str, media_type: str | None) -> li
     for page, text in enumerate(texts, 1):
         parts += [(page, part) for part in chunks_of(text)]
         if media_type == PDF and not text.strip():
-            parts.append((page, f"{_PICTURE}{title}, page {page}]{_around(texts, page)}"))
+            parts.append((page, f"{_PICTURE}{title}, page {page}]{_neighbour_texts(texts, page)}"))
     return parts
 
 
@@ -54,7 +54,7 @@ def shows_page(part: str, page: int | None) -> bool:
     return page is not None and part.startswith(_PICTURE)
 
 
-def _around(texts: Sequence[str], page: int) -> str:
+def _neighbour_texts(texts: Sequence[str], page: int) -> str:
     """The end of the page before one without text, and the start of the next: mostly they say what it shows."""
     before = " ".join(texts[page - 2].split())[-AROUND:].partition(" ")[2] if page > 1 else ""
     after = " ".join(texts[page].split())[:AROUND].rpartition(" ")[0] if page < len(texts) else ""

@@ -40,7 +40,7 @@ def add(space_id: int) -> ViewResult:
     """Add a text, pasted or uploaded."""
     service.require_member(current_user_id(), space_id)
     try:
-        document = documents.add_document(current_user_id(), space_id, _given())
+        document = documents.add_document(current_user_id(), space_id, _read_form())
     except (Invalid, Conflict) as error:
         db.session.rollback()
         problems = sentences(error, LABELS, otherwise="content") if isinstance(error, Invalid) else {}
@@ -84,7 +84,7 @@ def retry(space_id: int, document_id: int) -> ViewResult:
     return redirect(url_for(".index", space_id=space_id), 303)
 
 
-def _given() -> NewDocument:
+def _read_form() -> NewDocument:
     """Return what was pasted or uploaded. Raises Invalid."""
     title, content = request.form.get("title", ""), request.form.get("content", "")
     upload = request.files.get("file")

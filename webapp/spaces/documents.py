@@ -99,7 +99,7 @@ def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[Docume
     """The documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
     require_member(user_id, space_id)
     keyset = Keyset("documents of a space", query, int, scope=space_id)
-    statement = _shown(space_id).order_by(SpaceDocument.document_id.desc())
+    statement = _select_documents(space_id).order_by(SpaceDocument.document_id.desc())
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(SpaceDocument.document_id < last_id)
@@ -110,7 +110,7 @@ def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[Docume
 def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
     """A document without its text. Raises NotFound."""
     require_member(user_id, space_id)
-    row = db.session.execute(_shown(space_id).where(SpaceDocument.document_id == document_id)).one_or_none()
+    row = db.session.execute(_select_documents(space_id).where(SpaceDocument.document_id == document_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such document.")
     return _out(row)
@@ -289,7 +289,7 @@ def _conclude(document_id: int, status: str) -> None:
     log.info("document indexed", extra={"document_id": document_id, "status": status})
 
 
-def _shown(space_id: int) -> Select[*tuple[Any, ...]]:
+def _select_documents(space_id: int) -> Select[*tuple[Any, ...]]:
     return (
         select(*_COLUMNS, User.name, User.email)
         .outerjoin(User, User.user_id == SpaceDocument.user_id)

@@ -34,14 +34,14 @@ def _spaces() -> dict[str, Any]:
     """Return what the layout of any page may need; nothing is loaded unless a template asks for it."""
     return {
         "load_spaces": lambda: _choices().spaces,
-        "load_chosen_space": _chosen,
+        "load_chosen_space": _chosen_space,
         "count_invitations": lambda: _choices().invitations,
         "space_names": service.names_of,
         "personas": PERSONAS,
     }
 
 
-def _chosen() -> Space | None:
+def _chosen_space() -> Space | None:
     """The chosen space, needed in several places on a page but loaded only once."""
     if "chosen_space" not in g:
         g.chosen_space = current_space.chosen_space(current_user_id())

@@ -168,7 +168,7 @@ def active_members(space_id: int) -> Collection[int]:
 def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
     """The user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
     keyset = Keyset("spaces", query, int, scope=user_id)
-    statement = _shown(user_id).order_by(Space.space_id.desc())
+    statement = _select_spaces(user_id).order_by(Space.space_id.desc())
     if query.kind is not None:
         statement = statement.where(Space.kind == query.kind)
     if query.cursor:
@@ -180,7 +180,7 @@ def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
 
 def view_space(user_id: int, space_id: int) -> SpaceOut:
     """A space as its member, or somebody invited to it, sees it. Raises NotFound."""
-    row = db.session.execute(_shown(user_id).where(Space.space_id == space_id)).one_or_none()
+    row = db.session.execute(_select_spaces(user_id).where(Space.space_id == space_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such space.")
     return _out(row)
@@ -192,7 +192,7 @@ def names_of(space_ids: Collection[int]) -> dict[int, str]:
     return dict(rows.all())
 
 
-def _shown(user_id: int) -> Select[*tuple[Any, ...]]:
+def _select_spaces(user_id: int) -> Select[*tuple[Any, ...]]:
     member = aliased(SpaceMember)
     members = (
         select(func.count())

@@ -62,7 +62,7 @@ class TracedCompletions(BackgroundClient):
     def complete_text(self, messages: Any, **wishes: Any) -> Completion:
         """As `CompletionClient.complete_text`."""
         with tracing.span("complete", "client"):
-            return _noted(super().complete_text(messages, **wishes), "text")
+            return _note_completion(super().complete_text(messages, **wishes), "text")
 
     def complete_structured(
         self, messages: Any, schema: type[SchemaT], name: str, **wishes: Any
@@ -70,10 +70,10 @@ class TracedCompletions(BackgroundClient):
         """As `CompletionClient.complete_structured`."""
         with tracing.span("complete", "client"):
             parsed, completion = super().complete_structured(messages, schema, name, **wishes)
-            return parsed, _noted(completion, name)
+            return parsed, _note_completion(completion, name)
 
 
-def _noted(completion: Completion, name: str) -> Completion:
+def _note_completion(completion: Completion, name: str) -> Completion:
     tracing.note(
         {
             "gen_ai.operation.name": "chat",

@@ -39,24 +39,22 @@ def earlier_statement(text: str) -> str:
 
 def fold(text: str) -> str:
     """A text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
-    return _folded(text, STRAIGHT)
+    return _fold(text, STRAIGHT)
 
 
 def earlier_fold(text: str) -> str:
     """Return the first half of `earlier_statement`."""
-    return _folded(text, _EARLIER_STRAIGHT)
+    return _fold(text, _EARLIER_STRAIGHT)
 
 
 def trim_punctuation(text_folded: str) -> str:
     """A folded text without punctuation at its edges, unless it is nothing else: the second half."""
-    return _trimmed(text_folded, is_sign)
+    return _trim(text_folded, is_sign)
 
 
 def earlier_trimmed(text_folded: str) -> str:
     """Return the second half of `earlier_statement`."""
-    return _trimmed(
-        text_folded, lambda text, index: unicodedata.category(text[index])[0] != "P" or text[index] in "#@&%*"
-    )
+    return _trim(text_folded, lambda text, index: unicodedata.category(text[index])[0] != "P" or text[index] in "#@&%*")
 
 
 def split_at_signs(text: str) -> Iterator[tuple[str, bool]]:
@@ -104,7 +102,7 @@ def _is_symbol(char: str) -> bool:
     return char == "+" or unicodedata.category(char) in ("So", "Sc") or unicodedata.bidirectional(char) == "ET"
 
 
-def _folded(text: str, translation: dict[int, str]) -> str:
+def _fold(text: str, translation: dict[int, str]) -> str:
     result = unicodedata.normalize("NFKC", text).translate(translation)
     # Casefolding can undo NFKC and the other way round; a second pass reaches the fixed point.
     for _ in range(2):
@@ -112,7 +110,7 @@ def _folded(text: str, translation: dict[int, str]) -> str:
     return _SPACE.sub(" ", result).strip()
 
 
-def _trimmed(text_folded: str, is_kept: Callable[[str, int], bool]) -> str:
+def _trim(text_folded: str, is_kept: Callable[[str, int], bool]) -> str:
     start, end = 0, len(text_folded)
     while start < end and (text_folded[start].isspace() or not is_kept(text_folded, start)):
         start += 1

@@ -54,7 +54,7 @@ def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece
         end = len(text)
     if end > start:
         pieces.append(Piece(start, end))
-    return [_trimmed(text, piece) for piece in pieces] or [Piece(0, len(text))]
+    return [_trim(text, piece) for piece in pieces] or [Piece(0, len(text))]
 
 
 def _characters(text: str, size: int) -> int:
@@ -64,7 +64,7 @@ def _characters(text: str, size: int) -> int:
     return max(40, size * len(text) // len(text.encode("utf-8", "surrogatepass")))
 
 
-def _trimmed(text: str, piece: Piece) -> Piece:
+def _trim(text: str, piece: Piece) -> Piece:
     start, end = piece
     while start < end and text[start].isspace():
         start += 1

@@ -126,7 +126,7 @@ class Vocabulary:
             marks = (f"{form}\n", f"\n{form}")
         else:
             return []
-        listing, compounds = self._listed(), set[str]()
+        listing, compounds = self._word_list(), set[str]()
         for mark in marks:
             index = listing.find(mark)
             while index >= 0 and len(compounds) < MOST_COMPOUNDS:
@@ -141,7 +141,7 @@ class Vocabulary:
         ]
         return [number for number in dict.fromkeys(numbers) if number != STOP][:limit]
 
-    def _listed(self) -> str:
+    def _word_list(self) -> str:
         """Return all words in their search form, each on a line, with a line's end before the first and after the last;
         those that are new since the last time are added."""
         for language, terms in self._words.items():

@@ -101,7 +101,7 @@ class _Reader:
         if kind == "number":
             return _bounded(Fraction(Decimal(text.replace("_", ""))))
         if kind == "name":
-            return self._named(text)
+            return self._read_name(text)
         if text in "+-":
             value = self._part(_SIGN)
             return -value if text == "-" else value
@@ -111,7 +111,7 @@ class _Reader:
             return value
         raise Unanswerable(f"“{text}” does not fit there.")
 
-    def _named(self, name: str) -> Number:
+    def _read_name(self, name: str) -> Number:
         key = name.lower() if name.isascii() else name
         if key == "√":
             return self._call("sqrt", [self._part(_POWER)])

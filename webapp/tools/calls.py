@@ -71,9 +71,9 @@ def parse_arguments(arguments: str, *, limit: int = MAX_ARGUMENTS, repair: bool 
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        data = _repaired(text) if repair else None
+        data = _repair(text) if repair else None
     if isinstance(data, str) and repair:
-        data = _repaired(data)
+        data = _repair(data)
     try:
         json.dumps(data, allow_nan=False)
     except (ValueError, RecursionError):
@@ -81,7 +81,7 @@ def parse_arguments(arguments: str, *, limit: int = MAX_ARGUMENTS, repair: bool 
     return data if isinstance(data, dict) and _depth(data) <= DEEPEST else {}
 
 
-def _repaired(text: str) -> Any:
+def _repair(text: str) -> Any:
     """The JSON object in a text, None if none is meant."""
     start = text.find("{")
     if start < 0 or "}" not in text[start:]:

@@ -71,7 +71,7 @@ def with_clients(toolset: Toolset, client_tools: ClientTools | None) -> Toolset:
         new_tools.append(Tool(definition, "client", title=own_name))
     parameters: dict[str, Any] = asks
     if client_tools.choice is not None:
-        parameters["tool_choice"] = _renamed(client_tools.choice, names)
+        parameters["tool_choice"] = _rename_choice(client_tools.choice, names)
     if client_tools.parallel is not None:
         parameters["parallel_tool_calls"] = client_tools.parallel
     return Toolset([*tools, *new_tools], toolset.now, parameters)
@@ -86,7 +86,7 @@ def _free(base: str, names: set[str]) -> str:
     return name
 
 
-def _renamed(choice: str | dict[str, Any], names: Mapping[str, str]) -> str | dict[str, Any]:
+def _rename_choice(choice: str | dict[str, Any], names: Mapping[str, str]) -> str | dict[str, Any]:
     if isinstance(choice, str):
         return choice
     return {"type": "function", "function": {"name": names[choice["function"]["name"]]}}
@@ -143,7 +143,7 @@ def rounds_as_prompt(
     """
     rounds = list(rounds)
     calls_by_round = [[_answer_text(call) for call in calls] for _, _, calls in rounds]
-    count = _most([estimate_tokens(text) for texts in calls_by_round for text in texts], limit)
+    count = _largest_share([estimate_tokens(text) for texts in calls_by_round for text in texts], limit)
     prompt: list[dict[str, Any]] = []
     for (turn_id, text, calls), answers in zip(rounds, calls_by_round, strict=True):
         ids = [str(call.get("call_id") or call_id(turn_id, number)) for number, call in enumerate(calls)]
@@ -172,7 +172,7 @@ def _answer_text(call: Mapping[str, Any]) -> str:
     return NOT_ANSWERED if output == WAITING else str(output.get("text", ""))
 
 
-def _most(sizes: Sequence[int], limit: int) -> int:
+def _largest_share(sizes: Sequence[int], limit: int) -> int:
     """The most tokens that one answer may have so that all of them fit into `limit`; 0 if they do anyway."""
     left, count = limit, len(sizes)
     if sum(sizes) <= limit:

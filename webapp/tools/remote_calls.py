@@ -86,7 +86,7 @@ async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
                         url = urljoin(url, target)
                         continue
                     headers = {name.lower(): value for name, value in response.headers.items()}
-                    yield RemoteResponse(url, response.status_code, headers, _unpacked(response, headers))
+                    yield RemoteResponse(url, response.status_code, headers, _decompress(response, headers))
                     return
     except UrlRejected as error:
         raise ToolFailed(str(error)) from None
@@ -170,7 +170,7 @@ def _request(client: Any, wish: RemoteRequest, url: str, ip_address: str | None)
     return client.build_request(wish.method, target, headers=headers, extensions=extensions, **body)
 
 
-async def _unpacked(response: Any, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
+async def _decompress(response: Any, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
     """The body, decompressed by hand: a small compressed one may be huge."""
     packed = headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):

@@ -56,7 +56,7 @@ def delete_account(user_id: int, *, seconds: float | None = None) -> str:
             with write_transaction():
                 enqueue_after_commit("delete_account", user_id=user_id)
             return "running"
-    stored = _stored(user_id)
+    stored = _stored_paths(user_id)
     user = db.session.get(User, user_id)
     email = user.email if user else ""
     with write_transaction():
@@ -192,7 +192,7 @@ def _names_somebody(column: Any) -> bool:
     return column.name in NAMES or any(key.column.table.name == "users" for key in column.foreign_keys)
 
 
-def _stored(user_id: int) -> list[Any]:
+def _stored_paths(user_id: int) -> list[Any]:
     """The paths of the files of an account's imports and exports."""
     paths: list[Any] = []
     for model in (Import, Export):

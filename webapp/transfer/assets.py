@@ -51,7 +51,7 @@ def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) 
     for message in part.messages:
         for file in message.files[: files.MOST_ATTACHED]:
             try:
-                file_id, mode = _taken(import_id, user_id, upload, file)
+                file_id, mode = _take_file(import_id, user_id, upload, file)
             except DomainError as error:
                 problem = error.detail or (error.errors or [{}])[0].get("msg") or "It cannot be attached."
                 result.left_out.append(f"{file.name}: {problem}")
@@ -87,13 +87,13 @@ def take_back(user_id: int, import_id: int) -> None:
         files.delete_file(user_id, file_id)
 
 
-def _taken(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
+def _take_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
     """The id of a file, and whether it goes into prompts whole or is searched. Raises DomainError, Refused."""
     data = file.data
     if data is None:
         with upload.open(file.member or "") as member:
             data = member.read(app_settings().max_file_bytes + 1)
-    name = _named(file.name, data)
+    name = _file_name(file.name, data)
     with write_transaction():
         existing = db.session.scalar(
             select(File)
@@ -106,7 +106,7 @@ def _taken(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tupl
         return row.file_id, "whole" if row.tokens <= WHOLE_TOKENS else "search"
 
 
-def _named(name: str, data: bytes) -> str:
+def _file_name(name: str, data: bytes) -> str:
     """A valid name for a file, with the right extension: ChatGPT names some pictures .dat."""
     safe = safe_name(name)
     suffix = PurePosixPath(safe).suffix.lower()

@@ -63,7 +63,7 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
         if fields.conversation_id is None:
             raise Invalid.field("conversation_id", "says which conversation; it is missing")
         get_conversation(user_id, fields.conversation_id)
-    waiting = _owned(user_id).where(Export.status == "waiting").limit(AT_ONCE)
+    waiting = _exports_of(user_id).where(Export.status == "waiting").limit(AT_ONCE)
     if len(db.session.scalars(waiting).all()) >= AT_ONCE:
         raise Conflict(say("%(at_once)s exports are already being made. Wait for one to finish.", at_once=AT_ONCE))
     row = Export(
@@ -82,7 +82,7 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
 
 def get_export(user_id: int, export_id: int) -> Export:
     """One of the user's exports. Raises NotFound."""
-    row = db.session.scalar(_owned(user_id).where(Export.export_id == export_id))
+    row = db.session.scalar(_exports_of(user_id).where(Export.export_id == export_id))
     if row is None:
         raise NotFound("There is no such export.")
     return row
@@ -91,7 +91,7 @@ def get_export(user_id: int, export_id: int) -> Export:
 def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
     """The user's exports, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("exports", query, int, scope=user_id)
-    statement = _owned(user_id).order_by(Export.export_id.desc()).limit(query.limit + 1)
+    statement = _exports_of(user_id).order_by(Export.export_id.desc()).limit(query.limit + 1)
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(Export.export_id < last_id)
@@ -266,7 +266,7 @@ def _memories(user_id: int, form: str) -> bytes:
     return (memories.as_text(export) if form == "text" else memories.as_json(export)).encode()
 
 
-def _owned(user_id: int) -> Select[Export]:
+def _exports_of(user_id: int) -> Select[Export]:
     return select(Export).where(Export.user_id == user_id)
 
 

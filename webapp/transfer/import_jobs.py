@@ -145,7 +145,7 @@ def _take(import_id: int, position: int, batch: list[Part], files: dict[int, Con
             if isinstance(part, ReadMemory):
                 memories.append((part, _place(row, part, options)))
                 continue
-            result = _written(row, part, options, files.get(number, ConversationFiles()))
+            result = _write_part(row, part, options, files.get(number, ConversationFiles()))
             counts[f"{KINDS[type(part)]}s {result.outcome}"] += 1
             counts["messages"] += result.messages
             left_out = _omissions(part, result, files.get(number))
@@ -158,7 +158,7 @@ def _take(import_id: int, position: int, batch: list[Part], files: dict[int, Con
         return row.status
 
 
-def _written(row: Import, part: Part, options: dict[str, Any], files: ConversationFiles) -> WriteResult:
+def _write_part(row: Import, part: Part, options: dict[str, Any], files: ConversationFiles) -> WriteResult:
     if isinstance(part, Unreadable):
         return WriteResult("skipped", part.reason)
     if isinstance(part, ReadConversation) and not _is_wanted(part, options.get("between")):

@@ -87,7 +87,7 @@ def _size(row: Import) -> int:
             RestoredRow.import_id == row.import_id, RestoredRow.kind.in_(("conversation", "memory", "file"))
         )
         return db.session.scalar(parts) or 0
-    return len(_touched(row.import_id)) + len(row.change_set_ids)
+    return len(_conversations_of(row.import_id)) + len(row.change_set_ids)
 
 
 def _steps(row: Import) -> Iterator[Step]:
@@ -99,7 +99,7 @@ def _steps(row: Import) -> Iterator[Step]:
 
 
 def _of_import(user_id: int, import_id: int, sets: Sequence[int]) -> Iterator[Step]:
-    ids = _touched(import_id)
+    ids = _conversations_of(import_id)
     for start in range(0, len(ids), BATCH):
         batch = ids[start : start + BATCH]
         yield len(batch), sum(_take_back(user_id, conversation_id, import_id) for conversation_id in batch)
@@ -109,7 +109,7 @@ def _of_import(user_id: int, import_id: int, sets: Sequence[int]) -> Iterator[St
     yield 0, 0
 
 
-def _touched(import_id: int) -> list[int]:
+def _conversations_of(import_id: int) -> list[int]:
     return sorted(
         db.session.scalars(
             select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id).distinct()

@@ -51,7 +51,7 @@ def of_space(space_id: int) -> ViewResult:
 def _file(portrait: PortraitView, title: str) -> ViewResult:
     if not portrait.sentences:
         raise NotFound("There is no portrait to download yet.")
-    printed = _printed(portrait, title)
+    printed = _printable_portrait(portrait, title)
     db.session.remove()  # no connection is held while it is made
     data = run_bounded(WRITER, data=printed.as_json())
     if "pdf" not in data:
@@ -60,7 +60,7 @@ def _file(portrait: PortraitView, title: str) -> ViewResult:
     return pdf_response(base64.b64decode(data["pdf"]), f"portrait-{day.isoformat()}.pdf")
 
 
-def _printed(portrait: PortraitView, title: str) -> PrintedPortrait:
+def _printable_portrait(portrait: PortraitView, title: str) -> PrintedPortrait:
     """The portrait in the reader's language and time zone."""
     zone, language = reader_zone(), language_of(this_app())
     numbers = {source.memory.memory_id: number for number, source in enumerate(portrait.sources, 1)}

@@ -54,7 +54,7 @@ def import_memories(row: Import) -> Select[int]:
 
 def group_of(row: Import) -> Group:
     """An import as a group of the review."""
-    waiting = select(func.count()).select_from(_waiting(row).subquery())
+    waiting = select(func.count()).select_from(_select_waiting(row).subquery())
     reader = READERS.get(row.format or "")
     name = _("your pasted list") if row.filename == PASTED else row.filename
     return Group(
@@ -74,7 +74,7 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
     """
     row = get_import(user_id, import_id)
     ids = db.session.scalars(
-        _waiting(row).where(Memory.memory_id > after).order_by(Memory.memory_id).limit(AT_ONCE)
+        _select_waiting(row).where(Memory.memory_id > after).order_by(Memory.memory_id).limit(AT_ONCE)
     ).all()
     if not ids:
         return DecisionCounts(0, 0, 0)
@@ -95,7 +95,7 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
     return DecisionCounts(len(ids) - left, left, ids[-1])
 
 
-def _waiting(row: Import) -> Select[int]:
+def _select_waiting(row: Import) -> Select[int]:
     condition = Memory.user_id == row.user_id
     return select(Memory.memory_id).where(condition, *waits(), Memory.memory_id.in_(import_memories(row)))
 

@@ -69,7 +69,7 @@ def add_stored(user_id: int, filename: str, stored_as: str, size: int, wish: str
 
 def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
     """One of the user's imports. Raises NotFound."""
-    query = _owned(user_id).where(Import.import_id == import_id)
+    query = _imports_of(user_id).where(Import.import_id == import_id)
     row = db.session.scalar(query.with_for_update() if lock else query)
     if row is None:
         raise NotFound("There is no such import.")
@@ -79,7 +79,7 @@ def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
 def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
     """The user's imports, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("imports", query, int, scope=user_id)
-    statement = _owned(user_id).order_by(Import.import_id.desc()).limit(query.limit + 1)
+    statement = _imports_of(user_id).order_by(Import.import_id.desc()).limit(query.limit + 1)
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(Import.import_id < last_id)
@@ -210,5 +210,5 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
             after_commit(partial(storage.drop, name))
 
 
-def _owned(user_id: int) -> Select[Import]:
+def _imports_of(user_id: int) -> Select[Import]:
     return select(Import).where(Import.user_id == user_id)

@@ -46,7 +46,7 @@ class Upload:
         self.filename = filename
         self._archive: zipfile.ZipFile | None = None
         if zipfile.is_zipfile(path) and not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
-            self._archive = _opened(path)
+            self._archive = _open(path)
 
     @property
     def is_archive(self) -> bool:
@@ -255,7 +255,7 @@ def _without_mark(file: IO[bytes]) -> _WithoutMark:
     return _WithoutMark(file, file.read(3).removeprefix(b"\xef\xbb\xbf"))
 
 
-def _opened(path: Path) -> zipfile.ZipFile:
+def _open(path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
     except NotImplementedError as error:  # what zipfile raises for an unknown version of the format

@@ -184,16 +184,18 @@ def _delivery_body(hook: Webhook, row: WebhookDelivery) -> dict[str, Any]:
         data |= _of_change_set(hook, int(data["change_set_id"]), row.kind == Kind.MEMORY_CHANGED)
     elif hook.with_content and "message_id" in data:
         latest = select(Message.content).join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        data["content"] = db.session.scalar(_own(latest, hook).where(Message.message_id == data["message_id"]))
+        data["content"] = db.session.scalar(
+            _own_conversations(latest, hook).where(Message.message_id == data["message_id"])
+        )
     elif hook.with_content and "conversation_id" in data and row.kind != Kind.CONVERSATION_DELETED:
-        statement = _own(select(Conversation.title), hook)
+        statement = _own_conversations(select(Conversation.title), hook)
         data["title"] = db.session.scalar(statement.where(Conversation.conversation_id == data["conversation_id"]))
     if isinstance(data.get("content"), str):
         data["content"] = data["content"][:MOST_TEXT]
     return {"type": row.kind, "timestamp": utc_text(row.created_at), "data": data}
 
 
-def _own(statement: Any, hook: Webhook) -> Any:
+def _own_conversations(statement: Any, hook: Webhook) -> Any:
     return statement.where(Conversation.user_id == hook.user_id, Conversation.deleted_at.is_(None))
 
 

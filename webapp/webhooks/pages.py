@@ -56,7 +56,7 @@ def create() -> ViewResult:
         row, secret = service.create_webhook(current_user_id(), fields)
     except ValidationError as error:
         error_fields = field_errors(error)[0]
-        return _page(errors={error_fields["loc"][0]: _said(error_fields)}, values=values), 422
+        return _page(errors={error_fields["loc"][0]: _error_text(error_fields)}, values=values), 422
     except DomainError as error:
         return _page(errors={"url": error.detail}, values=values), error.status
     db.session.commit()
@@ -113,5 +113,5 @@ def _page(
     )
 
 
-def _said(result: dict[str, Any]) -> str:
+def _error_text(result: dict[str, Any]) -> str:
     return _("Choose at least one event.") if result["loc"][0] == "kinds" else _("This is not an address.")

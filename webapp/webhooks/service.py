@@ -75,8 +75,8 @@ def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
     row = Webhook(
         user_id=user_id,
         token_id=identity.token_id if identity else None,
-        url=_usable(fields.url),
-        kinds=_listed(fields.kinds),
+        url=_check_url(fields.url),
+        kinds=_join_kinds(fields.kinds),
         with_content=bool(fields.with_content),
         secret=seal(Secrets(secret)),
     )
@@ -93,9 +93,9 @@ def change_webhook(user_id: int, webhook_id: int, changes: WebhookChanges) -> We
     values = changes.model_dump(exclude_unset=True)
     if "url" in values:
         _require_maker(row)
-        row.url = _usable(values["url"])
+        row.url = _check_url(values["url"])
     if "kinds" in values:
-        row.kinds = _listed(values["kinds"])
+        row.kinds = _join_kinds(values["kinds"])
     if "with_content" in values:
         row.with_content = values["with_content"]
     if "is_active" in values:
@@ -201,7 +201,7 @@ def _require_maker(row: Webhook) -> None:
         raise Forbidden(BROWSER_ONLY)
 
 
-def _usable(url: str) -> str:
+def _check_url(url: str) -> str:
     try:
         outbound.check_host(url, app_settings().outbound_allowed)
     except outbound.RequestRefused as error:
@@ -209,7 +209,7 @@ def _usable(url: str) -> str:
     return url
 
 
-def _listed(kinds: Iterable[str]) -> str:
+def _join_kinds(kinds: Iterable[str]) -> str:
     return "," + "".join(f"{kind}," for kind in sorted(set(kinds)))
 
 

@@ -104,7 +104,7 @@ def read_table(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[list[str],
     """The columns and the rows of a table."""
     with archive.open(f"tables/{name}.jsonl") as stream:
         columns = json.loads(stream.readline())
-        yield columns, ([_restored(value) for value in json.loads(line)] for line in stream)
+        yield columns, ([_decode(value) for value in json.loads(line)] for line in stream)
 
 
 def attachments(archive: zipfile.ZipFile) -> Iterator[str]:
@@ -131,5 +131,5 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Decimal | date) else value
 
 
-def _restored(value: Any) -> Any:
+def _decode(value: Any) -> Any:
     return base64.b64decode(value["b64"]) if isinstance(value, dict) else value

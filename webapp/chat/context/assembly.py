@@ -143,7 +143,9 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         receipt=composed.context.receipt,
         words=composed.context.words,
         seen=PromptMemories(
-            _shown(composed), stands.memory_version, any("by" in item.extra for item in composed.found.items)
+            _memories_of_prompt(composed),
+            stands.memory_version,
+            any("by" in item.extra for item in composed.found.items),
         ),
         retrieval=Step("retrieval", composed.found.account, duration_ms=round(sum(composed.found.took.values()))),
         offers=composed.offers,
@@ -152,7 +154,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     )
 
 
-def _shown(prompt: ComposedPrompt) -> list[tuple[int, str]]:
+def _memories_of_prompt(prompt: ComposedPrompt) -> list[tuple[int, str]]:
     """The memories that the prompt may hold: id and content."""
     items = [(item.id, item.content) for item in prompt.place.known]
     items += [(item.id, item.content) for item in prompt.place.facts]

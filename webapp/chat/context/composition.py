@@ -128,7 +128,9 @@ def compose(
         prompt=join_segments("\n\n", opens),
         space_instructions=place.instructions,
         directive="\n\n".join(
-            filter(None, (about_request(request), task.text if task else "", _wanted(particulars.instruction)))
+            filter(
+                None, (about_request(request), task.text if task else "", _instruction_line(particulars.instruction))
+            )
         ),
         # What was known about the point at the time is not kept: it may be forgotten one day.
         directive_record=_directive(about_request(request), task.record) if task else None,
@@ -163,7 +165,7 @@ def _directive(*parts: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _wanted(instruction: str) -> str:
+def _instruction_line(instruction: str) -> str:
     return f"[For this reply the user asks: {instruction}]" if instruction else ""
 
 

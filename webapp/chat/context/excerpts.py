@@ -40,7 +40,7 @@ class Excerpt:
             ]
         is_memory = first.kind == "memory"
         source = f' source="{attribute(first.source)}"' if first.source else ""
-        sentences = _piece_line(first) if first.kind == "message" else _whole(first)
+        sentences = _piece_line(first) if first.kind == "message" else _full_line(first)
         return [
             Segment(f'<item n="{number}" kind="{attribute(first.kind)}"'),
             Segment(source, None if is_memory else ""),
@@ -143,6 +143,6 @@ def _piece_line(part: RetrievedPassage) -> Line:
     return [Segment(f"{speaker}{before}"), Segment(escape(part.content.strip()), mark), Segment(after)]
 
 
-def _whole(part: RetrievedPassage) -> Line:
+def _full_line(part: RetrievedPassage) -> Line:
     mark = memory_mark(part.id, part.revision or 0) if part.kind == "memory" else passage_mark(part.kind, part.id)
     return [Segment(escape(part.content.strip()), mark)]

@@ -27,7 +27,7 @@ def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
     lines, selection = [_line(fact) for fact in ordered], list(ordered)
     if sum(count(model_text(line)) + 1 for line in lines) > tokens_left:
         selection = _that_fit(ordered, tokens_left, count)
-        lines = _grouped(selection)
+        lines = _group_lines(selection)
         if len(selection) < len(ordered):
             lines.append([Segment(_MORE.format(len(ordered) - len(selection)))])
     ids = {fact.id for fact in selection}
@@ -51,7 +51,7 @@ def _that_fit(facts: Sequence[Fact], budget: int, count: Count) -> list[Fact]:
     ranked = sorted(facts, key=_weight)
     while low < high:
         middle = (low + high + 1) // 2
-        selection = _grouped(sorted(ranked[:middle], key=lambda fact: fact.id))
+        selection = _group_lines(sorted(ranked[:middle], key=lambda fact: fact.id))
         note_tokens = count(_MORE.format(len(facts))) + 1 if middle < len(facts) else 0
         fits = sum(count(model_text(line)) + 1 for line in selection) + note_tokens <= budget
         low, high = (middle, high) if fits else (low, middle - 1)
@@ -66,7 +66,7 @@ def _line(fact: Fact) -> Line:
     ]
 
 
-def _grouped(facts: Sequence[Fact]) -> list[Line]:
+def _group_lines(facts: Sequence[Fact]) -> list[Line]:
     """One line for all facts that begin and end alike: same category, same visibility, same member who said them."""
     ordered = sorted(facts, key=lambda fact: (fact.before, fact.after, fact.id))
     lines: list[Line] = []

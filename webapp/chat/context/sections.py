@@ -129,7 +129,7 @@ def fit_instructions(source: ContextInput, count: Count) -> Part:
     Where they are too long they are shortened, the last one first.
     """
     part = Part("instructions", source.limits.of("instructions"))
-    texts: list[Line] = [_stripped(source.prompt)]
+    texts: list[Line] = [_strip(source.prompt)]
     if source.space_instructions.strip():
         texts.append([Segment(f"Instructions for this space:\n{source.space_instructions.strip()}")])
     if source.custom_instructions.strip():
@@ -151,7 +151,7 @@ def fit_instructions(source: ContextInput, count: Count) -> Part:
     return part
 
 
-def _stripped(prompt: str | Line) -> Line:
+def _strip(prompt: str | Line) -> Line:
     """A prompt without white space around it."""
     if isinstance(prompt, str):
         return [Segment(prompt.strip())]

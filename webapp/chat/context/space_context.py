@@ -83,13 +83,13 @@ def place_of(
         return _without_memory(conversation, space)
     if version is None:
         version = current_version(user_id)
-    standing = _standing(conversation, space, version)
+    standing = _standing_memories(conversation, space, version)
     if space is None:
         lookups = _per_version.get(user_id, version, lambda _user_id: _KnownAtVersion())
         lookups.asked = since
         return Place(known=_memories_at(lookups, user_id, since), standing=standing)
     if space.kind != "legacy":
-        memories = _made(context_memories(user_id, space.space_id, since=since))
+        memories = _known_memories(context_memories(user_id, space.space_id, since=since))
         return Place(instructions=space.instructions, known=memories, standing=standing)
     facts = [
         Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.by), fact.weight)
@@ -113,7 +113,7 @@ def _without_memory(conversation: Conversation | Spot, space: Space | None) -> P
     )
 
 
-def _standing(conversation: Conversation | Spot, space: Space | None, version: int) -> list[KnownMemory]:
+def _standing_memories(conversation: Conversation | Spot, space: Space | None, version: int) -> list[KnownMemory]:
     items = standing_instructions(
         conversation.user_id, version, conversation.conversation_id, space.space_id if space else None
     )
@@ -142,19 +142,19 @@ def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None)
     if since is not None and (lookups.quiet_since is None or since < lookups.quiet_since):
         if since in lookups.by_instant:
             return lookups.by_instant[since]
-        if new := _made(new_memories(user_id, since=since)):
-            memories = _made(lasting_memories(user_id, until=since)) + new
+        if new := _known_memories(new_memories(user_id, since=since)):
+            memories = _known_memories(lasting_memories(user_id, until=since)) + new
             while len(lookups.by_instant) >= MOST_INSTANTS:
                 lookups.by_instant.pop(next(iter(lookups.by_instant)), None)
             lookups.by_instant[since] = memories
             return memories
         lookups.quiet_since = since
     if lookups.everything is None:
-        lookups.everything = _made(lasting_memories(user_id))
+        lookups.everything = _known_memories(lasting_memories(user_id))
     return lookups.everything
 
 
-def _made(items: Iterable[KnownItem]) -> list[KnownMemory]:
+def _known_memories(items: Iterable[KnownItem]) -> list[KnownMemory]:
     return [
         KnownMemory(item.memory_id, item.content, item.revision, item.group, item.importance, item.by) for item in items
     ]

@@ -25,7 +25,7 @@ def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
     part = Part("summaries", budget)
     finest = [chunk for chunk in source.chunks if not chunk.level]
     newest_first = sorted(finest, key=lambda chunk: (chunk.start, chunk.end, chunk.id), reverse=True)
-    costs = [count(model_text(_whole(chunk))) + 1 for chunk in newest_first]
+    costs = [count(model_text(_full_line(chunk))) + 1 for chunk in newest_first]
     tokens_left = budget - count(model_text(section_block("summaries", _NOTE, [])))
     condensed = 0
     if sum(costs) > tokens_left:
@@ -38,11 +38,11 @@ def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
     few = _few_words(older, condensed, count)
     selection = [*newest_first[:full], *older[::-1]]
     for rank, chunk in enumerate(selection, 1):
-        tokens = count(few[chunk.id]) if chunk.id in few else count(model_text(_whole(chunk))) + 1
+        tokens = count(few[chunk.id]) if chunk.id in few else count(model_text(_full_line(chunk))) + 1
         why_not = "" if rank <= full or chunk.id in few else "over the section's budget"
         part.account(chunk, rank, tokens, why_not)
     lines = [_cut(chunk, few[chunk.id]) for chunk in older if chunk.id in few]
-    lines += [_whole(chunk) for chunk in newest_first[:full][::-1]]
+    lines += [_full_line(chunk) for chunk in newest_first[:full][::-1]]
     return part.close("summaries", _NOTE + (_CONDENSED_NOTE if few else ""), lines, count)
 
 
@@ -77,7 +77,7 @@ def _few_words(oldest_first: Sequence[Chunk], budget: int, count: Count) -> dict
     return {chunk.id: first_words(chunk.content.strip(), share, count) for chunk in selection}
 
 
-def _whole(chunk: Chunk) -> Line:
+def _full_line(chunk: Chunk) -> Line:
     return [Segment("- "), Segment(escape(chunk.content.strip()), summary_mark(chunk.id))]
 
 

@@ -91,7 +91,7 @@ class FinishedTurn:
 def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     """Make a streaming reply final; None if it already is, or is gone. The caller commits."""
     # Before anything is locked: a long prompt takes a while to serialise, and SQLite has one writer.
-    steps = [_stored(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
+    steps = [_step_values(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
     # The conversation first, like everyone who changes one: two orders of locking end in deadlocks.
     stored = db.session.execute(_conversation_of(), {"turn": turn_id}).one_or_none()
     if stored is None:
@@ -208,7 +208,7 @@ def _reply_and_owner() -> Select[Message, User]:
     )
 
 
-def _stored(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
+def _step_values(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
     return {
         "message_id": turn_id,
         "ordinal": ordinal,

@@ -108,7 +108,7 @@ class TurnWriter:
 
     async def replace(self, turn_id: int, text: str, *, patience: float = 10.0) -> None:
         """Start the stream again with another text once all is written: the old one must not be read any more."""
-        await self._written(turn_id, patience)
+        await self._wait_until_stored(turn_id, patience)
         turn = self._open[turn_id]
         try:
             await self._client.delete(log_key(turn_id))
@@ -126,11 +126,11 @@ class TurnWriter:
     async def flush(self, turn_id: int, *, patience: float = 10.0) -> None:
         """Wait until all of a turn is written, then close it."""
         try:
-            await self._written(turn_id, patience)
+            await self._wait_until_stored(turn_id, patience)
         finally:
             self.drop(turn_id)
 
-    async def _written(self, turn_id: int, patience: float) -> None:
+    async def _wait_until_stored(self, turn_id: int, patience: float) -> None:
         try:
             async with asyncio.timeout(patience), self._flushed:
                 await self._flushed.wait_for(lambda: turn_id not in self._dirty)

@@ -88,7 +88,7 @@ def chat(
     body: dict[str, Any] = {"conversation_id": conversation_id, "space_id": space_id, "model": model}
     body["file_ids"] = [_attach(api, path) for path in files]
     if text:
-        reply = _ask(api, {**body, "message": text}, show=_nothing if as_json else _piece)
+        reply = _ask(api, {**body, "message": text}, show=_ignore if as_json else _piece)
         _end(reply, as_json)
     else:
         _hold(api, body, as_json)
@@ -107,7 +107,7 @@ def _hold(api: Server, body: dict[str, Any], as_json: bool) -> None:
         if not line:
             continue
         try:
-            reply = _ask(api, {**body, "message": line}, show=_nothing if as_json else _piece)
+            reply = _ask(api, {**body, "message": line}, show=_ignore if as_json else _piece)
         except _Stopped as stopped:
             reply = stopped.reply
         _end(reply, as_json)
@@ -183,7 +183,7 @@ def _piece(text: str) -> None:
     output.say(text, end="")
 
 
-def _nothing(_text: str) -> None:
+def _ignore(_text: str) -> None:
     """Show nothing: the JSON is printed at the end."""
 
 

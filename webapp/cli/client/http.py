@@ -79,7 +79,7 @@ class Server:
             "Idempotency-Key": uuid.uuid4().hex,
         }
         with closing(self._open("POST", path, pieces(), headers)) as answer:
-            return _parsed(answer.read())
+            return _parse(answer.read())
 
     def download(self, path: str, into: Callable[[bytes], Any]) -> None:
         """Pass the bytes of a file to `into` as they arrive. Raises Trouble if there are fewer than announced."""
@@ -105,7 +105,7 @@ class Server:
             self._open(method, path + (f"?{urlencode(parameters)}" if parameters else ""), body, headers or {})
         ) as answer:
             try:
-                return _parsed(answer.read())
+                return _parse(answer.read())
             except (HTTPException, OSError) as error:
                 raise self._away(error) from None
 
@@ -137,7 +137,7 @@ class Server:
             location = answer.headers.get("Location", "somewhere else")
             return Trouble(f"{self.url} answers from {location}. Run `commonplace login` with that address.", FAILED)
         try:
-            problem = _parsed(answer.read(65_536))
+            problem = _parse(answer.read(65_536))
         except (HTTPException, OSError):
             problem = None
         report = problem if isinstance(problem, dict) else {}
@@ -150,7 +150,7 @@ class Server:
         return Trouble(text, AWAY if answer.status == 503 else _CODES.get(answer.status, FAILED), status=answer.status)
 
 
-def _parsed(raw: bytes) -> Any:
+def _parse(raw: bytes) -> Any:
     try:
         return json.loads(raw) if raw.strip() else None
     except ValueError:

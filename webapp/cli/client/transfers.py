@@ -77,7 +77,7 @@ def bring_in(
     if as_json:
         output.dump(row)
     elif not dry_run:
-        output.say(f"import {row['import_id']} {row['status']}: {_counted(row['counts']) or 'nothing new'}")
+        output.say(f"import {row['import_id']} {row['status']}: {_count_words(row['counts']) or 'nothing new'}")
         if row["counts"].get("problems skipped"):
             _explain(api, row["import_id"])
     if row["status"] == "failed":
@@ -194,12 +194,12 @@ def _until(api: Server, kind: str, row: dict[str, Any], while_status: tuple[str,
     return row
 
 
-def _counted(counts: dict[str, int]) -> str:
+def _count_words(counts: dict[str, int]) -> str:
     """Counts in words; the first word of each name is a plural."""
-    return ", ".join(f"{count:,} {_one(name) if count == 1 else name}" for name, count in counts.items())
+    return ", ".join(f"{count:,} {_singular(name) if count == 1 else name}" for name, count in counts.items())
 
 
-def _one(name: str) -> str:
+def _singular(name: str) -> str:
     first, _, rest = name.partition(" ")
     kind = next((first.removesuffix(plural) + singular for plural, singular in _ONE if first.endswith(plural)), first)
     return f"{kind} {rest}".strip()
@@ -215,7 +215,7 @@ def _explain(api: Server, import_id: int) -> None:
 
 def _describe(row: dict[str, Any]) -> None:
     preview = row["preview"]
-    counts = _counted(preview["counts"])
+    counts = _count_words(preview["counts"])
     dates = preview.get("dates") or {}
     span = f" from {dates['from'][:10]} to {dates['to'][:10]}" if dates.get("from") and dates.get("to") else ""
     output.say(f"{row['format']}: {counts}{span}")

@@ -73,18 +73,18 @@ def read_notebook(data: bytes) -> Pages:
         cells = json.loads(decode(data))["cells"]
         texts, left_out = [], Counter[str]()
         for cell in cells:
-            source = _joined(cell.get("source"))
+            source = _join_lines(cell.get("source"))
             texts.append(source if cell.get("cell_type") != "code" else f"```\n{source}\n```")
             for output in cell.get("outputs") or ():
                 parts = output.get("data") or {}
                 left_out["picture"] += any(kind.startswith("image/") for kind in parts)
-                texts.append(_joined(output.get("text") or parts.get("text/plain")))
+                texts.append(_join_lines(output.get("text") or parts.get("text/plain")))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Unreadable("The notebook is damaged.") from None
     return Pages(["\n\n".join(text for text in texts if text.strip())], left_out)
 
 
-def _joined(lines: object) -> str:
+def _join_lines(lines: object) -> str:
     return "".join(map(str, lines)) if isinstance(lines, list) else str(lines or "")
 
 

@@ -56,7 +56,7 @@ def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] 
     `memories`: memories just read; then only changes to these are put into words, and nothing is read twice.
     """
     keyset = Keyset("changes of memories", query, int, scope=user_id)
-    statement = _titled().where(MemoryChangeSet.user_id == user_id)
+    statement = _select_with_titles().where(MemoryChangeSet.user_id == user_id)
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(MemoryChangeSet.change_set_id < last_id)
@@ -74,10 +74,10 @@ def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] 
 
 def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
     """One change set. Raises NotFound."""
-    return view_change_sets([_own(user_id, change_set_id)])[0]
+    return view_change_sets([_own_change_set(user_id, change_set_id)])[0]
 
 
-def _own(user_id: int, change_set_id: int) -> MemoryChangeSet:
+def _own_change_set(user_id: int, change_set_id: int) -> MemoryChangeSet:
     row = db.session.scalar(
         select(MemoryChangeSet)
         .where(MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id == change_set_id)
@@ -102,7 +102,7 @@ def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = Tru
     return [_view(row, titles.get(row.conversation_id or 0), contents, snapshots, closed_ids) for row in rows]
 
 
-def _titled() -> Select[MemoryChangeSet, str | None]:
+def _select_with_titles() -> Select[MemoryChangeSet, str | None]:
     return select(MemoryChangeSet, Conversation.title).outerjoin(
         Conversation, Conversation.conversation_id == MemoryChangeSet.conversation_id
     )
@@ -163,9 +163,9 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
 
     Raises NotFound, and Conflict with every memory that prevents it: changed since, forgotten, or its key taken.
     """
-    lock_withdrawal(user_id, [change["memory_id"] for change in _own(user_id, change_set_id).changes])
+    lock_withdrawal(user_id, [change["memory_id"] for change in _own_change_set(user_id, change_set_id).changes])
     versions.hold(user_id)
-    original = _own(user_id, change_set_id)
+    original = _own_change_set(user_id, change_set_id)
     if original.undone_at is not None:
         raise AlreadyUndone("This has already been undone.")
     changes = _changes_of(original)

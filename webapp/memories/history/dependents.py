@@ -28,21 +28,21 @@ class DependentMemories:
 def conversation_dependents(user_id: int, conversation_id: int) -> DependentMemories:
     """The memories that rest on a conversation. Raises NotFound."""
     conversations.get_conversation(user_id, conversation_id)
-    return _resting(_in_conversations([conversation_id]))
+    return _dependents_where(_in_conversations([conversation_id]))
 
 
 def message_dependents(user_id: int, message_id: int) -> DependentMemories:
     """The memories that rest on a message. Raises NotFound."""
     messages.get_message(user_id, message_id)
-    return _resting(MemoryEvidence.message_id == message_id)
+    return _dependents_where(MemoryEvidence.message_id == message_id)
 
 
 def init_dependents() -> None:
     """React to conversations being deleted."""
-    conversation_deleted.connect(_deleted)
+    conversation_deleted.connect(_drop_evidence_of_deleted)
 
 
-def _deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
+def _drop_evidence_of_deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
     """Memories lose the deleted evidence; with `forget`, those without other evidence are forgotten."""
     user_id, condition = conversation.user_id, _in_conversations([conversation.conversation_id])
     versions.hold(user_id)
@@ -65,7 +65,7 @@ def _in_conversations(conversation_ids: Collection[int]) -> ColumnElement[bool]:
     )
 
 
-def _resting(condition: ColumnElement[bool]) -> DependentMemories:
+def _dependents_where(condition: ColumnElement[bool]) -> DependentMemories:
     memories = forgetting.memories_with_evidence(condition)
     rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(memories)).order_by(Memory.memory_id)).all()
     return DependentMemories(list(rows), sorted(memory_id for memory_id, is_only in memories.items() if is_only))

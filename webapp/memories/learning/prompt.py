@@ -147,11 +147,11 @@ def build_extraction(
     number = 1
     for line in evidence:
         parts = parts_of(line.content)
-        price = sum(cost(_row(_spoken(line, number + n, part, n > 0))) for n, part in enumerate(parts))
+        price = sum(cost(_row(_message_row(line, number + n, part, n > 0))) for n, part in enumerate(parts))
         if price > tokens_left and not texts:
             texts[line.message_id] = _shorten(line, number, tokens_left, cost)
             shortened.append(line.message_id)
-            tokens_left -= cost(_row(_spoken(line, number, texts[line.message_id])))
+            tokens_left -= cost(_row(_message_row(line, number, texts[line.message_id])))
             break
         if price > tokens_left or len(texts) == limit:
             break
@@ -181,7 +181,7 @@ def build_extraction(
             is_shortened = line.message_id in shortened
             for n, part in enumerate([texts[line.message_id]] if is_shortened else parts_of(line.content)):
                 number = len(sources) + 1
-                rows.append(_row(_spoken(line, number, part, n > 0)))
+                rows.append(_row(_message_row(line, number, part, n > 0)))
                 sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at, line.spans))
         elif line.message_id in ids:
             rows.append(_row(_context(line)))
@@ -227,7 +227,7 @@ def _shorten(line: ConversationLine, number: int, room: int, cost: Callable[[str
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        if cost(_row(_spoken(line, number, _ends(text, middle)))) <= room:
+        if cost(_row(_message_row(line, number, _ends(text, middle)))) <= room:
             low = middle
         else:
             high = middle - 1
@@ -238,7 +238,7 @@ def _ends(text: str, size: int) -> str:
     return text[: size - size // 3] + SHORTENED + (text[-(size // 3) :] if size >= 3 else "")
 
 
-def _spoken(line: ConversationLine, number: int, text: str, continued: bool = False) -> dict[str, Any]:
+def _message_row(line: ConversationLine, number: int, text: str, continued: bool = False) -> dict[str, Any]:
     fields = {"continued": True} if continued else {}
     return {"message": number, "role": "user", **_dated(line.said_at), **fields, "text": text}
 

@@ -42,7 +42,7 @@ def _take_out(
     statement = select(Portrait).where(Portrait.portrait_id.in_(portrait_ids)).order_by(Portrait.portrait_id)
     statement = statement.with_for_update().execution_options(populate_existing=True)
     for row in db.session.scalars(statement) if portrait_ids else ():
-        own_ids = _own(user_id, [*row.sentences, *row.before]) | set(memory_ids)
+        own_ids = _own_memory_ids(user_id, [*row.sentences, *row.before]) | set(memory_ids)
         for name in ("sentences", "before"):
             sentences = getattr(row, name)
             rest = [item for item in sentences if not _tells(item, own_ids, set(memory_ids), texts)]
@@ -58,7 +58,7 @@ def _tells(item: dict[str, Any], own_ids: set[int], forgotten_ids: set[int], tex
     return not ids.isdisjoint(own_ids) and without(item["text"], (), texts) != item["text"]
 
 
-def _own(user_id: int, sentences: Collection[dict[str, Any]]) -> set[int]:
+def _own_memory_ids(user_id: int, sentences: Collection[dict[str, Any]]) -> set[int]:
     ids = {number for item in sentences for number, _ in item["memories"]}
     statement = select(Memory.memory_id).where(Memory.user_id == user_id, Memory.memory_id.in_(ids))
     return set(db.session.scalars(statement)) if ids else set()

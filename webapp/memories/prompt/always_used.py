@@ -62,7 +62,9 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
     turn while memory grows at its end.
     """
     new = new_memories(user_id, space_id, since=since) if since is not None else []
-    return _named(user_id, lasting_memories(user_id, space_id, until=since) + new, in_space=space_id is not None)
+    return _add_author_names(
+        user_id, lasting_memories(user_id, space_id, until=since) + new, in_space=space_id is not None
+    )
 
 
 def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
@@ -88,14 +90,16 @@ def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) 
 @lru_cache(maxsize=256)
 def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
     # Needed in every turn: building it costs about as much as sending it.
-    statement = _usable(user_id, space_id).where(Memory.updated_at > bindparam("since", type_=Memory.updated_at.type))
+    statement = _usable_memories(user_id, space_id).where(
+        Memory.updated_at > bindparam("since", type_=Memory.updated_at.type)
+    )
     statement = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
     return _use_index(statement, space_id, "listing")
 
 
 def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
     """The memories that every prompt contains; with `until`, without those that changed later."""
-    statements = _lasting(user_id, space_id)
+    statements = _lasting_queries(user_id, space_id)
     limits = {"until": until or END_OF_TIME}
     pinned = db.session.execute(statements.pinned, limits).all()
     facts = db.session.execute(statements.facts, limits).all()
@@ -104,7 +108,7 @@ def lasting_memories(user_id: int, space_id: int | None = None, *, until: dateti
     recent = db.session.execute(statements.recent, limits | most_recent).all()
     moment = now()
     rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, moment)}
-    selection = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
+    selection = always_known(map(_as_ranked, rows.values()), budget=10**9, count_tokens=len)
     grouped = [("pinned", selection.pinned), ("fact", selection.facts), ("recent", selection.recent)]
     return [item for group, items in grouped for item in _items([rows[item.ref] for item in items], group)]
 
@@ -118,9 +122,11 @@ class _LastingQueries(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _lasting(user_id: int, space_id: int | None) -> _LastingQueries:
+def _lasting_queries(user_id: int, space_id: int | None) -> _LastingQueries:
     # Needed in every turn after a change of memory: built once, as above.
-    usable = _usable(user_id, space_id).where(Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type))
+    usable = _usable_memories(user_id, space_id).where(
+        Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type)
+    )
     pinned = usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST)
     facts = usable.where(Memory.known_rank >= DEFAULT_RANKING.known_importance - TOLERANCE)
     facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MOST)
@@ -132,7 +138,7 @@ def _lasting(user_id: int, space_id: int | None) -> _LastingQueries:
     )
 
 
-def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
+def _usable_memories(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
     """The memories that may be in the user's prompts, filtered by the columns of the indexes."""
     scope = visible(user_id).where(Memory.space_slot == 0)
     if space_id is not None:
@@ -172,7 +178,7 @@ def _is_over(row: Row[Any], moment: datetime) -> bool:
     return moment - row.updated_at > FADES_AFTER or (row.until is not None and row.until < moment.date())
 
 
-def _named(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:
+def _add_author_names(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:
     """The items with the names of the other members whose memories are among them."""
     if not in_space:
         return items
@@ -196,7 +202,7 @@ def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
     ]
 
 
-def _ranked(row: Row[Any]) -> RankedMemory:
+def _as_ranked(row: Row[Any]) -> RankedMemory:
     importance = row.importance
     if at_least(importance, DEFAULT_RANKING.known_importance):
         importance = max(importance, DEFAULT_RANKING.known_importance)

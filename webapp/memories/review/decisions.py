@@ -150,10 +150,10 @@ def _place_of(row: Memory) -> Place:
 
 def _edit(row: Memory, step: Edit) -> None:
     for name, value in step.fields.items():
-        setattr(row, _COLUMNS.get(name, name), _stored(value))
+        setattr(row, _COLUMNS.get(name, name), _as_stored(value))
 
 
-def _stored(value: Any) -> Any:
+def _as_stored(value: Any) -> Any:
     if isinstance(value, datetime):
         return value
     return sorted(value) if isinstance(value, frozenset) else value

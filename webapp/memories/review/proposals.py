@@ -121,7 +121,7 @@ def accept(user_id: int, key: str) -> SettlementResult:
     proposal = _find(user_id, key)
     if isinstance(proposal, ForgetProposal):
         return SettlementResult("forgotten", report=forgetting.forget(user_id, [proposal.memory_id], cause="tool"))
-    return _decided(user_id, proposal, Decision.ACCEPT if proposal.other is None else Decision.REPLACE)
+    return _decide(user_id, proposal, Decision.ACCEPT if proposal.other is None else Decision.REPLACE)
 
 
 def discard(user_id: int, key: str) -> SettlementResult:
@@ -131,7 +131,7 @@ def discard(user_id: int, key: str) -> SettlementResult:
         db.session.delete(proposal)
         db.session.flush()
         return SettlementResult("discarded")
-    return _decided(user_id, proposal, Decision.ACCEPT if proposal.is_earlier else Decision.REJECT)
+    return _decide(user_id, proposal, Decision.ACCEPT if proposal.is_earlier else Decision.REJECT)
 
 
 def _find(user_id: int, key: str) -> ForgetProposal | WaitingMemory:
@@ -148,7 +148,7 @@ def _find(user_id: int, key: str) -> ForgetProposal | WaitingMemory:
     return rows[0]
 
 
-def _decided(user_id: int, review_item: WaitingMemory, decision: Decision) -> SettlementResult:
+def _decide(user_id: int, review_item: WaitingMemory, decision: Decision) -> SettlementResult:
     other_id = review_item.other.memory_id if review_item.other else None
     body = ReviewDecision(decision=decision, other_id=other_id)
     result = decisions.decide_review(user_id, review_item.memory.memory_id, body)
@@ -198,7 +198,7 @@ def _of_forgets(user_id: int, rows: Iterable[Row[ForgetProposal, Memory]]) -> li
 
 
 def _of_memories(review_items: Sequence[WaitingMemory]) -> list[Proposal]:
-    tainted = _tainted(review_items)
+    tainted = _tainted_ids(review_items)
     proposals = []
     for item in review_items:
         key = f"{MEMORY}-{item.memory.memory_id}"
@@ -214,7 +214,7 @@ def _of_memories(review_items: Sequence[WaitingMemory]) -> list[Proposal]:
     return proposals
 
 
-def _tainted(review_items: Iterable[WaitingMemory]) -> set[int]:
+def _tainted_ids(review_items: Iterable[WaitingMemory]) -> set[int]:
     """The memories behind which others' words may be: from a tool or another program, or said in a tainted turn."""
     memory_ids = {item.memory.memory_id for item in review_items if item.memory.origin in ("tool", "import")}
     keys = {(quoted.row.message_id, quoted.row.memory_id) for item in review_items for quoted in item.evidence}

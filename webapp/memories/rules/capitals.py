@@ -20,17 +20,17 @@ Runs = dict[tuple[bool, str], list[int]]
 def capital_runs(texts: Sequence[str]) -> Runs:
     """Return the runs of capitalised words; a text that is all capitals has none."""
     runs: Runs = defaultdict(list)
-    find = _capitalised().finditer
+    find = _capitalised_pattern().finditer
     for number, text in enumerate(texts):
         if not text.isupper():
             for match in find(text):
                 start = match.start()
-                starts_sentence = start < 2 or (not text[start - 2].isalnum() and _begins(text, start))
+                starts_sentence = start < 2 or (not text[start - 2].isalnum() and _begins_sentence(text, start))
                 runs[starts_sentence, match.group()].append(number)
     return runs
 
 
-def _begins(text: str, index: int) -> bool:
+def _begins_sentence(text: str, index: int) -> bool:
     """Tell whether a sentence begins at a place: nothing stands before, or the end of one."""
     for char in reversed(text[:index]):
         if char in _STOPS:
@@ -41,7 +41,7 @@ def _begins(text: str, index: int) -> bool:
 
 
 @cache
-def _capitalised() -> re.Pattern[str]:
+def _capitalised_pattern() -> re.Pattern[str]:
     """Match capitalised words with a space between them, or the full stop of a title or an initial: "Dr. Weber"."""
     ranges: list[list[int]] = []
     for code in range(0x41, 0x10000):

@@ -140,7 +140,7 @@ def _values(notes: Sequence[Note]) -> Iterator[tuple[str, int]]:
     for number, note in enumerate(notes):
         if note.value and note.fact_key and (note.is_of_things or note.fact_key in _AROUND):
             for part in _BETWEEN_VALUES.split(note.value):
-                name = _trimmed(" ".join(part.split()))
+                name = _trim(" ".join(part.split()))
                 if len(name) > 1 and len(name.split()) <= _LONGEST and not any(map(str.isdecimal, name)):
                     yield name, number
 
@@ -150,7 +150,7 @@ def _beginnings(notes: Sequence[Note]) -> Iterator[str]:
     spaced, run_on = list[tuple[str, Note]](), list[tuple[str, Note]]()
     for note in notes:
         first = note.text[:1]
-        word = _trimmed(note.text.partition(" ")[0]) if first.lower() == first.upper() else ""
+        word = _trim(note.text.partition(" ")[0]) if first.lower() == first.upper() else ""
         if word and word[0].isalpha() and word[0].lower() == word[0].upper():
             (run_on if is_paired(word[0]) else spaced).append((word, note))
     yield from sorted(_subjects(spaced))
@@ -164,7 +164,7 @@ def _beginnings(notes: Sequence[Note]) -> Iterator[str]:
             yield commonprefix(groups[prefix])
 
 
-def _trimmed(word: str) -> str:
+def _trim(word: str) -> str:
     start, end = 0, len(word)
     while start < end and unicodedata.category(word[start])[0] not in "LN":
         start += 1

@@ -35,10 +35,10 @@ def for_review(
             continue
         elif isinstance(effect, AddEvidence):
             proposals.append(replace(effect, clears_review=False))
-        elif isinstance(effect, Revise) or _closes(effect, refs):
+        elif isinstance(effect, Revise) or _is_closed_by(effect, refs):
             proposals.append(effect)
     return proposals
 
 
-def _closes(effect: Effect, refs: Collection[MemoryRef]) -> bool:
+def _is_closed_by(effect: Effect, refs: Collection[MemoryRef]) -> bool:
     return isinstance(effect, Close) and (effect.superseded_by is None or effect.superseded_by in refs)

@@ -112,7 +112,7 @@ class Board:
 
     def find_all(self, predicate: Callable[[KnownMemory], bool]) -> Iterator[KnownMemory]:
         """All matches, in the order of `find`."""
-        ranked = sorted(self._memories.values(), key=_standing)
+        ranked = sorted(self._memories.values(), key=_sort_key)
         return (memory for memory in ranked if predicate(memory))
 
     def in_slot(self, slot: str) -> list[KnownMemory]:
@@ -206,6 +206,6 @@ def outcome_of(index: int, effects: Sequence[Effect]) -> Outcome:
     return Outcome(index, OperationOutcome.CONFIRMED, effects[0].ref)
 
 
-def _standing(memory: KnownMemory) -> tuple[Any, ...]:
+def _sort_key(memory: KnownMemory) -> tuple[Any, ...]:
     # Stored references count up and planned ones down from -1, so the absolute value orders each kind by age.
     return (not memory.is_open, memory.is_archived, memory.needs_review, memory.ref < 0, abs(memory.ref))

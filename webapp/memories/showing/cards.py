@@ -138,11 +138,11 @@ def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, 
 
 def cards(user_id: int, filters: Filters) -> Page[Card]:
     """A page of the list, without quotes: by relevance when searching for words, else last changed first."""
-    page = _listed(user_id, filters)
+    page = _page_of_memories(user_id, filters)
     return Page([Card(row) for row in page.items], page.next_cursor)
 
 
-def _listed(user_id: int, filters: Filters) -> Page[Memory]:
+def _page_of_memories(user_id: int, filters: Filters) -> Page[Memory]:
     query = filters.query()
     if not query.q:
         return service.list_memories(user_id, query)
@@ -199,7 +199,7 @@ def _categories(on_sqlite: bool) -> Select[str]:
 
 def changes_by_message(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:
     """Return what reading each of these messages changed, by message; only if there is still something to show."""
-    rows = db.session.scalars(_reading(), {"user": user_id, "ids": list(message_ids)}).all()
+    rows = db.session.scalars(_select_change_set(), {"user": user_id, "ids": list(message_ids)}).all()
     views: dict[int, list[ChangeSetView]] = {}
     for view in change_sets.view_change_sets(rows, with_titles=False):
         if view.row.through_message_id is not None and (texts.remembered_label(view.row.counts) or view.label):
@@ -208,7 +208,7 @@ def changes_by_message(user_id: int, message_ids: Sequence[int]) -> dict[int, li
 
 
 @cache
-def _reading() -> Select[MemoryChangeSet]:
+def _select_change_set() -> Select[MemoryChangeSet]:
     return (
         select(MemoryChangeSet)
         .where(

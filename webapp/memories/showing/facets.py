@@ -78,7 +78,7 @@ def _by_kind(user_id: int) -> CompoundSelect[*tuple[Any, ...]]:
 
 def facets(user_id: int, filters: Filters, spaces: Sequence[Choice]) -> list[Group]:
     """The groups for a list with these filters. Beside a search or a long memory there are no numbers."""
-    rows = db.session.execute(_counted(user_id, filters)).all()
+    rows = db.session.execute(_count_query(user_id, filters)).all()
     is_counted = not filters.q and sum(row.number for row in rows) <= COUNTED_TO
 
     def part(name: str, selection: Filters, is_chosen: bool) -> Part:
@@ -148,7 +148,7 @@ def _lists(filters: Filters, row: Row[*tuple[Any, ...]]) -> bool:
     )
 
 
-def _counted(user_id: int, filters: Filters) -> Select[*tuple[Any, ...]]:
+def _count_query(user_id: int, filters: Filters) -> Select[*tuple[Any, ...]]:
     """Count each kind, category and space, what is pinned and what waits; of a long memory, its beginning."""
     state = MemoryQuery(is_archived=filters.show == "archived", is_closed=filters.show == "past")
     memories = service.visible(user_id).where(*lists.conditions(user_id, state))

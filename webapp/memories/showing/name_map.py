@@ -102,7 +102,7 @@ def map_of(user_id: int, language: str) -> NameMap:
     names, left_out = names_shown(user_id, language)
     links = links_of(names)
     entries = [
-        Entry(name.key, name.label, len(name.memory_ids), _beside(rank, names, links))
+        Entry(name.key, name.label, len(name.memory_ids), _linked_names(rank, names, links))
         for rank, name in enumerate(names)
     ]
     pictures = {"wide": _picture(WIDE, entries, links), "narrow": _picture(NARROW, entries, links)} if entries else {}
@@ -197,7 +197,7 @@ def links_of(names: Sequence[Name]) -> list[Link]:
     return [Link(one, other, count) for (one, other), count in strongest]
 
 
-def _beside(rank: int, names: Sequence[Name], links: Sequence[Link]) -> list[tuple[Name, int]]:
+def _linked_names(rank: int, names: Sequence[Name], links: Sequence[Link]) -> list[tuple[Name, int]]:
     own_links = [link for link in links if rank in (link.one, link.other)]
     return [(names[link.one + link.other - rank], link.shared) for link in own_links[:MOST_BESIDE]]
 

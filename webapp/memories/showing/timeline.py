@@ -90,7 +90,7 @@ class _Held:
 
 def timeline_of(user_id: int, zone: tzinfo, period: Period | None = None, kind: str = "") -> Timeline:
     """Return the timeline of a user's own memories, all or of one kind; without a period, of all time."""
-    memories = _held(user_id, kind)
+    memories = _select_spans(user_id, kind)
     moment = now()
     first = min((item.began for item in memories), default=moment)
     start, end = period.bounds(zone) if period else (first, moment)
@@ -100,7 +100,7 @@ def timeline_of(user_id: int, zone: tzinfo, period: Period | None = None, kind: 
 
 def rows_between(user_id: int, start: datetime | None, end: datetime | None) -> tuple[list[Row], int]:
     """Return what was learned, held and replaced in a time, latest first, and how many rows more there are."""
-    memories = _held(user_id, "")
+    memories = _select_spans(user_id, "")
     first = min((item.began for item in memories), default=now())
     is_narrowed = start is not None or end is not None
     return _latest_rows(user_id, memories, start or first, end or now(), is_narrowed=is_narrowed, limit=MOST_LISTED)
@@ -124,7 +124,7 @@ def _latest_rows(
     return list(map(Row, spans)), len(rows) - len(latest)
 
 
-def _held(user_id: int, kind: str) -> list[_Held]:
+def _select_spans(user_id: int, kind: str) -> list[_Held]:
     statement = (
         select(
             Memory.memory_id,

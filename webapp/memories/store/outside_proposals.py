@@ -74,7 +74,7 @@ def propose(
     counts: Counter[str] = Counter()
     journal: Journal | None = None
     pieces = [(item, piece) for item in proposals for piece in _pieces(item.content)]
-    hashes = _known(user_id, [statement_hash(piece) for _, piece in pieces])
+    hashes = _stored_hashes(user_id, [statement_hash(piece) for _, piece in pieces])
     facts = _facts_in_use(user_id, space_id)
     similar = defaultdict(list)
     for memory in facts:
@@ -162,7 +162,7 @@ def _refusal(piece: str, fact: KeyedFact | None, hashes: set[str], yard: Tombsto
     return "secret" if find_secret(piece, key, value) else "proposed"
 
 
-def _known(user_id: int, hashes: list[str]) -> set[str]:
+def _stored_hashes(user_id: int, hashes: list[str]) -> set[str]:
     return set(
         db.session.scalars(
             select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))

@@ -63,7 +63,7 @@ def decide(memory_id: int) -> ViewResult:
             return decide_next(memory_id, _decision())
         except (Invalid, Conflict) as error:
             db.session.rollback()
-            return _review(_said(error)), 422
+            return _review(_error_text(error)), 422
     decided = decisions.decide_review(current_user_id(), memory_id, _decision())
     db.session.commit()
     if not wants_partial():
@@ -136,7 +136,7 @@ def switch_here(conversation_id: int) -> ViewResult:
     """Switch memory on or off in one conversation."""
     switches.switch_conversation(current_user_id(), conversation_id, request.form.get("on") == "1")
     db.session.commit()
-    return _switched(url_for("conversations_pages.show", conversation_id=conversation_id), conversation_id)
+    return _show_switch(url_for("conversations_pages.show", conversation_id=conversation_id), conversation_id)
 
 
 @blueprint.post("/memories/switch")
@@ -145,7 +145,7 @@ def switch_everywhere() -> ViewResult:
     """Switch memory on or off altogether."""
     switches.switch_memory(current_user_id(), request.form.get("on") == "1")
     db.session.commit()
-    return _switched(url_for("memories.page"), request.form.get("conversation", type=int))
+    return _show_switch(url_for("memories.page"), request.form.get("conversation", type=int))
 
 
 @blueprint.get("/memories/health")
@@ -253,7 +253,7 @@ def _decision() -> ReviewDecision:
         raise Invalid("Choose one of the answers.") from None
 
 
-def _said(error: Invalid | Conflict) -> str:
+def _error_text(error: Invalid | Conflict) -> str:
     if isinstance(error, Invalid) and error.errors and error.errors[0]["loc"] == ["until"]:
         return N_("Say until when it was true.")
     return error.detail or N_("That no longer applies to these memories.")
@@ -272,7 +272,7 @@ def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None
     ]
 
 
-def _switched(then: str, conversation_id: int | None) -> ViewResult:
+def _show_switch(then: str, conversation_id: int | None) -> ViewResult:
     if not wants_partial():
         return redirect(then, 303)
     conversation = get_conversation(current_user_id(), conversation_id) if conversation_id else None

@@ -35,13 +35,13 @@ _DONE = {
 @login_required
 def act() -> ViewResult:
     """Archive, pin or forget the chosen memories; what will be forgotten is shown first."""
-    user_id, ids, action = current_user_id(), _chosen(), request.form.get("action", "")
+    user_id, ids, action = current_user_id(), _chosen_ids(), request.form.get("action", "")
     rows = [service.get_memory(user_id, number) for number in ids]
     if action == "forget" and "confirm" not in request.form:
         return render_template("memories/forget_many.html", cards=cards.cards_of(user_id, rows))
     if action == "forget":
         report = forgetting.forget(user_id, ids)
-        message = _forgotten(len(report.memory_ids))
+        message = _forgotten_text(len(report.memory_ids))
         if use_count := report.used_in_count:
             message += " " + ngettext(
                 "%(num)s reply may say it in other words; Changes links to it.",
@@ -75,7 +75,7 @@ def review() -> ViewResult:
         raise Invalid.field("decision", "cannot be made for several at once")
     count = waiting_count = 0
     forgotten_ids: set[int] = set()
-    for number in _chosen():
+    for number in _chosen_ids():
         if number in forgotten_ids:
             continue  # it was removed with another that says the same
         try:
@@ -91,14 +91,14 @@ def review() -> ViewResult:
     db.session.commit()
     sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", count)
     if decision is Decision.REJECT:
-        sentence = _forgotten(len(forgotten_ids))
+        sentence = _forgotten_text(len(forgotten_ids))
     if waiting_count:
         sentence += " " + _("%(left)s left as they were: they contradict another.", left=waiting_count)
     flash(sentence, "message")
     return redirect(url_for("memory_activity.review"), 303)
 
 
-def _chosen() -> list[int]:
+def _chosen_ids() -> list[int]:
     """The chosen ids. Raises Invalid for none, or for more than a page holds."""
     ids = sorted({number for text in request.form.getlist("ids") if (number := parse_id(text))})
     if not 0 < len(ids) <= MOST:
@@ -106,5 +106,5 @@ def _chosen() -> list[int]:
     return ids
 
 
-def _forgotten(number: int) -> str:
+def _forgotten_text(number: int) -> str:
     return ngettext("%(num)s memory forgotten.", "%(num)s memories forgotten.", number)

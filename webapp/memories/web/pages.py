@@ -164,24 +164,24 @@ def show(memory_id: int) -> ViewResult:
     if wants_partial():
         template = "_card_body" if request.args.get("part") == "body" else "_card"
         return render_template(f"memories/{template}.html", card=card, opened=True)
-    return _whole(card)
+    return _render_memory(card)
 
 
 @blueprint.get("/memories/<int:memory_id>/edit")
 @login_required
 def edit(memory_id: int) -> ViewResult:
     """A memory, being edited in its place."""
-    card = _own(memory_id)
+    card = _own_card(memory_id)
     if wants_partial():
         return render_template("memories/_edit.html", card=card, errors={}, values={})
-    return _whole(card, editing=True)
+    return _render_memory(card, editing=True)
 
 
 @blueprint.post("/memories/<int:memory_id>/edit")
 @login_required
 def save(memory_id: int) -> ViewResult:
     """Save an edit as a new revision; one based on an older wording is refused, with both shown."""
-    card = _own(memory_id)
+    card = _own_card(memory_id)
     seen = request.form.get("revision", type=int)
     try:
         if seen is not None and seen != card.memory.revision:
@@ -194,9 +194,9 @@ def save(memory_id: int) -> ViewResult:
         context = {"card": card, "errors": problems, "values": request.form, "clash": isinstance(error, Conflict)}
         if wants_partial():
             return render_template("memories/_edit.html", **context), 422
-        return _whole(card, editing=True, **{key: context[key] for key in ("errors", "values", "clash")}), 422
+        return _render_memory(card, editing=True, **{key: context[key] for key in ("errors", "values", "clash")}), 422
     db.session.commit()
-    return _done(memory_id, _("Saved as revision %(revision)s", revision=row.revision))
+    return _show_card(memory_id, _("Saved as revision %(revision)s", revision=row.revision))
 
 
 @blueprint.post("/memories/<int:memory_id>/pin")
@@ -206,7 +206,7 @@ def pin(memory_id: int) -> ViewResult:
     pinned = request.form.get("on") != "0"
     service.pin_memory(current_user_id(), memory_id, pinned)
     db.session.commit()
-    return _done(memory_id, _("Pinned: included in every reply") if pinned else _("No longer pinned"))
+    return _show_card(memory_id, _("Pinned: included in every reply") if pinned else _("No longer pinned"))
 
 
 @blueprint.post("/memories/<int:memory_id>/archive")
@@ -216,18 +216,18 @@ def archive(memory_id: int) -> ViewResult:
     archived = request.form.get("on") != "0"
     service.archive_memory(current_user_id(), memory_id, archived)
     db.session.commit()
-    return _done(memory_id, _("Archived: replies no longer use it") if archived else _("Back in use"))
+    return _show_card(memory_id, _("Archived: replies no longer use it") if archived else _("Back in use"))
 
 
 @blueprint.get("/memories/<int:memory_id>/forget")
 @login_required
 def ask_to_forget(memory_id: int) -> ViewResult:
     """Return what forgetting will remove, with one confirmation."""
-    card = _own(memory_id)
+    card = _own_card(memory_id)
     wordings = len(revisions_of(current_user_id(), memory_id)) - 1
     if wants_partial():
         return render_template("memories/_forget.html", card=card, wordings=wordings)
-    return _whole(card, forgetting=True, wordings=wordings)
+    return _render_memory(card, forgetting=True, wordings=wordings)
 
 
 @blueprint.post("/memories/<int:memory_id>/forget")
@@ -259,23 +259,23 @@ def restore(memory_id: int) -> ViewResult:
     """Restore an earlier wording of a memory."""
     row = restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
     db.session.commit()
-    return _done(memory_id, _("Restored as revision %(revision)s", revision=row.revision))
+    return _show_card(memory_id, _("Restored as revision %(revision)s", revision=row.revision))
 
 
-def _own(memory_id: int) -> cards.Card:
+def _own_card(memory_id: int) -> cards.Card:
     """A memory of the user's own: what others share can be read, not changed."""
     service.get_memory(current_user_id(), memory_id)
     return cards.card(current_user_id(), memory_id)
 
 
-def _whole(card: cards.Card, **context: Any) -> str:
+def _render_memory(card: cards.Card, **context: Any) -> str:
     return render_template(
         "memories/memory.html",
         **({"card": card, "opened": True, **cards.past(current_user_id(), card.memory.memory_id)} | context),
     )
 
 
-def _done(memory_id: int, note: str) -> ViewResult:
+def _show_card(memory_id: int, note: str) -> ViewResult:
     """The card as it is now, with what has just happened to it; or the page that shows it."""
     if not wants_partial():
         flash(f"{note}.", "message")

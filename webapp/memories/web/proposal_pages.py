@@ -19,7 +19,7 @@ blueprint = Blueprint("memory_proposals", __name__)
 
 
 @blueprint.app_context_processor
-def _waiting() -> dict[str, Any]:
+def _template_values() -> dict[str, Any]:
     return {"proposed_under": proposals_under_reply}
 
 

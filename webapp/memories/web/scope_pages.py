@@ -14,7 +14,7 @@ blueprint = Blueprint("memory_scopes", __name__)
 
 
 @blueprint.app_context_processor
-def _wished() -> dict[str, object]:
+def _template_values() -> dict[str, object]:
     return {"space_documents_on": lambda: user_settings(current_user_id()).space_documents_enabled}
 
 

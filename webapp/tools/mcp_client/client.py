@@ -113,11 +113,11 @@ async def tools(server: Server) -> tuple[str, list[ListedTool]]:
         async with asyncio.timeout(LIST_SECONDS):
             talk = _Talk(server, STATELESS)
             try:
-                return STATELESS, await _listed(talk)
+                return STATELESS, await _list_tools(talk)
             except _Older:
                 talk = await _shaken(server)
             try:
-                return talk.age, await _listed(talk)
+                return talk.age, await _list_tools(talk)
             finally:
                 await talk.leave()
     except TimeoutError:
@@ -168,7 +168,7 @@ async def _shaken(server: Server) -> _Talk:
     return talk
 
 
-async def _listed(talk: _Talk) -> list[ListedTool]:
+async def _list_tools(talk: _Talk) -> list[ListedTool]:
     tools: dict[str, ListedTool] = {}
     cursor: str | None = None
     for _ in range(MOST_PAGES):

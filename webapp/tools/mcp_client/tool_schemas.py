@@ -44,11 +44,11 @@ def definition_of(name: str, tool: Mapping[str, Any]) -> Schema:
 
 def schema_of(tool: Mapping[str, Any]) -> Schema:
     """Return the cleaned schema of a stored tool: those stored by an earlier version are as their server gave them."""
-    return dict(_cleaned(json.dumps(tool["schema"])))
+    return dict(_clean(json.dumps(tool["schema"])))
 
 
 @lru_cache(maxsize=1_024)
-def _cleaned(schema: str) -> Schema:
+def _clean(schema: str) -> Schema:
     # Needed in every turn, and seldom another.
     return clean_schema(json.loads(schema))
 
@@ -78,13 +78,13 @@ class _Cleaner:
         elif options:
             parts = [self._part(option, seen, depth) for option in options[:MOST_VALUES] if self._left > 0]
             parts = list({json.dumps(option, sort_keys=True): option for option in parts}.values())
-            return _described(flat, {"anyOf": parts} if len(parts) > 1 else parts[0] if parts else {"type": "string"})
+            return _describe(flat, {"anyOf": parts} if len(parts) > 1 else parts[0] if parts else {"type": "string"})
         kind = _kind(flat)
         if kind == "object":
-            return _described(flat, self._object(flat, seen, depth))
+            return _describe(flat, self._object(flat, seen, depth))
         if kind == "array":
-            return _described(flat, {"type": "array", "items": self._items(flat, seen, depth)})
-        return _described(flat, _plain(kind, flat))
+            return _describe(flat, {"type": "array", "items": self._items(flat, seen, depth)})
+        return _describe(flat, _plain(kind, flat))
 
     def _object(self, flat: Schema, seen: Open, depth: int) -> Schema:
         source = flat.get("properties")
@@ -195,7 +195,7 @@ def _plain(kind: str, flat: Schema) -> Schema:
     return result
 
 
-def _described(flat: Schema, schema: Schema) -> Schema:
+def _describe(flat: Schema, schema: Schema) -> Schema:
     """A cleaned part with its description, to which is added what the part itself can no longer say."""
     texts = [flat.get("description")]
     if (values := _values(flat)) and schema.get("type") in ("string", "integer", "number") and "enum" not in schema:

@@ -60,10 +60,10 @@ def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
     with upload.open(name) as file:
         while line := file.readline(MOST_LINE):
             if line.strip():
-                yield _parsed(line)
+                yield _parse(line)
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parse(line: bytes) -> dict[str, Any]:
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):

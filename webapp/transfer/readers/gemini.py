@@ -210,7 +210,7 @@ def _of_html(name: str, page: str) -> list[_Activity]:
         pieces = re.split(r"<br\s*/?>", cell[begin.end() : end.start()])
         title = markdown_of(pieces[0])
         index = next((n for n, piece in enumerate(pieces[1:], 1) if _TIME.search(piece)), None)
-        moment = None if index is None else _when(markdown_of(pieces[index].split("<p")[0]))
+        moment = None if index is None else _parse_date(markdown_of(pieces[index].split("<p")[0]))
         rest = "<br>".join(pieces[(index or 0) + 1 :]) if index is not None else "<br>".join(pieces[1:])
         if index is not None and "<p" in pieces[index]:
             rest = pieces[index][pieces[index].index("<p") :] + rest
@@ -220,7 +220,7 @@ def _of_html(name: str, page: str) -> list[_Activity]:
     return records
 
 
-def _when(text: str) -> datetime | None:
+def _parse_date(text: str) -> datetime | None:
     """A date as Takeout writes it in English or in numbers; None if the month is in another language."""
     cleaned = re.sub(r"(?<!\s)\s+[A-Z]{2,5}(?:[+-]\d+)?$", "", text.replace("\u202f", " ").strip())
     for form in _DATES:

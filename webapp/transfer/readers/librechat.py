@@ -74,11 +74,11 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     is_user = row.get("isCreatedByUser") or row.get("sender") == "User"
     model = None if is_user else text_or_none(row.get("model")) or text_or_none(row.get("sender"))
     return ReadMessage(
-        key, "user" if is_user else "assistant", text, instant(row.get("createdAt")), model, list(_attached(row))
+        key, "user" if is_user else "assistant", text, instant(row.get("createdAt")), model, list(_attachments(row))
     )
 
 
-def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
+def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
     """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
     for part in map(as_dict, as_list(row.get("content"))):
         image = part.get("image_url")

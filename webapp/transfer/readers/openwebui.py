@@ -140,7 +140,7 @@ def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessa
     if not text or row.get("role") not in ("user", "assistant"):
         return None
     model = text_or_none(row.get("model")) if row["role"] == "assistant" else None
-    return ReadMessage(key, row["role"], text, instant(row.get("timestamp")), model, list(_attached(row)), thought)
+    return ReadMessage(key, row["role"], text, instant(row.get("timestamp")), model, list(_attachments(row)), thought)
 
 
 def without_details(content: str) -> tuple[str, str, int]:
@@ -186,7 +186,7 @@ def _unquoted(inner: str) -> str:
     return "\n".join(line.removeprefix(">").removeprefix(" ") for line in inner.strip().splitlines())
 
 
-def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
+def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
     """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
     for part in as_list(row.get("content")):
         if file := picture_from_url(as_dict(as_dict(part).get("image_url")).get("url")):

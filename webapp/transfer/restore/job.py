@@ -72,7 +72,7 @@ def run(import_id: int, user_id: int, upload: Upload, position: int) -> Work[str
     for step, batch in _batches(upload, position):
         if step.file == "files.jsonl":
             _bring_files(import_id, user_id, upload, batch)
-        originals = originals_in(upload, filter(None, map(_parsed, batch))) if step.file == "spaces.jsonl" else {}
+        originals = originals_in(upload, filter(None, map(_parse, batch))) if step.file == "spaces.jsonl" else {}
         status = _write(import_id, upload, step, position, batch, originals)
         if status != "running":
             return status
@@ -93,7 +93,7 @@ def _write(
         if row.position != position:
             return "moved"  # another job has written it
         counts: Counter[str] = Counter(row.counts)
-        lines = [line for line in map(_parsed, batch) if line is not None]
+        lines = [line for line in map(_parse, batch) if line is not None]
         written_count, reasons = write(RestoreBatch(import_id, row.user_id, upload, originals), step, lines)
         if step.counted and step.file != "files.jsonl":
             counts[f"{step.counted} restored"] += written_count
@@ -110,7 +110,7 @@ def _write(
 
 def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes]) -> None:
     """Take in files like uploads, within the same limits, each in a transaction of its own."""
-    for line in map(_parsed, batch):
+    for line in map(_parse, batch):
         if line is None or RestoreBatch(import_id, user_id, upload).new("file", line.get("file_id")) is not None:
             continue
         reason = "Its bytes are not in the file."
@@ -175,7 +175,7 @@ def _lines(upload: Upload, name: str) -> Iterator[bytes]:
                 yield line
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):

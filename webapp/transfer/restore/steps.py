@@ -51,7 +51,7 @@ def _table(file: str, counted: str = "", *, is_memory: bool = False) -> Step:
     return Step(file, partial(_rows, TABLES[file]), counted, is_memory)
 
 
-def _nothing(_restoring: RestoreBatch, _lines: list[dict[str, Any]]) -> None:
+def _do_nothing(_restoring: RestoreBatch, _lines: list[dict[str, Any]]) -> None:
     """Do nothing: files have been taken in before, in transactions of their own."""
 
 
@@ -59,7 +59,7 @@ STEPS: tuple[Step, ...] = (
     Step("manifest.json", containers.settings),
     Step("folders.jsonl", containers.folders, "folders"),
     Step("journeys.jsonl", containers.journeys, "journeys"),
-    Step("files.jsonl", _nothing, "files"),
+    Step("files.jsonl", _do_nothing, "files"),
     Step("spaces.jsonl", containers.spaces, "spaces"),
     _table("prompts.jsonl", "saved prompts"),
     Step("conversations.jsonl", conversations.conversations, "conversations"),
@@ -93,20 +93,20 @@ def write(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple
     if step.is_memory:
         versions.hold(batch.user_id)
         changes.note(batch.user_id, Change("memories"))
-    written_count, reason = _together(batch, step, lines)
+    written_count, reason = _write_all(batch, step, lines)
     if not reason:
         return written_count, []
     if len(lines) == 1:
         return 0, [reason]
     count, reasons = 0, []
     for line in lines:
-        written_count, reason = _together(batch, step, [line])
+        written_count, reason = _write_all(batch, step, [line])
         count += written_count
         reasons += [reason] if reason else []
     return count, reasons
 
 
-def _together(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, str]:
+def _write_all(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, str]:
     snapshot = batch.snapshot()
     try:
         with db.session.begin_nested():
