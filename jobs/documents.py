@@ -11,6 +11,6 @@ from webapp.spaces import documents
 def index_document(document_id: int) -> int:
     """Split a document and make its missing vectors; for a long one, in several jobs, one after another."""
     result = documents.index_document(document_id, last_try=is_last_try())
-    if result.more:
+    if result.has_more:
         enqueue("index_document", document_id=document_id)
     return result.vectors

@@ -22,7 +22,7 @@ def summarise(conversation_id: int) -> dict[str, int] | None:
         return None
     result = {"chunk_id": chunk.chunk_id, "start": chunk.start, "end": chunk.end}
     report("summary_complete", {"conversation_id": conversation_id, "range": [chunk.start, chunk.end]})
-    if chunk.more:
+    if chunk.has_more:
         enqueue("summary", conversation_id=conversation_id)
     return result
 

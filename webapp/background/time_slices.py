@@ -30,7 +30,7 @@ class Slice:
 
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = SECONDS if seconds is None else seconds
-        self.began = self._asked = time.monotonic()
+        self.began = self._checked_at = time.monotonic()
         self.portion = FEW
 
     def goes_on(self) -> bool:
@@ -38,9 +38,9 @@ class Slice:
         slice.
         """
         moment = time.monotonic()
-        if moment - self._asked < QUICK * self.seconds:
+        if moment - self._checked_at < QUICK * self.seconds:
             self.portion = min(2 * self.portion, MANY)
-        self._asked = moment
+        self._checked_at = moment
         return moment - self.began < self.seconds
 
 

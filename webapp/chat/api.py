@@ -251,8 +251,8 @@ def get_message_reasoning(path: MessagePath) -> ViewResult:
 def _accepted(turn: service.StartedTurn) -> ViewResult:
     """Commit a started turn, launch it and say which message will be the reply."""
     answer: dict[str, Any] = {"response_id": turn.reply.message_id}
-    if turn.asked is not None:
-        answer = {"message": MessageOut.of(turn.asked).model_dump(mode="json"), **answer}
+    if turn.question is not None:
+        answer = {"message": MessageOut.of(turn.question).model_dump(mode="json"), **answer}
     idempotency.commit(answer, 202)
     service.launch(turn)
     return answer, 202

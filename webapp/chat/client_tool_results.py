@@ -62,7 +62,7 @@ def parts_from_elsewhere(turn: StartedTurn, parts: Sequence[RoundElsewhere]) -> 
         take(reply, part.results)
         reply = add_part(turn.conversation, reply)
     db.session.flush()
-    return StartedTurn(turn.conversation, turn.asked, reply, embedded=turn.embedded)
+    return StartedTurn(turn.conversation, turn.question, reply, embedded=turn.embedded)
 
 
 def add_part(conversation: Conversation, reply: Message) -> Message:

@@ -49,7 +49,7 @@ class StartedTurn:
     """
 
     conversation: Conversation
-    asked: Message | None
+    question: Message | None
     reply: Message
     abandoned: Sequence[int] = ()
     embedded: Future[Any] | None = None

@@ -44,26 +44,26 @@ class Trailer:
     """Passes a reply's text through as it arrives, except the block at its end."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
 
     def feed(self, text: str) -> str:
         """The part of the text so far that may be shown; line ends, and what may be the block's beginning, wait."""
-        buffer = self._held + text
+        buffer = self._buffer + text
         index = buffer.find(OPENS)
         if index < 0:
             index = len(buffer) - _beginning(buffer)
         else:
             end = buffer.find(CLOSES, index)
             if end >= 0 and buffer[end + len(CLOSES) :].strip():
-                self._held = ""  # the reply continues after it: this is text about such a block
+                self._buffer = ""  # the reply continues after it: this is text about such a block
                 return buffer
         visible = buffer[:index].rstrip("\n")
-        self._held = buffer[len(visible) :]
+        self._buffer = buffer[len(visible) :]
         return visible
 
     def end(self) -> tuple[str, Offer]:
         """Return what is left to show, and what is offered."""
-        buffer, self._held = self._held, ""
+        buffer, self._buffer = self._buffer, ""
         index = buffer.find(OPENS)
         if index < 0:
             return buffer, Offer()

@@ -27,8 +27,8 @@ TRIES = 2
 class Exchange:
     """The source of a title, and whether it may still be used."""
 
-    asked: str
-    answered: str
+    question: str
+    answer: str
     still_holds: Callable[[], bool]
 
 
@@ -71,7 +71,7 @@ def title_conversation(conversation_id: int, instructions: str, watch: Watch) ->
 
 
 def _title_of(exchange: Exchange, instructions: str) -> str:
-    question, answered = exchange.asked, exchange.answered
+    question, answered = exchange.question, exchange.answer
     messages = [
         {"role": "system", "content": instructions},
         {"role": "user", "content": f"User:\n{question[:EXCERPT]}\n\nAssistant:\n{answered[:EXCERPT]}"},

@@ -101,7 +101,7 @@ def begin_after(
     else:
         launchable = _answer(user_id, reply, results, wish)
     prepare(launchable, request, wish)
-    if launchable.started is not None:
+    if launchable.turn is not None:
         threads.note(user_id, _mark(user_id, reply, request), launchable.conversation_id, launchable.turn_id)
     return launchable
 

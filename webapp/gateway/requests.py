@@ -112,14 +112,14 @@ def wish(model: str, conversation_id: int | None = None) -> Wish:
 def launch(reply: LaunchableReply) -> None:
     """Commit a turn and hand it to the runner; no connection is held while the reply is written."""
     db.session.commit()
-    if reply.started is not None:
-        chat.launch(reply.started)
+    if reply.turn is not None:
+        chat.launch(reply.turn)
     leave()
     db.session.remove()
 
 
 def _entries(reply: LaunchableReply, patience: float | None) -> Iterator[Entry | None]:
-    launched = reply.started is not None
+    launched = reply.turn is not None
     return follow(this_app(), runtime().hub, reply.turn_id, patience=patience, launched=launched)
 
 

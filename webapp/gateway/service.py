@@ -73,7 +73,7 @@ class LaunchableReply:
 
     turn_id: int
     conversation_id: int
-    started: chat.StartedTurn | None
+    turn: chat.StartedTurn | None
     is_new: bool = True
     """Whether the question was added to the conversation, rather than being there already."""
 
@@ -123,18 +123,18 @@ def with_pictures(
 
 def prepare(reply: LaunchableReply, request: GatewayRequest, wish: Wish) -> None:
     """Give a turn what came with the request."""
-    if reply.started is not None:
-        reply.started.consent = "given"  # these programs cannot answer a question in the middle of a reply
-        reply.started.client = request.tools
-        payload = {name: value for name, value in (reply.started.reply.custom_payload or {}).items() if name != PAYLOAD}
+    if reply.turn is not None:
+        reply.turn.consent = "given"  # these programs cannot answer a question in the middle of a reply
+        reply.turn.client = request.tools
+        payload = {name: value for name, value in (reply.turn.reply.custom_payload or {}).items() if name != PAYLOAD}
         if request.parameters:
             payload[PAYLOAD] = dict(request.parameters)
-        reply.started.reply.custom_payload = {**payload, **(wish.note or {})} or None
+        reply.turn.reply.custom_payload = {**payload, **(wish.note or {})} or None
 
 
 def _prepare_and_return(user_id: int, request: GatewayRequest, wish: Wish, reply: LaunchableReply) -> LaunchableReply:
     prepare(reply, request, wish)
-    if reply.started is not None and (not wish.conversation_id or request.tools or request.rounds):
+    if reply.turn is not None and (not wish.conversation_id or request.tools or request.rounds):
         threads.note(user_id, fingerprint(wish.seed, request.lines), reply.conversation_id, reply.turn_id)
     return reply
 

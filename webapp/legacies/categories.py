@@ -12,7 +12,7 @@ CATEGORIES = ("personality", "hobby", "relationship", "milestone", "occupation",
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A fact as a prompt contains it; `by` names the member who shares it, empty for the reader's own.
+    """A fact as a prompt contains it; `author` names the member who shares it, empty for the reader's own.
 
     `weight`, from 0 to a little above 2, says how telling it is.
     """
@@ -22,7 +22,7 @@ class KnownFact:
     category: str
     content: str
     visibility: str
-    by: str = ""
+    author: str = ""
     weight: float = 0.5
 
 
@@ -40,7 +40,7 @@ def heading(name: str) -> str:
 def fact_line(fact: KnownFact) -> tuple[str, str, str]:
     """A fact's line in a prompt: its category, the fact, and after it who may see it and which other member said it."""
     source = "(shared)" if fact.visibility == "shared" else "(personal)"
-    attribution = f", said by {' '.join(fact.by.split())}" if fact.by else ""
+    attribution = f", said by {' '.join(fact.author.split())}" if fact.author else ""
     return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{attribution}"
 
 

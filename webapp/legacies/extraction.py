@@ -48,8 +48,8 @@ class Batch:
     name: str
     messages: tuple[TranscriptMessage, ...]
     ids: tuple[int, ...]
-    known: KnownFacts
-    more: bool
+    facts: KnownFacts
+    has_more: bool
 
     @property
     def has_statements(self) -> bool:
@@ -73,8 +73,8 @@ def read_facts(conversation_id: int, after: int, on_start: OnStart = None) -> Re
     for _ in range(MAX_CALLS):
         step = _step(conversation_id, after, on_start)
         on_start = None
-        total, after = total.plus(step), step.through
-        if not step.read or not step.more:
+        total, after = total.plus(step), step.last_id
+        if not step.read or not step.has_more:
             break
     return total
 
@@ -91,22 +91,22 @@ def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
             on_start()
             on_start = None
         if not batch.has_statements:
-            return Result(read=True, more=batch.more, through=batch.ids[-1])
+            return Result(read=True, has_more=batch.has_more, last_id=batch.ids[-1])
         try:
             items, last_id = _ask(batch)
         except CutOffAnswer:
             if len(batch.messages) == 1:
-                return Result(read=True, more=batch.more, through=batch.ids[-1], calls=1, unreadable=1)
+                return Result(read=True, has_more=batch.has_more, last_id=batch.ids[-1], calls=1, unreadable=1)
             limit = len(batch.messages) // 2
             continue
-        has_more = batch.more or last_id != batch.ids[-1]
+        has_more = batch.has_more or last_id != batch.ids[-1]
         with suppress(OutOfDate):
-            return replace(_keep(conversation_id, batch, items), more=has_more, through=last_id, calls=1)
+            return replace(_keep(conversation_id, batch, items), has_more=has_more, last_id=last_id, calls=1)
 
 
 def _ask(batch: Batch) -> tuple[Sequence[object], int]:
     """The facts of an answer, and the id of the last message it covers. Raises CutOff if it was cut off before that."""
-    messages = build_messages(batch.messages, batch.name, batch.known.text)
+    messages = build_messages(batch.messages, batch.name, batch.facts.text)
     try:
         answer, _ = completions().complete_structured(
             messages, LegacyFacts, NAME, max_tokens=answer_tokens(batch.messages), temperature=TEMPERATURE
@@ -142,7 +142,7 @@ def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result
             statements,
             [item.id for item in batch.messages],
             vectors,
-            batch.known,
+            batch.facts,
             cause="extraction",
         )
     counts = {name: outcome.counts.get(name, 0) for name in COUNTS} | {"malformed": len(items) - len(facts)}

@@ -40,7 +40,7 @@ class Capabilities:
 
     def __init__(self, store: CapabilityStore | None = None) -> None:
         self._store = store
-        self._known: dict[str, tuple[float, dict[str, object]]] = {}
+        self._cache: dict[str, tuple[float, dict[str, object]]] = {}
         self._lock = threading.Lock()
 
     def accepts(self, base_url: str, model: str, feature: str) -> bool:
@@ -118,7 +118,7 @@ class Capabilities:
 
     def _load(self, key: str, max_age: float = _LIFETIME) -> dict[str, object]:
         with self._lock:
-            entry = self._known.get(key)
+            entry = self._cache.get(key)
         now = time.monotonic()
         if entry is not None and entry[0] > now:
             return entry[1]
@@ -130,12 +130,12 @@ class Capabilities:
             except Exception:  # the store is a convenience: its failures must not break a model call
                 log.warning("capability store could not be read", exc_info=True)
         with self._lock:
-            self._known[key] = (now + (max_age if value else _RECHECK), value)
+            self._cache[key] = (now + (max_age if value else _RECHECK), value)
         return value
 
     def _save(self, key: str, value: Mapping[str, object], lifetime: float = _LIFETIME) -> None:
         with self._lock:
-            self._known[key] = (time.monotonic() + (lifetime if self._store else _LIFETIME), dict(value))
+            self._cache[key] = (time.monotonic() + (lifetime if self._store else _LIFETIME), dict(value))
         if self._store is not None:
             try:
                 self._store.set(key, json.dumps(value))

@@ -50,8 +50,8 @@ class Embeddings:
         served: Callable[[], list[ModelSettings]] = list,
     ) -> None:
         self._home, self._capabilities = home, capabilities
-        self._choose, self._known, self._served = choose, get_settings, served
-        self._made: dict[ModelSettings, OpenAIEmbedder] = {}
+        self._choose, self._get_settings, self._served = choose, get_settings, served
+        self._embedders: dict[ModelSettings, OpenAIEmbedder] = {}
         self._lock = Lock()
 
     def now(self) -> Embedder:
@@ -61,7 +61,7 @@ class Embeddings:
     @property
     def last(self) -> Embedder:
         """The embedder that was chosen when this process last checked; does not look it up."""
-        return self._embedder_at(self._known())
+        return self._embedder_at(self._get_settings())
 
     def named(self, model: str) -> Embedder | None:
         """The embedder that made vectors of this name, if its server still exists; otherwise None."""
@@ -80,7 +80,7 @@ class Embeddings:
 
     def close(self) -> None:
         """Close this process's connections."""
-        for embedder in (self._home, *self._made.values()):
+        for embedder in (self._home, *self._embedders.values()):
             if isinstance(embedder, OpenAIEmbedder):
                 embedder.close()
 
@@ -88,11 +88,13 @@ class Embeddings:
         if settings is None:
             return self._home
         with self._lock:
-            embedder = self._made.get(settings)
+            embedder = self._embedders.get(settings)
             if embedder is None:
-                while len(self._made) >= MOST_KEPT:
-                    self._made.pop(next(iter(self._made)))
-                embedder = self._made[settings] = OpenAIEmbedder(settings, self._capabilities, name=name_at(settings))
+                while len(self._embedders) >= MOST_KEPT:
+                    self._embedders.pop(next(iter(self._embedders)))
+                embedder = self._embedders[settings] = OpenAIEmbedder(
+                    settings, self._capabilities, name=name_at(settings)
+                )
             return embedder
 
 

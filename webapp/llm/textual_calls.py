@@ -44,7 +44,7 @@ class TextualCalls:
         self._tag = 0  # the length of the one at the beginning of what is held
         self._place = Place()
         self._output: list[str] = []  # what was shown since that place
-        self._held = ""
+        self._buffer = ""
         self._block = False
         self._after_block = False
 
@@ -54,9 +54,9 @@ class TextualCalls:
 
     def feed(self, text: str) -> list[Event]:
         """The part of the text so far that may be shown, and the completed calls."""
-        if not self._held and not self._after_block and not _TRIGGERS.search(text):
+        if not self._buffer and not self._after_block and not _TRIGGERS.search(text):
             return [self._text_delta(text)]
-        self._held += text
+        self._buffer += text
         return list(self._work(ended=False))
 
     def end(self) -> list[Event]:
@@ -64,7 +64,7 @@ class TextualCalls:
         return list(self._work(ended=True))
 
     def _work(self, ended: bool) -> Iterator[Event]:
-        while self._held:
+        while self._buffer:
             if self._after_block and not self._drop_stray(ended):
                 return
             if not self._block:
@@ -82,15 +82,15 @@ class TextualCalls:
             size = self._size_of_block(ended)
             if size is None:
                 return
-            block, self._held, self._block = self._held[:size], self._held[size:], False
-            calls = list(self._written.read(block, is_whole=bool(self._held) or _ends(block)))
+            block, self._buffer, self._block = self._buffer[:size], self._buffer[size:], False
+            calls = list(self._written.read(block, is_whole=bool(self._buffer) or _ends(block)))
             yield from calls
             self._after_block = bool(calls)
             if not calls and not any(name in block for name in self._names):
                 yield self._text_delta(block)
 
     def _show(self, size: int) -> TextDelta:
-        text, self._held = self._held[:size], self._held[size:]
+        text, self._buffer = self._buffer[:size], self._buffer[size:]
         return self._text_delta(text)
 
     def _text_delta(self, text: str) -> TextDelta:
@@ -105,39 +105,39 @@ class TextualCalls:
         return self._place
 
     def _drop_tag(self) -> None:
-        self._held, self._tag = self._held[self._tag :], 0
+        self._buffer, self._tag = self._buffer[self._tag :], 0
 
     def _opening(self, ended: bool) -> tuple[int, bool | None]:
         """Return how much of what is held is certainly text, and whether a block follows; None if that is still
         open.
         """
         place, read = self._place_here(), 0
-        for match in _TRIGGERS.finditer(self._held):
+        for match in _TRIGGERS.finditer(self._buffer):
             index = match.start()
-            place, read = place.after(self._held[read:index]), index
+            place, read = place.after(self._buffer[read:index]), index
             if (match[0] != "<" and place.line) or place.in_code:
                 continue  # within a line, a brace is just a brace
             if not place.in_quote:
-                tail = _SPACE.sub("", self._held[index : index + _LONGEST_OPENER]).lower()
+                tail = _SPACE.sub("", self._buffer[index : index + _LONGEST_OPENER]).lower()
                 if any(tail.startswith(opener) for opener in self._openers):
                     return index, True
                 if not ended and any(opener.startswith(tail) for opener in self._openers):
                     return index, None
             if match[0] == "<":
-                size = self._tags.size_at(self._held, index, ended)
+                size = self._tags.size_at(self._buffer, index, ended)
                 if size is None:
                     return index, None
                 if size:
                     self._tag = size
                     return index, True
-        return len(self._held), False
+        return len(self._buffer), False
 
     def _drop_stray(self, ended: bool) -> bool:
         """Drop a closing mark that follows a call without its opening one; False if it has not arrived in full."""
-        rest = self._held.lstrip()
+        rest = self._buffer.lstrip()
         for mark in _STRAY:
             if rest.startswith(mark):
-                self._held = rest[len(mark) :]
+                self._buffer = rest[len(mark) :]
                 return True
         if not ended and any(mark.startswith(rest) for mark in _STRAY):
             return False
@@ -146,7 +146,7 @@ class TextualCalls:
 
     def _size_of_block(self, ended: bool) -> int | None:
         """Return where the block at the beginning of what is held ends; None if more of it is still to come."""
-        buffer = self._held
+        buffer = self._buffer
         if len(buffer) > _LONGEST_BLOCK:
             return len(buffer)
         tail = _SPACE.sub("", buffer[:_LONGEST_OPENER]).lower()

@@ -195,25 +195,25 @@ class HtmlCache:
 
     def __init__(self, capacity: int = CAPACITY, largest: int = LARGEST) -> None:
         self.largest = largest
-        self._known: LRUCache[bytes, Markup] = LRUCache(capacity, getsizeof=len)
+        self._cache: LRUCache[bytes, Markup] = LRUCache(capacity, getsizeof=len)
         self._lock = Lock()
 
     @property
     def size(self) -> int:
         """The characters in the cache."""
-        return int(self._known.currsize)
+        return int(self._cache.currsize)
 
     def html(self, text: str) -> Markup:
         """As `render`."""
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock:
-            cached = self._known.get(key)
+            cached = self._cache.get(key)
         if cached is not None:
             return cached
         html = render(text)
         if len(html) <= self.largest:
             with self._lock, suppress(ValueError):  # larger than the whole cache
-                self._known[key] = html
+                self._cache[key] = html
         return html
 
 

@@ -26,7 +26,7 @@ class Catalogue:
     """All models as one process knows them, reloaded when older than KEPT_SECONDS."""
 
     def __init__(self) -> None:
-        self._known: tuple[float, LoadedConnections] | None = None
+        self._cache: tuple[float, LoadedConnections] | None = None
         self._lock = Lock()
 
     def all(self) -> list[OfferedModel]:
@@ -43,26 +43,26 @@ class Catalogue:
 
     def known_embeddings(self) -> ModelSettings | None:
         """The same, as this process last read it; no query."""
-        cache = self._known
+        cache = self._cache
         return cache[1].embeddings if cache else None
 
     def known_offers(self) -> list[OfferedModel]:
         """The models as this process last read them; no query."""
-        cache = self._known
+        cache = self._cache
         return cache[1].offered if cache else []
 
     def known_servers(self) -> list[ModelSettings]:
         """The servers of the enabled connections, as this process last read them."""
-        cache = self._known
+        cache = self._cache
         return cache[1].servers if cache else []
 
     def forget(self) -> None:
         """Reload on next use: something was changed here."""
-        cache = self._known
-        self._known = (0.0, cache[1]) if cache else None
+        cache = self._cache
+        self._cache = (0.0, cache[1]) if cache else None
 
     def _fresh(self) -> LoadedConnections:
-        cache = self._known
+        cache = self._cache
         if cache is not None and cache[0] > time.monotonic():
             return cache[1]
         is_open = db.session().in_transaction()
@@ -70,7 +70,7 @@ class Catalogue:
         if not is_open:
             db.session.rollback()  # nothing stays open for code that calls a model next
         with self._lock:
-            self._known = (time.monotonic() + KEPT_SECONDS, loaded)
+            self._cache = (time.monotonic() + KEPT_SECONDS, loaded)
         return loaded
 
 

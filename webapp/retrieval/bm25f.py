@@ -36,7 +36,7 @@ class KeywordIndex:
         self._rows, self._counts = np.empty(0, np.int32), np.empty(0, np.uint8)
         self._tail_terms, self._tail_rows, self._tail_counts = Column(np.int32), Column(np.int32), Column(np.uint8)
         self._lengths, self._alive = Column(np.int32), Column(np.bool_)
-        self._previous, self._following = Column(np.int32), Column(np.int32)
+        self._previous, self._next_rows = Column(np.int32), Column(np.int32)
         self._dates = Column(np.int16, 4)
         self._inverse_norms: Floats | None = None
         self._context = np.zeros(0, np.float32)
@@ -54,7 +54,7 @@ class KeywordIndex:
     @property
     def following(self) -> Rows:
         """Row of each row's next neighbour, or NONE."""
-        return self._following.values
+        return self._next_rows.values
 
     @property
     def context(self) -> Floats:
@@ -77,7 +77,7 @@ class KeywordIndex:
             self._lengths,
             self._alive,
             self._previous,
-            self._following,
+            self._next_rows,
             self._dates,
         )
         arrays = (
@@ -104,7 +104,7 @@ class KeywordIndex:
         self._alive.extend(np.ones(len(texts), bool))
         empty = np.full(len(texts), NONE, np.int32)
         self._previous.extend(empty)
-        self._following.extend(empty)
+        self._next_rows.extend(empty)
         self._dates.extend(np.array([date_columns(d) if d else (0, 0, 0, -1) for d in dates], np.int16).reshape(-1, 4))
         self._inverse_norms = None
         if self._tail_terms.size > max(50_000, len(self._rows) // 8):
@@ -113,9 +113,9 @@ class KeywordIndex:
 
     def link(self, row: int, previous: int, following: int) -> None:
         """Make three rows neighbours in this order; NONE for either end."""
-        self._previous.values[row], self._following.values[row] = previous, following
+        self._previous.values[row], self._next_rows.values[row] = previous, following
         if previous != NONE:
-            self._following.values[previous] = row
+            self._next_rows.values[previous] = row
         if following != NONE:
             self._previous.values[following] = row
 
@@ -123,12 +123,12 @@ class KeywordIndex:
         """Make a row unfindable and link its neighbours to each other; `compact` removes its words from memory."""
         if not self._alive.values[row]:
             return
-        previous, following = int(self._previous.values[row]), int(self._following.values[row])
+        previous, following = int(self._previous.values[row]), int(self._next_rows.values[row])
         if previous != NONE:
-            self._following.values[previous] = following
+            self._next_rows.values[previous] = following
         if following != NONE:
             self._previous.values[following] = previous
-        self._previous.values[row] = self._following.values[row] = NONE
+        self._previous.values[row] = self._next_rows.values[row] = NONE
         self._alive.values[row] = False
         self._inverse_norms = None
 
@@ -144,7 +144,7 @@ class KeywordIndex:
         is_used = np.diff(self._starts) > 0
         self._vocabulary.keep(is_used)
         self._starts = np.append(self._starts[:-1][is_used], self._starts[-1])
-        for column in (self._previous, self._following):
+        for column in (self._previous, self._next_rows):
             column.keep(alive)
             column.values[:] = np.where(column.values == NONE, NONE, renumbered[column.values])
         for column in (self._lengths, self._dates, self._alive):
@@ -230,10 +230,10 @@ class KeywordIndex:
         weights, buffer = self.weights, self._buffer
         buffer[rows] = own
         row_lists = [rows]
-        previous, following = self._previous.values[rows], self._following.values[rows]
+        previous, following = self._previous.values[rows], self._next_rows.values[rows]
         # Memories stand alone: if no row has a neighbour there is nothing to lend.
         is_followed = bool(np.any(following != NONE))
-        after_next = np.where(following == NONE, NONE, self._following.values[following]) if is_followed else following
+        after_next = np.where(following == NONE, NONE, self._next_rows.values[following]) if is_followed else following
         for targets, weight, is_needed in (
             (following, weights.previous, is_followed),
             (previous, weights.following, bool(np.any(previous != NONE))),

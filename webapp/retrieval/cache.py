@@ -182,7 +182,7 @@ class IndexCache:
 
 def _apply(user_id: int, entry: Entry, news: News) -> None:
     index = entry.index
-    memory_ids = set(news.memory_ids) | {item.ref_id for item in news.changes if item.what == "memories"}
+    memory_ids = set(news.memory_ids) | {item.ref_id for item in news.changes if item.kind == "memories"}
     if memory_ids:
         before = {("memory", memory_id) for memory_id in memory_ids if ("memory", memory_id) in index}
         index.remove(before)
@@ -190,8 +190,8 @@ def _apply(user_id: int, entry: Entry, news: News) -> None:
             _put(index, block)
         if any(key not in index for key in before):
             index.compact()  # what was forgotten must leave this process's memory too
-    _apply_conversations(user_id, index, [item for item in news.changes if item.what == "conversation"])
-    if any(item.what == "verdicts" for item in news.changes):
+    _apply_conversations(user_id, index, [item for item in news.changes if item.kind == "conversation"])
+    if any(item.kind == "verdicts" for item in news.changes):
         entry.verdicts = load_verdicts(user_id)
     for space_id in entry.position.stale_spaces(news.position):
         # What is no longer shared, or was deleted, must leave this process's memory too.

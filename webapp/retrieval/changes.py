@@ -41,9 +41,9 @@ HISTORY = 256
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change: `what` as in PassageChange, with the ids it concerns."""
+    """One change: `kind` as in PassageChange, with the ids it concerns."""
 
-    what: str
+    kind: str
     ref_id: int = 0
     from_id: int = 0
 
@@ -118,7 +118,7 @@ def note(user_id: int, *changes: Change) -> None:
     announce(user_id)
     for item in changes:
         db.session.execute(
-            _insert_change(), {"user": user_id, "what": item.what, "ref": item.ref_id, "from": item.from_id}
+            _insert_change(), {"user": user_id, "what": item.kind, "ref": item.ref_id, "from": item.from_id}
         )
 
 

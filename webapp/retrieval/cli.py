@@ -46,7 +46,7 @@ def rebuild(at_once: bool) -> None:
             while True:
                 result = vector_jobs.index_user(user_id)
                 count += result.total
-                if not result.more:
+                if not result.has_more:
                     break
     except ModelError as error:
         raise click.ClickException(f"{error.detail} {count} vectors were made; the rest will follow.") from None

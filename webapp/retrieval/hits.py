@@ -49,7 +49,7 @@ def hits_of(
         kind, keyword = KINDS[number_of_kind], keyword / best
         parts = {
             "keyword": keyword,
-            "coverage": sum(idf for _, idf in terms) / keywords.asked if keywords.asked else 0.0,
+            "coverage": sum(idf for _, idf in terms) / keywords.total_idf if keywords.total_idf else 0.0,
         }
         if similarity == similarity:  # noqa: PLR0124 - not NaN
             parts["meaning"] = similarity

@@ -30,13 +30,13 @@ _MESSAGE = KINDS.index("message")
 class PreparedSearch:
     """The part of a search that needs no vector: the allowed rows and the keyword scores, at a state of an index.
 
-    `alone`: the words were weighted for a search without any vector.
+    `keywords_only`: the words were weighted for a search without any vector.
     """
 
     state: int
-    alone: bool
+    keywords_only: bool
     allowed: NDArray[np.bool_]
-    found: KeywordScores
+    keywords: KeywordScores
 
 
 class UserIndex:
@@ -227,9 +227,9 @@ class UserIndex:
             columns = {name: column.values for name, column in self._columns.items()}
             if prepared is None or prepared.state != self._state:
                 prepared = self.prepare(query, filters, prefix=prefix, keywords_only=not vectors)
-            allowed, keywords = prepared.allowed, prepared.found
+            allowed, keywords = prepared.allowed, prepared.keywords
             meaning, z = self._similarity(vectors or {}, allowed)
-            if z is None and not prepared.alone:
+            if z is None and not prepared.keywords_only:
                 keywords = self._keywords.search(query, prefix=prefix, keywords_only=True)
             candidates = allowed & (keywords.scores > 0) if z is None else allowed
             scores = fuse(keywords.scores, z, candidates, self._fusion, self._keywords.context)

@@ -18,12 +18,12 @@ Terms = list[tuple[str, float]]
 class KeywordScores:
     """The result of a query: scores (n rows) and, for each term used, its word, its idf and the rows that have it.
 
-    `asked` is the sum of the idf of all terms of the query, found or not.
+    `total_idf` is the sum of the idf of all terms of the query, found or not.
     """
 
     scores: Floats
     terms: list[tuple[str, float, Rows]]
-    asked: float = 0.0
+    total_idf: float = 0.0
 
     def held_by(self, rows: Sequence[int]) -> list[Terms]:
         """The terms that each of some rows has: one search per term for all rows."""

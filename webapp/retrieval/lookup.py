@@ -90,16 +90,16 @@ class Question:
 @dataclass(slots=True)
 class Result:
     """The passages found, best first. `with_meaning` is False if keywords alone decided, `is_away` True if that is
-    because the embedder did not answer, `indexed` False if no index was ready; `took` is in milliseconds by step;
-    `asked` holds
+    because the embedder did not answer, `indexed` False if no index was ready; `durations` is in milliseconds by step;
+    `query_terms` holds
     the question's words, stemmed."""
 
     items: list[FoundPassage] = field(default_factory=list)
-    asked: frozenset[str] = frozenset()
+    query_terms: frozenset[str] = frozenset()
     with_meaning: bool = False
     is_away: bool = False
     indexed: bool = True
-    took: dict[str, float] = field(default_factory=dict)
+    durations: dict[str, float] = field(default_factory=dict)
 
     @property
     def account(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Result:
             "with_meaning": self.with_meaning,
             "is_away": self.is_away,
             "indexed": self.indexed,
-            "ms": self.took,
+            "ms": self.durations,
         }
 
 
@@ -127,11 +127,11 @@ class LookUp:
             text = f"{question.before}\n{text}"
         self._question, self._text = question, text
         self._own = Scope(question.user_id, space_id=question.space_id)
-        self._result = Result(asked=terms_of(text))
-        self._clock = Clock(self._result.took)
+        self._result = Result(query_terms=terms_of(text))
+        self._clock = Clock(self._result.durations)
         self.memory_version: int | None = None
         """The version of the user's memory before anything was read; None if there was nothing to look for."""
-        if self._result.asked:
+        if self._result.query_terms:
             self._begin(wait, position or changes.position(question.user_id))
 
     @property
@@ -142,7 +142,7 @@ class LookUp:
     @trace_calls("retrieval.begin")
     def _begin(self, wait: float, position: Position) -> None:
         question, clock = self._question, self._clock
-        self._at, self.memory_version = position, position.memory_version
+        self._position, self.memory_version = position, position.memory_version
         self._entry = entry = index_cache().get(question.user_id, wait, position)
         clock.lap("index")
         # Nothing to compare with means nothing to wait for: the first words of a newcomer's reply come at once.
@@ -158,7 +158,7 @@ class LookUp:
         the session's transaction.
         """
         result = self._result
-        if not result.asked:
+        if not result.query_terms:
             return result
         passages = self._by_words() if self._entry is None else self._by_words_and_meaning(self._entry)
         keys = {item.key for item in self._facts}
@@ -173,7 +173,7 @@ class LookUp:
         return passages
 
     def _by_words_and_meaning(self, entry: Entry) -> list[FoundPassage]:
-        question, result, clock, query_terms = self._question, self._result, self._clock, self._result.asked
+        question, result, clock, query_terms = self._question, self._result, self._clock, self._result.query_terms
         index = entry.index
         filters = _filter(question, entry.scope(question.user_id, question.space_id))
         prepared = None if self._pending.is_ready else index.prepare(self._text, filters)
@@ -186,7 +186,7 @@ class LookUp:
         hits = index.search(self._text, meaning, filters, POOL, per_group=POOL, prepared=prepared)
         clock.lap("search")
         # After a wait, whose passages may be seen is checked again: a membership may have ended in the meantime.
-        scope = Scope(question.user_id, self._at.space_ids, question.space_id)
+        scope = Scope(question.user_id, self._position.space_ids, question.space_id)
         if self.was_long:
             scope = scope_of(question.user_id, question.space_id)
         loaded = [
@@ -242,12 +242,12 @@ class Clock:
 
     def __init__(self, laps: dict[str, float]) -> None:
         self._laps = laps
-        self._began = self._last = time.perf_counter()
+        self._start = self._last = time.perf_counter()
 
     @property
     def elapsed(self) -> float:
         """Seconds since the clock was made."""
-        return time.perf_counter() - self._began
+        return time.perf_counter() - self._start
 
     def lap(self, name: str) -> None:
         """Name the time since the last lap."""

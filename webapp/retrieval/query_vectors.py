@@ -36,7 +36,7 @@ class PendingQuery:
 
     text: str
     model: str
-    started: float
+    start: float
     future: Future[Vector] | None
 
     @property
@@ -59,7 +59,7 @@ class QueryVectors:
         self._make = make
         self._lock = threading.Lock()
         self._cache: OrderedDict[tuple[str, str], Vector] = OrderedDict()
-        self._asked: dict[tuple[str, str], tuple[float, Future[Vector]]] = {}
+        self._pending: dict[tuple[str, str], tuple[float, Future[Vector]]] = {}
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
         self._failures = 0
         self._rests_until = 0.0
@@ -100,7 +100,7 @@ class QueryVectors:
                 for model in sorted(older)[:2]
                 if (future := self._submit(model, query.text)[1]) is not None
             }
-        seconds = query.started + self._seconds - time.monotonic()
+        seconds = query.start + self._seconds - time.monotonic()
         done, late = wait_for(futures.values(), timeout=max(0.0, seconds))
         if late:
             self._failed("late")
@@ -117,23 +117,23 @@ class QueryVectors:
                 ready: Future[Vector] = Future()
                 ready.set_result(vector)
                 return now, ready
-            if (pending := self._asked.get((model, text))) is not None:
+            if (pending := self._pending.get((model, text))) is not None:
                 return pending
             if self._failures >= FAILURES and now < self._rests_until:
                 return now, None
             if self._failures >= FAILURES:  # one tries; the others continue without it until there is an answer
                 self._rests_until = now + REST_SECONDS
             if self._pool is None or self._pool[0] != os.getpid():
-                self._asked.clear()
+                self._pending.clear()
                 self._pool = (os.getpid(), ThreadPoolExecutor(THREADS, thread_name_prefix="query-vector"))
             future = self._pool[1].submit(self._embed, model, text)
-            self._asked[model, text] = now, future
+            self._pending[model, text] = now, future
         future.add_done_callback(lambda _done: self._store_answer(model, text))
         return now, future
 
     def _store_answer(self, model: str, text: str) -> None:
         with self._lock:
-            self._asked.pop((model, text), None)
+            self._pending.pop((model, text), None)
 
     def _embed(self, model: str, text: str) -> Vector:
         try:

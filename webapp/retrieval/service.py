@@ -44,7 +44,7 @@ def search(
     result = Result()
     if not q.strip():
         return result
-    clock = Clock(result.took)
+    clock = Clock(result.durations)
     vectors = query_vectors()
     pending = vectors.start(q)
     entry = index_cache().get(user_id, SEARCH_WAIT)

@@ -52,7 +52,7 @@ class IndexedCounts:
     messages: int = 0
     chunks: int = 0
     memories: int = 0
-    more: bool = False
+    has_more: bool = False
 
     @property
     def total(self) -> int:
@@ -65,7 +65,7 @@ def index_user(user_id: int, turn: Slice | None = None) -> IndexedCounts:
     storing what was finished. Safe to run twice, even at once."""
     with reads_only():
         counts = IndexedCounts()
-        counts.more = not _index_all(user_id, embedder(), counts, turn or Slice())
+        counts.has_more = not _index_all(user_id, embedder(), counts, turn or Slice())
         with write_transaction():
             changes.prune(user_id)
         return counts

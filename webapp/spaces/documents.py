@@ -56,7 +56,7 @@ class VectorProgress(NamedTuple):
     """The number of a document's vectors, and whether some are still to be made."""
 
     vectors: int
-    more: bool
+    has_more: bool
 
 
 def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOut:

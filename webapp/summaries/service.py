@@ -54,17 +54,17 @@ class Open:
     still_holds: Callable[[], bool]
     space_id: int | None = None
     subject: str = ""
-    known: KnownFacts = KnownFacts()
+    facts: KnownFacts = KnownFacts()
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedChunk:
-    """A chunk that was made; `more` tells whether the next one is due already."""
+    """A chunk that was made; `has_more` tells whether the next one is due already."""
 
     chunk_id: int
     start: int
     end: int
-    more: bool
+    has_more: bool
 
 
 def closed_through(conversation_id: int) -> int:
@@ -123,7 +123,7 @@ def _summarise(conversation_id: int) -> ClosedChunk | None:
     if not chunk.is_temporary:
         client.embed_passages([chunk.messages[0].content[:200] if chunk.messages else "summary"])
     if chunk.subject:
-        instructions += fact_task(chunk.subject) + chunk.known.text
+        instructions += fact_task(chunk.subject) + chunk.facts.text
     answer, model = ask(chunk.messages, chunk.earlier, instructions, with_facts=bool(chunk.subject))
     text = answer.summary
     vector = None if chunk.is_temporary else client.embed_passages([text])[0]
@@ -271,7 +271,7 @@ def _store(
             facts,
             [item.id for item in open_chunk.messages],
             vectors,
-            open_chunk.known,
+            open_chunk.facts,
         )
     has_more = _open_count(conversation_id) > settings.summary_threshold
     conversation.summary_due = has_more

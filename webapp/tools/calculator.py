@@ -61,14 +61,14 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
-        self._at = 0
+        self._index = 0
         self._depth = 0
         self.is_rounded = False
 
     def whole(self) -> Number:
         value = self._part(0)
-        if self._at < len(self._tokens):
-            raise Unanswerable(f"“{self._tokens[self._at][1]}” does not fit there.")
+        if self._index < len(self._tokens):
+            raise Unanswerable(f"“{self._tokens[self._index][1]}” does not fit there.")
         return value
 
     def _part(self, least: int) -> Number:
@@ -79,13 +79,13 @@ class _Reader:
         while True:
             sign = self._sign()
             if sign == "!":
-                self._at += 1
+                self._index += 1
                 value = _factorial(value)
-            elif sign == "%" and not self._begins_operand(self._at + 1):
-                self._at += 1
+            elif sign == "%" and not self._begins_operand(self._index + 1):
+                self._index += 1
                 value = value / 100
             elif sign in _BINARY and _BINARY[sign] >= max(least, 1):
-                self._at += 1
+                self._index += 1
                 # Powers group from the right, everything else from the left.
                 rest = self._part(_BINARY[sign] + (0 if sign == "^" else 1))
                 value = _bounded(self._apply(sign, value, rest))
@@ -94,10 +94,10 @@ class _Reader:
                 return value
 
     def _operand(self) -> Number:
-        if self._at >= len(self._tokens):
+        if self._index >= len(self._tokens):
             raise Unanswerable("The expression ends too early.")
-        kind, text = self._tokens[self._at]
-        self._at += 1
+        kind, text = self._tokens[self._index]
+        self._index += 1
         if kind == "number":
             return _bounded(Fraction(Decimal(text.replace("_", ""))))
         if kind == "name":
@@ -120,10 +120,10 @@ class _Reader:
             return _CONSTANTS[key]
         if self._sign() != "(":
             raise Unanswerable(f"“{name[:20]}” is not known here.")
-        self._at += 1
+        self._index += 1
         values = [] if self._sign() == ")" else [self._part(0)]
         while self._sign() == ",":
-            self._at += 1
+            self._index += 1
             values.append(self._part(0))
         self._expect(")")
         return self._call(key, values)
@@ -169,8 +169,8 @@ class _Reader:
         return _in_decimals(lambda: _decimal(base) ** _decimal(exponent))
 
     def _sign(self) -> str:
-        if self._at < len(self._tokens) and self._tokens[self._at][0] == "sign":
-            return self._tokens[self._at][1]
+        if self._index < len(self._tokens) and self._tokens[self._index][0] == "sign":
+            return self._tokens[self._index][1]
         return ""
 
     def _begins_operand(self, index: int) -> bool:
@@ -179,7 +179,7 @@ class _Reader:
     def _expect(self, sign: str) -> None:
         if self._sign() != sign:
             raise Unanswerable("A bracket is not closed.")
-        self._at += 1
+        self._index += 1
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

@@ -30,13 +30,13 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True, slots=True)
 class RemoteRequest:
-    """A request to make. `inside` allows addresses in this network, which an admin may name."""
+    """A request to make. `is_internal` allows addresses in this network, which an admin may name."""
 
     url: str
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: Any = field(default=None, repr=False)
-    inside: bool = False
+    is_internal: bool = False
     redirects: int = 0
 
 
@@ -76,7 +76,7 @@ async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
         async with httpx2.AsyncClient(verify=tls, trust_env=False, timeout=timeout, limits=limits) as client:
             for left in reversed(range(wish.redirects + 1)):
                 url, host = check_url(url), _name(url)
-                ip_address = None if wish.inside else await _place(url)
+                ip_address = None if wish.is_internal else await _place(url)
                 request = _request(client, wish, url, ip_address)
                 async with _closing(await client.send(request, stream=True)) as response:
                     target = response.headers.get("location", "")

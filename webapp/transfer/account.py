@@ -34,7 +34,7 @@ def manifest(user_id: int) -> dict[str, Any]:
         "version": VERSION,
         "made_at": now().isoformat(),
         "account": {"name": user.name, "email": user.email, "settings": user.settings or {}},
-        "files": {name: part.about for name, part in PARTS.items()},
+        "files": {name: part.description for name, part in PARTS.items()},
     }
 
 
@@ -79,7 +79,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Commonplace export, version {VERSION}",
-        "$defs": {name: {"description": part.about, **_shape(part)} for name, part in PARTS.items()},
+        "$defs": {name: {"description": part.description, **_shape(part)} for name, part in PARTS.items()},
     }
 
 
@@ -103,5 +103,5 @@ def _shape(part: ExportFile) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties
-        | {name: {"type": kind} if isinstance(kind, str) else kind for name, kind in part.more.items()},
+        | {name: {"type": kind} if isinstance(kind, str) else kind for name, kind in part.extra.items()},
     }

@@ -27,10 +27,10 @@ Rows = Iterator[dict[str, Any]]
 class ExportFile:
     """One file of an export: what it contains, the table its lines come from, and how a user's lines are read."""
 
-    about: str
+    description: str
     model: type[Base]
     read: Callable[[int], Rows]
-    more: dict[str, str | dict[str, Any]] = field(default_factory=dict)
+    extra: dict[str, str | dict[str, Any]] = field(default_factory=dict)
     """What a line has besides the columns of its table, with the JSON type or schema."""
 
 

@@ -197,8 +197,8 @@ def _write(
                 row.counts = row.counts | {
                     "memories proposed": row.counts.get("memories proposed", 0) + result.proposed
                 }
-        if result is not None and result.more and result.through > after:
-            state["after"] = result.through
+        if result is not None and result.has_more and result.last_id > after:
+            state["after"] = result.last_id
         else:
             state |= {"at": None, "after": 0, "last": conversation_id, "read": state["read"] + 1}
         reason = _spent(state, price)

@@ -62,7 +62,7 @@ def group_of(row: Import) -> Group:
         at=row.created_at,
         count=db.session.scalar(waiting) or 0,
         place=url_for("proposal_pages.show", import_id=row.import_id),
-        came=import_memories(row),
+        statement=import_memories(row),
     )
 
 

@@ -145,9 +145,11 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         seen=PromptMemories(
             _memories_of_prompt(composed),
             stands.memory_version,
-            any("by" in item.extra for item in composed.found.items),
+            any("by" in item.extra for item in composed.result.items),
         ),
-        retrieval=Step("retrieval", composed.found.account, duration_ms=round(sum(composed.found.took.values()))),
+        retrieval=Step(
+            "retrieval", composed.result.account, duration_ms=round(sum(composed.result.durations.values()))
+        ),
         offers=composed.offers,
         tokens=composed.context.tokens + tail.tokens,
         is_tainted=reply.is_tainted or tail.is_tainted or composed.is_tainted or any(m.is_tainted for m in history),
@@ -158,7 +160,7 @@ def _memories_of_prompt(prompt: ComposedPrompt) -> list[tuple[int, str]]:
     """The memories that the prompt may hold: id and content."""
     items = [(item.id, item.content) for item in prompt.place.known]
     items += [(item.id, item.content) for item in prompt.place.facts]
-    return items + [(item.id, item.content) for item in prompt.found.items if item.kind == "memory"]
+    return items + [(item.id, item.content) for item in prompt.result.items if item.kind == "memory"]
 
 
 def _history(reply: Message, *, after: int) -> list[ContextMessage]:

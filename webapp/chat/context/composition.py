@@ -46,7 +46,7 @@ class ComposedPrompt:
     """
 
     context: Context
-    found: Result
+    result: Result
     place: Place
     offers: bool = False
     is_tainted: bool = False
@@ -117,11 +117,11 @@ def compose(
         looks = pictures_of([message.id for message in history], limits.prompt)
         history = [replace(message, pictures=looks.get(message.id, ())) for message in history] if looks else history
     history = with_found_pictures(history, result, int(limits.prompt * SHARE))
-    if place.opens:
-        opens[0] = [Segment(place.opens)]
+    if place.opening:
+        opens[0] = [Segment(place.opening)]
     if particulars.addition:
         opens.append([Segment(particulars.addition)])
-    offers = may_offer and not place.opens
+    offers = may_offer and not place.opening
     if offers:
         opens.append([Segment(INSTRUCTION)])
     source = ContextInput(
@@ -155,7 +155,7 @@ def _is_tainted(context: Context, files: FileTexts, result: Result, place: Place
     keys = {(item.kind, item.id) for item in context.receipt if item.injected}
     return (
         bool(files.stable or files.excerpts)
-        or any(item.by for item in place.known)
+        or any(item.author for item in place.known)
         or any(fact.is_others for fact in place.facts)
         or any("by" in item.extra or item.kind == "document" for item in result.items if (item.kind, item.id) in keys)
     )

@@ -29,7 +29,7 @@ def changes_since_beginning(place: Place) -> list[RetrievedPassage]:
             item.importance,
             "learned recently",
             item.revision,
-            f"shared by {item.by}, who says this" if item.by else "",
+            f"shared by {item.author}, who says this" if item.author else "",
         )
         for item in place.known
         if item.group == NEW
@@ -50,7 +50,7 @@ def excerpt_candidates(result: Result) -> list[RetrievedPassage]:
             start=item.start,
             end=item.start + len(item.content),
             length=item.length,
-            core=partial(core_of, item.content, result.asked) if item.kind == "message" else None,
+            core=partial(core_of, item.content, result.query_terms) if item.kind == "message" else None,
             # What was said in one conversation on one day is shown together.
             group=(item.conversation_id or 0) * 1_000_000 + item.at.toordinal() if item.kind == "message" else 0,
             speaker=_SPEAKERS.get(item.role or "", ""),

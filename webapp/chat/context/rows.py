@@ -19,12 +19,12 @@ PROMPT = "chat"
 
 
 class Parts(NamedTuple):
-    """The rows a prompt is made from. `asked` is the question, `request` what came with it."""
+    """The rows a prompt is made from. `question` is the question, `request` what came with it."""
 
     reply: Message
     conversation: Conversation
     owner: User
-    asked: str | None
+    question: str | None
     request: dict[str, Any] | None
     tool_servers: int
     stands: PassageMarks

@@ -198,13 +198,13 @@ def fit_known(source: ContextInput, count: Count) -> Part:
     order = {group: rank for rank, group in enumerate(_KNOWN_GROUPS)}
     ranked = sorted(source.known, key=lambda m: (order.get(m.group, len(order)), -m.importance, m.id))
     lines: list[Line] = []
-    note = _KNOWN_NOTE + (_OTHERS_NOTE if any(memory.by for memory in ranked) else "")
+    note = _KNOWN_NOTE + (_OTHERS_NOTE if any(memory.author for memory in ranked) else "")
     tokens_left = part.budget - count(model_text(section_block("known", note, [])))
     for rank, memory in enumerate(ranked, 1):
         content = escape(" ".join(memory.content.split()))
         line = [Segment("- "), Segment(content, memory_mark(memory.id, memory.revision))]
-        if memory.by:
-            line.append(Segment(f" (said by {attribute(memory.by)})"))
+        if memory.author:
+            line.append(Segment(f" (said by {attribute(memory.author)})"))
         tokens = count(model_text(line)) + 1
         fits = tokens <= tokens_left
         part.account(memory, rank, tokens, "" if fits else NO_ROOM)

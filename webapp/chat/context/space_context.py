@@ -41,9 +41,9 @@ _per_version = PerVersion[_KnownAtVersion]()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`opens` replaces the active prompt, `label` the label of its version; both are empty outside a legacy."""
+    """`opening` replaces the active prompt, `label` the label of its version; both are empty outside a legacy."""
 
-    opens: str = ""
+    opening: str = ""
     label: str = ""
     instructions: str = ""
     facts_heading: str = ""
@@ -92,7 +92,7 @@ def place_of(
         memories = _known_memories(context_memories(user_id, space.space_id, since=since))
         return Place(instructions=space.instructions, known=memories, standing=standing)
     facts = [
-        Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.by), fact.weight)
+        Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.author), fact.weight)
         for fact in facts_for_prompt(user_id, space.space_id)
     ]
     return replace(_without_memory(conversation, space), facts=facts, standing=standing)
@@ -105,7 +105,7 @@ def _without_memory(conversation: Conversation | Spot, space: Space | None) -> P
     if space.kind != "legacy":
         return Place(instructions=space.instructions)
     return Place(
-        opens=persona_prompt(conversation.persona, space.name),
+        opening=persona_prompt(conversation.persona, space.name),
         label=f"persona/{conversation.persona or space.persona or 'default'}"[:100],
         instructions=space.instructions,
         facts_heading=heading(space.name),
@@ -156,5 +156,6 @@ def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None)
 
 def _known_memories(items: Iterable[KnownItem]) -> list[KnownMemory]:
     return [
-        KnownMemory(item.memory_id, item.content, item.revision, item.group, item.importance, item.by) for item in items
+        KnownMemory(item.memory_id, item.content, item.revision, item.group, item.importance, item.author)
+        for item in items
     ]

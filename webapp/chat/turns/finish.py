@@ -83,7 +83,7 @@ class FinishedTurn:
     data: dict[str, Any]
     user_id: int
     jobs: list[tuple[str, dict[str, Any]]]
-    used: list[int]
+    memory_ids: list[int]
     rewritten: str | None = None
     """The reply as stored, if that is not what was streamed: something was forgotten in the meantime."""
 

@@ -24,4 +24,4 @@ def queue_jobs(turn_id: int, turn: FinishedTurn) -> None:
             enqueue(name, turn_id=turn_id, person=turn.user_id, **ids)
     except RedisError as error:
         log.warning("jobs left to the sweep", extra={"turn_id": turn_id, "error": type(error).__name__})
-    note_uses(client, turn.used)
+    note_uses(client, turn.memory_ids)

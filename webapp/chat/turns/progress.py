@@ -29,7 +29,7 @@ MOST_THOUGHT = 200_000
 class Progress:
     """A reply so far; it outlives a cancelled model call."""
 
-    started: float = field(default_factory=time.perf_counter)
+    start: float = field(default_factory=time.perf_counter)
     text: str = ""
     thoughts: str = ""
     thought_ms: int = 0
@@ -152,7 +152,7 @@ class Progress:
 
     def measure(self, outcome: Outcome) -> None:
         """Record how long the turn took and what it used, once it has ended."""
-        recorder.observe(TURN, time.perf_counter() - self.started, outcome.status)
+        recorder.observe(TURN, time.perf_counter() - self.start, outcome.status)
         if self.first_text_ms is not None:
             recorder.observe(FIRST_TOKEN, self.first_text_ms / 1000)
         if self.model_seconds:
@@ -185,7 +185,7 @@ class Progress:
         return [*before, Step("model", call, model=model, duration_ms=self._elapsed())]
 
     def _elapsed(self) -> int:
-        return round((time.perf_counter() - self.started) * 1000)
+        return round((time.perf_counter() - self.start) * 1000)
 
 
 def _result(record: dict[str, Any]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class Hub:
         self._lock = threading.Lock()
         self._positions: dict[int, str] = {}
         self._queues: dict[int, list[Subscription]] = {}
-        self._own: dict[int, _Own] = {}
+        self._local_turns: dict[int, _Own] = {}
         self._wake_key = f"hub:{uuid.uuid4().hex}"
         self._wake_position = "0-0"
         self._thread: threading.Thread | None = None
@@ -94,12 +94,12 @@ class Hub:
         """Expect every entry of a turn about to begin in this process from its writer, until `disown`."""
         with self._lock:
             if turn_id not in self._positions:  # two sources would overtake each other
-                self._own[turn_id] = _Own()
+                self._local_turns[turn_id] = _Own()
 
     def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None:
         """Bring to its viewers what the writer of an owned turn appends."""
         with self._lock:
-            if (local_turn := self._own.get(turn_id)) is None:
+            if (local_turn := self._local_turns.get(turn_id)) is None:
                 return  # the reader brings it
             local_turn.last = entries[-1].id
             local_turn.unwritten += entries
@@ -109,13 +109,13 @@ class Hub:
     def confirm(self, turn_id: int, count: int) -> None:
         """Note that Redis has the first `count` entries of those that it did not have."""
         with self._lock:
-            if (local_turn := self._own.get(turn_id)) is not None:
+            if (local_turn := self._local_turns.get(turn_id)) is not None:
                 del local_turn.unwritten[:count]
 
     def disown(self, turn_id: int) -> bool:
         """Leave the rest of a turn's stream, such as its jobs' reports, to the reader; returns whether to wake it."""
         with self._lock:
-            local_turn = self._own.pop(turn_id, None)
+            local_turn = self._local_turns.pop(turn_id, None)
             if local_turn is None or turn_id not in self._queues:
                 return False
             self._positions[turn_id] = local_turn.last or "0-0"
@@ -137,7 +137,7 @@ class Hub:
         """
         subscription = Subscription(after)
         with self._lock:
-            local_turn = self._own.get(turn_id)
+            local_turn = self._local_turns.get(turn_id)
             has_begun, unwritten = (
                 local_turn is None or bool(local_turn.last),
                 list(local_turn.unwritten) if local_turn else [],

@@ -77,7 +77,7 @@ class ToolCalling:
         self._consent = consent
         self._consents: dict[str, str] = {}
         self.has_handed_over = False
-        self._around = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
+        self._surroundings = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
         """Return what the prompt continues with: the model's message that asks for tools, and the answer to each call.
@@ -179,7 +179,7 @@ class ToolCalling:
             return failure(NO_TIME)
         if self._tokens < LEAST_TOKENS:
             return failure(NO_ROOM)
-        self._around.tokens = min(self._tokens, MOST_TOKENS)
+        self._surroundings.tokens = min(self._tokens, MOST_TOKENS)
         start = time.monotonic()
         try:
             async with asyncio.timeout(min(tool.seconds, self._seconds)):
@@ -187,15 +187,15 @@ class ToolCalling:
         except TimeoutError:
             output = failure(f"{tool.server or 'The other side'} did not answer in time.")
         self._seconds -= time.monotonic() - start
-        record_output = await asyncio.to_thread(bound_output, output, self._around.tokens)
+        record_output = await asyncio.to_thread(bound_output, output, self._surroundings.tokens)
         self._tokens -= len(str(record_output.get("text", ""))) // 3
-        self._around.words.append(str(record_output.get("text", "")))
+        self._surroundings.words.append(str(record_output.get("text", "")))
         return record_output
 
     async def _carried_out(self, tool: Tool, arguments: dict[str, Any]) -> Output:
         assert tool.run is not None
         try:
-            return await tool.run(arguments, self._around)
+            return await tool.run(arguments, self._surroundings)
         except ToolFailed as error:
             return failure(str(error))
         except TimeoutError:

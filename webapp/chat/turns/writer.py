@@ -69,7 +69,7 @@ class TurnWriter:
         self._dirty: set[int] = set()
         self._urgent: set[int] = set()
         self._due: float | None = None
-        self._took = 0.0
+        self._duration = 0.0
         self._allowed_until = 0.0
         self._work = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -98,7 +98,7 @@ class TurnWriter:
     def rewrite(self, turn_id: int, text: str) -> None:
         """Replace the text so far, for readers too, who go on from there."""
         turn = self._open[turn_id]
-        turn.text, turn.written = text, len(text)
+        turn.text, turn.written_count = text, len(text)
         self.entry(turn_id, "snapshot", {"text": text})
 
     def entry(self, turn_id: int, kind: str, data: dict[str, Any]) -> None:
@@ -172,7 +172,7 @@ class TurnWriter:
         if len(self._open) <= SOME and self._viewers.are_there(turn_id):
             return self._pause
         share = min(1.0, max(0.0, (len(self._open) - SOME) / (MANY - SOME)))
-        return min(self._pause, max(self._pause * share, self._took * LEISURE))
+        return min(self._pause, max(self._pause * share, self._duration * LEISURE))
 
     async def _run(self) -> None:
         while True:
@@ -187,7 +187,7 @@ class TurnWriter:
                 await self._may_write()
                 self._allowed_until = start + ALLOWED_SECONDS
                 await self._write(turns)
-                self._took = time.monotonic() - start
+                self._duration = time.monotonic() - start
             except RedisError as error:
                 log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})
                 await asyncio.sleep(RETRY_SECONDS)

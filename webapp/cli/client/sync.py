@@ -62,7 +62,7 @@ def sync(context: click.Context, folder: Path, space: str, dry_run: bool, yes: b
 
 class _Sync:
     def __init__(self, api: Server, folder: Path, space_id: int) -> None:
-        self._there, self._folder, self._space_id = api, folder, space_id
+        self._api, self._folder, self._space_id = api, folder, space_id
         self._path = folder / STATE
         self._states: dict[str, dict[str, Synced]] = _read(self._path)
         self.synced = self._states.setdefault(f"{api.url}#{space_id}", {})
@@ -70,7 +70,7 @@ class _Sync:
 
     def run(self, dry_run: bool) -> Iterator[tuple[str, str, str]]:
         """Do what there is to do and yield it: the deed, the name of a document, and why it was refused."""
-        documents = _documents(self._there, self._space_id)
+        documents = _documents(self._api, self._space_id)
         by_title = {title: document_id for document_id, title in documents.items()}
         for name in self.files:
             try:
@@ -105,17 +105,17 @@ class _Sync:
     def _add(self, name: str) -> int:
         path = self._folder / name
         with path.open("rb") as file:
-            sent = self._there.upload("/api/files", path.name, file, path.stat().st_size, {})
+            sent = self._api.upload("/api/files", path.name, file, path.stat().st_size, {})
         try:
             body = {"file_id": sent["file_id"], "title": name}
-            document = self._there.post(f"/api/spaces/{self._space_id}/documents/files", body)
+            document = self._api.post(f"/api/spaces/{self._space_id}/documents/files", body)
         finally:  # the document keeps its own
-            self._there.delete(f"/api/files/{sent['file_id']}")
+            self._api.delete(f"/api/files/{sent['file_id']}")
         return int(document["document_id"])
 
     def _remove(self, document_id: int | None) -> None:
         if document_id is not None:
-            self._there.delete(f"/api/spaces/{self._space_id}/documents/{document_id}")
+            self._api.delete(f"/api/spaces/{self._space_id}/documents/{document_id}")
 
     def _save(self) -> None:
         """Write what has been done so far: a sync that is interrupted goes on there."""

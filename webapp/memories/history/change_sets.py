@@ -180,7 +180,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
                     "reason": item.obstacle.value,
                     "msg": f"memory {item.ref} {OBSTACLES[item.obstacle]}",
                 }
-                for item in plan.refused
+                for item in plan.obstacles
             ],
         )
     journal = Journal(user_id, "undo", conversation_id=original.conversation_id)

@@ -85,11 +85,11 @@ class Marks:
     """Counts: right statements and those found, keys and those given, wrong statements and those made."""
 
     right: int = 0
-    found: int = 0
+    matches: int = 0
     keys: int = 0
     given: int = 0
     wrong: int = 0
-    made: int = 0
+    inventions: int = 0
 
     @classmethod
     def total(cls, marks: Iterable[Marks]) -> Marks:
@@ -99,7 +99,7 @@ class Marks:
     @property
     def recall(self) -> float:
         """The share of the right statements that were found."""
-        return self.found / self.right
+        return self.matches / self.right
 
     @property
     def key_share(self) -> float:
@@ -109,7 +109,7 @@ class Marks:
     @property
     def false_share(self) -> float:
         """The share of the wrong statements that were made."""
-        return self.made / self.wrong
+        return self.inventions / self.wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +171,11 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
     ]
     return Marks(
         right=len(right),
-        found=sum(map(bool, matches)),
+        matches=sum(map(bool, matches)),
         keys=sum(expected.key is not None for _, expected in right),
         given=sum(answers),
         wrong=len(wrong),
-        made=sum(map(bool, inventions)),
+        inventions=sum(map(bool, inventions)),
     )
 
 

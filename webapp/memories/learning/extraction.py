@@ -67,9 +67,9 @@ def extract(
             if step is None:
                 return total
             total = total.plus(step)
-            if not step.more or not step.read:
+            if not step.has_more or not step.read:
                 return total
-            place = step.through if from_start else None
+            place = step.last_id if from_start else None
         return total
 
 
@@ -163,7 +163,7 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby
         partial = batch.call.is_partial or place != batch.call.covers_through
         conversation.extracted_through = watermark or None
         conversation.extraction_due = partial or inputs.has_newer(conversation, watermark)
-        return replace(result, more=partial, through=place or 0)
+        return replace(result, has_more=partial, last_id=place or 0)
 
 
 def last_message_read(batch: ExtractionInput, answer: Answer | None) -> int | None:

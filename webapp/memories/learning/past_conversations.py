@@ -24,10 +24,10 @@ CAUSE = "import"
 
 @dataclass(frozen=True)
 class LearningCall:
-    """The result of one call: proposals, its change set, tokens in and out; `through` is how far it has read."""
+    """The result of one call: proposals, its change set, tokens in and out; `last_id` is how far it has read."""
 
-    through: int
-    more: bool
+    last_id: int
+    has_more: bool
     proposed: int = 0
     change_set_id: int | None = None
     asked: bool = False
@@ -39,9 +39,9 @@ class LearningCall:
 class Step:
     """A call that was answered but is not yet stored."""
 
-    found: ExtractionInput
+    batch: ExtractionInput
     answer: Answer | None
-    most: int | None = None
+    limit: int | None = None
     tokens: tuple[int, int] = field(default=(0, 0))
     nearby: writing.Nearby | None = None
 
@@ -80,7 +80,7 @@ def _ask_about(conversation_id: int, after: int) -> Step | None:
 
 def write(step: Step) -> LearningCall:
     """Put what was found into review, in the current transaction."""
-    batch, answer = step.found, step.answer
+    batch, answer = step.batch, step.answer
     last_id = extraction.last_message_read(batch, answer) or batch.call.covers_through or 0
     has_more = batch.call.is_partial or last_id != batch.call.covers_through
     result = LearningCall(

@@ -85,8 +85,8 @@ def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]
     try:
         for _ in range(SYNC_RUNS):
             total = total.plus(extract(conversation_id, from_start, after))
-            after = total.through
-            if not total.more:
+            after = total.last_id
+            if not total.has_more:
                 break
     except ModelError as error:
         raise Unavailable(error.detail) from None
@@ -100,7 +100,7 @@ def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | Non
     client, key = redis(), _key(conversation_id)
     run = run_of(conversation_id)
     if run is not None:
-        read = count_current(conversation_id, "user", after=_base(client, key), through=result.through)
+        read = count_current(conversation_id, "user", after=_base(client, key), through=result.last_id)
         with client.pipeline() as pipe:
             pipe.hset(key, "read", min(run.of, read))
             for name, count in result.counts.items():
@@ -110,13 +110,13 @@ def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | Non
                 pipe.hincrby(key, "unreadable", result.unreadable)
             pipe.expire(key, RUN_SECONDS)
             pipe.execute()
-    if not result.more or (run is not None and run.stopped):
+    if not result.has_more or (run is not None and run.stopped):
         if run is not None:
             client.hset(key, "ended", 1)
         return None
     ids: dict[str, int | bool] = {"conversation_id": conversation_id}
     if from_start:
-        ids |= {"from_start": True, "after": result.through}
+        ids |= {"from_start": True, "after": result.last_id}
     job_id = enqueue_or_find("extract", **ids)
     if run is not None:
         client.hset(key, "job_id", job_id)

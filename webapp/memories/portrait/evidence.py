@@ -98,7 +98,7 @@ def _fewest(text: str, notes: Sequence[KnownItem], limit: int) -> list[KnownItem
 
 
 def _bear(text: str, notes: Sequence[KnownItem], name: str) -> bool:
-    contents, names = [note.content for note in notes], [name, *(note.by for note in notes)]
+    contents, names = [note.content for note in notes], [name, *(note.author for note in notes)]
     return is_mostly_grounded(_without(text, names), contents) and keeps_particulars(text, [*contents, *names])
 
 
@@ -106,12 +106,12 @@ def _says_all(text: str, notes: Sequence[KnownItem]) -> bool:
     """Tell whether a text has every telling word of its notes, no other, and no fewer words: "not" is a short one."""
     contents = [note.content for note in notes]
     has_all = all(words_found(content, text) == telling_words(content) for content in contents)
-    adds_none = words_found(text, " ".join([*contents, *(note.by for note in notes)])) == telling_words(text)
+    adds_none = words_found(text, " ".join([*contents, *(note.author for note in notes)])) == telling_words(text)
     return has_all and adds_none and len(words(text)) >= len(words(" ".join(contents)))
 
 
 def _quoted(note: KnownItem) -> str:
-    return f"{note.by}: “{note.content}”" if note.by else f"“{note.content}”"
+    return f"{note.author}: “{note.content}”" if note.author else f"“{note.content}”"
 
 
 def _without(text: str, names: Sequence[str]) -> str:

@@ -67,7 +67,7 @@ def make_portrait(subject: Subject) -> int | None:
 
 
 def _messages(memories: Sequence[KnownItem], instructions: str, name: str) -> list[dict[str, str]]:
-    notes = [f"{item.by}: {item.content}" if item.by else item.content for item in memories]
+    notes = [f"{item.author}: {item.content}" if item.author else item.content for item in memories]
     lines = [name, ""] if name else []
     lines += [f"{number}. {' '.join(note.split())}" for number, note in enumerate(notes, 1)]
     # A small model answers in the language of its instructions, which are in English, unless another is named.

@@ -147,7 +147,7 @@ class Members:
         shared = shared_memories(self.space_id, MOST_MEMORIES)
         willing = {author for author in {author for author, _ in shared} if memory_is_enabled(author)}
         memories = [item for author, item in shared if author in willing]
-        return [replace(item, by="") for item in memories] if self._is_legacy() else memories
+        return [replace(item, author="") for item in memories] if self._is_legacy() else memories
 
     def in_use(self) -> Select[Memory]:
         return select(Memory).where(shared_in([self.space_id]))

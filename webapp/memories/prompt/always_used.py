@@ -42,7 +42,7 @@ _PROFILE = frozenset(KEYS.values())
 class KnownItem:
     """A memory for the prompt; `group` is profile, pinned, fact, recent, or NEW for what changed recently.
 
-    `by` names the member of the space who shares it; empty for the user's own.
+    `author` names the member of the space who shares it; empty for the user's own.
     """
 
     memory_id: int
@@ -50,7 +50,7 @@ class KnownItem:
     revision: int
     group: str
     importance: float
-    by: str = ""
+    author: str = ""
 
 
 def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:
@@ -77,7 +77,7 @@ def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
     rows = [row for row in db.session.execute(usable) if not _is_over(row, moment)]
     names = names_of({row.user_id for row in rows})
     return [
-        (row.user_id, replace(item, by=names.get(row.user_id, "")))
+        (row.user_id, replace(item, author=names.get(row.user_id, "")))
         for row, item in zip(rows, _items(rows, "fact"), strict=True)
     ]
 
@@ -186,7 +186,7 @@ def _add_author_names(user_id: int, items: list[KnownItem], *, in_space: bool) -
     statement = select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != user_id)
     author = dict(db.session.execute(statement).all())
     names = names_of(set(author.values())) if author else {}
-    return [replace(item, by=names.get(author.get(item.memory_id, 0), "")) for item in items]
+    return [replace(item, author=names.get(author.get(item.memory_id, 0), "")) for item in items]
 
 
 def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
@@ -224,7 +224,7 @@ def memory_lines(conversation: Conversation) -> list[str]:
     if not _is_on(conversation):
         return []
     return [
-        f"{item.content} (said by {' '.join(item.by.split())})" if item.by else item.content
+        f"{item.content} (said by {' '.join(item.author.split())})" if item.author else item.content
         for item in context_memories(conversation.user_id, conversation.space_id)
     ]
 

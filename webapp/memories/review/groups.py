@@ -25,7 +25,7 @@ class Group:
     at: datetime
     count: int
     place: str
-    came: Select[int]
+    statement: Select[int]
 
 
 def groups_of(user_id: int) -> list[Group]:
@@ -36,7 +36,7 @@ def groups_of(user_id: int) -> list[Group]:
 
 def outside_groups(groups: Sequence[Group]) -> list[ColumnElement[bool]]:
     """The condition for what is in none of some groups."""
-    return [Memory.memory_id.not_in(group.came) for group in groups]
+    return [Memory.memory_id.not_in(group.statement) for group in groups]
 
 
 def waits() -> list[ColumnElement[bool]]:

@@ -111,7 +111,7 @@ class TombstoneSet:
         self._keys = [person_key(key, user_id) for key in secrets] + list(imported_keys)
         self._secrets = secrets if is_old else []
         self._user_id = user_id
-        self._buried = frozenset(digests)
+        self._stored_digests = frozenset(digests)
 
     @property
     def key_id(self) -> str:
@@ -141,7 +141,7 @@ class TombstoneSet:
         """Return whether a memory may not come back, judged by its statement, its key and value, or the quote behind
         it.
         """
-        return not self._buried.isdisjoint(self.digests_of(content, fact_key, fact_value, quote))
+        return not self._stored_digests.isdisjoint(self.digests_of(content, fact_key, fact_value, quote))
 
     def digests_of(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
@@ -169,7 +169,7 @@ class TombstoneSet:
         return self._without(text, mark, (TombstoneKind.QUOTE, TombstoneKind.CONTENT))
 
     def _without(self, text: str, mark: str, kinds: Collection[TombstoneKind], limit: int | None = None) -> str:
-        if not self._buried:
+        if not self._stored_digests:
             return text
         spans = [match.span() for match in re.finditer(r"\S+", text)][:limit]
         # Folded word by word, once: each is part of up to QUOTE_WORDS squared runs.
@@ -196,7 +196,7 @@ class TombstoneSet:
     def _is_buried(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
         form = version.trim(" ".join(tokens))
         return _is_long(form) and any(
-            digest in self._buried for kind in kinds for digest in self._digests(version.name_of(kind), form)
+            digest in self._stored_digests for kind in kinds for digest in self._digests(version.name_of(kind), form)
         )
 
     def _digests(self, kind: str, form: str) -> Iterator[str]:

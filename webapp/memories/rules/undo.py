@@ -89,12 +89,12 @@ class UndoPlan:
     """Either steps to apply in order, or obstacles: a change set is undone as a whole or not at all."""
 
     steps: tuple[Reversal, ...] = ()
-    refused: tuple[UndoRefused, ...] = ()
+    obstacles: tuple[UndoRefused, ...] = ()
 
     @property
     def is_possible(self) -> bool:
         """Return whether nothing stands in the way."""
-        return not self.refused
+        return not self.obstacles
 
 
 def squash(changes: Sequence[Change]) -> list[Change]:
@@ -155,7 +155,7 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
     # A memory that gives up its key comes before one that takes it.
     steps.sort(key=lambda step: isinstance(step, PutBack) and Snapshot(0, step.fields).slot is not None)
     if obstacles:
-        return UndoPlan(refused=tuple(obstacles))
+        return UndoPlan(obstacles=tuple(obstacles))
     return UndoPlan(steps=(*removals, *steps))
 
 

@@ -50,14 +50,14 @@ class OperationOutcome(StrEnum):
 class Outcome:
     """The single outcome of an operation, by its position in the answer.
 
-    `ref` is the memory created, changed or confirmed; `against` the one it replaced, waits beside or yielded to;
+    `ref` is the memory created, changed or confirmed; `opponent` the one it replaced, waits beside or yielded to;
     `reason` says why it was refused.
     """
 
     index: int
     became: OperationOutcome
     ref: MemoryRef | None = None
-    against: MemoryRef | None = None
+    opponent: MemoryRef | None = None
     reason: Refusal | None = None
 
 

@@ -19,7 +19,7 @@ class PerVersion(Generic[Value]):
     """A process's look-ups of its users' memories, each until its version changes; the oldest goes first."""
 
     def __init__(self, limit: int = 256) -> None:
-        self._most = limit
+        self._limit = limit
         self._entries: dict[int, tuple[int, Value]] = {}
 
     def last(self, user_id: int) -> Value | None:
@@ -33,7 +33,7 @@ class PerVersion(Generic[Value]):
         """
         entry = self._entries.get(user_id)
         if entry is None or entry[0] != version:
-            while len(self._entries) >= self._most:
+            while len(self._entries) >= self._limit:
                 self._entries.pop(next(iter(self._entries)), None)
             entry = self._entries[user_id] = version, look_up(user_id)
         return entry[1]

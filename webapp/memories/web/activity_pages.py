@@ -232,7 +232,7 @@ def _review(error: str = "") -> str:
     place = request.form.get("queue")
     for group in groups:
         if group.place == place:
-            condition = Memory.memory_id.in_(group.came)
+            condition = Memory.memory_id.in_(group.statement)
             return show_queue(place, group.count, condition, part=place, error=error, group=group)
     count = cards.counts(current_user_id()).review - sum(group.count for group in groups)
     return show_queue(url_for(".review"), count, *outside_groups(groups), error=error, groups=groups)

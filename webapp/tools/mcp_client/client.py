@@ -28,7 +28,7 @@ class Server:
     name: str
     url: str
     token: str = field(default="", repr=False)
-    inside: bool = False
+    is_internal: bool = False
     age: str = ""
 
 
@@ -50,7 +50,7 @@ class _Talk:
         self.number += 1
         body = wire.request(self.number, method, params, self.age)
         headers = wire.headers(method, params, self.age, self.server.token, self.session)
-        wish = RemoteRequest(self.server.url, "POST", headers, body, self.server.inside)
+        wish = RemoteRequest(self.server.url, "POST", headers, body, self.server.is_internal)
         async with send_request(wish) as response:
             if response.status in (401, 403):
                 raise ToolFailed(f"{self.server.name} did not accept the token.")
@@ -70,7 +70,9 @@ class _Talk:
         """Send a notification."""
         headers = wire.headers(method, {}, self.age, self.server.token, self.session)
         body = wire.request(None, method, {}, self.age)
-        async with send_request(RemoteRequest(self.server.url, "POST", headers, body, self.server.inside)) as response:
+        async with send_request(
+            RemoteRequest(self.server.url, "POST", headers, body, self.server.is_internal)
+        ) as response:
             if response.status >= 300:
                 raise ToolFailed(f"{self.server.name} answered with an error ({response.status}).")
 
@@ -82,7 +84,7 @@ class _Talk:
         with suppress(ToolFailed, TimeoutError):
             async with (
                 asyncio.timeout(2),
-                send_request(RemoteRequest(self.server.url, "DELETE", headers, None, self.server.inside)),
+                send_request(RemoteRequest(self.server.url, "DELETE", headers, None, self.server.is_internal)),
             ):
                 pass
 

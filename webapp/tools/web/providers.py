@@ -39,17 +39,17 @@ class Provider:
 
 def _searxng(address: str, key: str, query: str) -> RemoteRequest:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return RemoteRequest(f"{address}/search?q={quote_plus(query)}&format=json", headers=headers, inside=True)
+    return RemoteRequest(f"{address}/search?q={quote_plus(query)}&format=json", headers=headers, is_internal=True)
 
 
 def _brave(address: str, key: str, query: str) -> RemoteRequest:
     url = f"{address}/res/v1/web/search?q={quote_plus(query)}&count={MOST_RESULTS}"
-    return RemoteRequest(url, headers={"X-Subscription-Token": key, "Accept": "application/json"}, inside=True)
+    return RemoteRequest(url, headers={"X-Subscription-Token": key, "Accept": "application/json"}, is_internal=True)
 
 
 def _tavily(address: str, key: str, query: str) -> RemoteRequest:
     body = {"query": query, "max_results": MOST_RESULTS}
-    return RemoteRequest(f"{address}/search", "POST", {"Authorization": f"Bearer {key}"}, body, inside=True)
+    return RemoteRequest(f"{address}/search", "POST", {"Authorization": f"Bearer {key}"}, body, is_internal=True)
 
 
 PROVIDERS = {

@@ -28,20 +28,20 @@ class Web:
 
 class _CachedAccess:
     def __init__(self) -> None:
-        self._known: tuple[float, Web | None] | None = None
+        self._entry: tuple[float, Web | None] | None = None
 
     def get(self) -> Web | None:
         """Return what is set up, None if the web is off; reads the table if what is known is older than
         KEPT_SECONDS.
         """
-        entry = self._known
+        entry = self._entry
         if entry is None or entry[0] < time.monotonic():
-            entry = self._known = (time.monotonic() + KEPT_SECONDS, _of(access()))
+            entry = self._entry = (time.monotonic() + KEPT_SECONDS, _of(access()))
         return entry[1]
 
     def forget(self) -> None:
         """Read the table on next use: something was changed here."""
-        self._known = None
+        self._entry = None
 
 
 web = _CachedAccess()

@@ -30,11 +30,11 @@ class RestoreBatch:
     upload: Upload
     originals: Mapping[int, Original] = field(default_factory=dict)
     """Of documents, by their ids in the export."""
-    _known: dict[str, dict[int, int | None]] = field(default_factory=dict)
+    _ids: dict[str, dict[int, int | None]] = field(default_factory=dict)
 
     def look_up(self, kind: str, old: Iterable[Any]) -> None:
         """Read the ids that rows of an export have here, a few hundred at a time, for later calls of `new`."""
-        ids = self._known.setdefault(kind, {})
+        ids = self._ids.setdefault(kind, {})
         missing = sorted({number for number in old if is_id(number)} - ids.keys())
         for start in range(0, len(missing), MANY):
             chunk = missing[start : start + MANY]
@@ -48,9 +48,9 @@ class RestoreBatch:
         """The id here of a row of the export; None if it was not restored."""
         if not is_id(old):
             return None
-        if old not in self._known.get(kind, {}):
+        if old not in self._ids.get(kind, {}):
             self.look_up(kind, [old])
-        return self._known[kind][old]
+        return self._ids[kind][old]
 
     def note(self, kind: str, pairs: Iterable[tuple[Any, int]]) -> None:
         """Store which rows became which."""
@@ -61,15 +61,15 @@ class RestoreBatch:
             insert(RestoredRow),
             [{"import_id": self.import_id, "kind": kind, "old_id": old, "new_id": new} for old, new in rows],
         )
-        self._known.setdefault(kind, {}).update(rows)
+        self._ids.setdefault(kind, {}).update(rows)
 
     def snapshot(self) -> dict[str, dict[int, int | None]]:
         """Return what is known now, for `back_to` if a savepoint is rolled back."""
-        return {kind: dict(ids) for kind, ids in self._known.items()}
+        return {kind: dict(ids) for kind, ids in self._ids.items()}
 
     def back_to(self, ids: dict[str, dict[int, int | None]]) -> None:
         """Return to an earlier snapshot."""
-        self._known = ids
+        self._ids = ids
 
     @cached_property
     def _journeys(self) -> dict[str, int]:

@@ -48,7 +48,7 @@ class Table:
     refs: dict[str, str] = field(default_factory=dict)
     later: tuple[str, ...] = ()
     adapt: Adapt | None = None
-    owned: bool = True
+    is_owned: bool = True
     former: Mapping[str, str] = field(default_factory=dict)
     asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
 
@@ -71,7 +71,7 @@ class Table:
             if new is None and not self.model.__table__.columns[column].nullable:
                 return None
             values[column] = new
-        if self.owned:
+        if self.is_owned:
             values["user_id"] = batch.user_id
         if self.adapt is not None and not self.adapt(batch, line, values):
             return None
@@ -222,7 +222,7 @@ TABLES: dict[str, Table] = {
         "evidence_id",
         "evidence",
         {"memory_id": "memory", "message_id": "message", "change_set_id": "change_set"},
-        owned=False,
+        is_owned=False,
     ),
     "revisions.jsonl": Table(
         MemoryRevision,
@@ -231,7 +231,7 @@ TABLES: dict[str, Table] = {
         {"memory_id": "memory", "change_set_id": "change_set"},
         adapt=_revision,
         asks=_in_snapshot,
-        owned=False,
+        is_owned=False,
     ),
     "point_memories.jsonl": Table(
         PointMemory,
@@ -247,7 +247,7 @@ TABLES: dict[str, Table] = {
         "point_evidence",
         {"point_memory_id": "point_memory", "message_id": "message", "memory_id": "memory"},
         adapt=_point_evidence,
-        owned=False,
+        is_owned=False,
     ),
     "guides.jsonl": Table(
         JourneyGuide,
@@ -256,7 +256,7 @@ TABLES: dict[str, Table] = {
         {"conversation_id": "conversation"},
         adapt=_guide,
         asks=_of_point,
-        owned=False,
+        is_owned=False,
     ),
     "reports.jsonl": Table(
         ConversationReport,
@@ -264,10 +264,10 @@ TABLES: dict[str, Table] = {
         "report",
         {"conversation_id": "conversation"},
         adapt=_report,
-        owned=False,
+        is_owned=False,
     ),
     "receipts.jsonl": Table(
-        TurnReceipt, "receipt_id", "", {"message_id": "message"}, adapt=_passage, owned=False, asks=_of_passage
+        TurnReceipt, "receipt_id", "", {"message_id": "message"}, adapt=_passage, is_owned=False, asks=_of_passage
     ),
     "verdicts.jsonl": Table(
         PassageVerdict, "verdict_id", "", {"message_id": "message"}, adapt=_passage, asks=_of_passage

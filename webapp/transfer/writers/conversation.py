@@ -30,12 +30,12 @@ class FileTexts:
     untitled: str = "Conversation"
     you: str = "You"
     assistant: str = "Assistant"
-    noted: Callable[[datetime], str] = lambda at: f"{at:%Y-%m-%d %H:%M}"
+    format_time: Callable[[datetime], str] = lambda at: f"{at:%Y-%m-%d %H:%M}"
 
     def heading(self, message: ExportedMessage) -> str:
         """Return the heading of a message: its speaker and, if known, its time."""
         speaker = self.you if message.role == "user" else self.assistant
-        return f"{speaker} · {self.noted(message.at)}" if message.at else speaker
+        return f"{speaker} · {self.format_time(message.at)}" if message.at else speaker
 
 
 @dataclass(frozen=True)
