@@ -225,11 +225,7 @@ def branch(user_id: int, message_id: int) -> Conversation:
     source = messages.get_message(user_id, message_id)
     conversation, copies = branches.branch(user_id, message_id)
     payloads = {row.message_id: row.custom_payload or {} for row in copies.values()}
-    file_ids = {
-        number: [file["file_id"] for file in payload["files"]]
-        for number, payload in payloads.items()
-        if "files" in payload
-    }
+    file_ids = {number: [f["file_id"] for f in data["files"]] for number, data in payloads.items() if "files" in data}
     if file_ids:
         conversation.has_files = files.attach_again(source.conversation_id, conversation.conversation_id, file_ids)
     receipts.copy({original: row.message_id for original, row in copies.items() if row.role == "assistant"})

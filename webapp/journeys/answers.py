@@ -89,40 +89,40 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
 
     Raises NotFound, and Conflict for a memory that is no longer current, or an instruction.
     """
-    locked_point = LockedPoint(user_id, conversation_id, slug)
+    lock = LockedPoint(user_id, conversation_id, slug)
     memory = get_memory(user_id, memory_id)
     if memory.user_id != user_id or memory.valid_to is not None or memory.is_archived:
         raise Conflict("This memory is no longer true.")
     if memory.memory_type == MemoryType.INSTRUCTION.value:
         raise Conflict("An instruction says how to answer. It is not an answer to a topic.")
-    row, point = locked_point.row, locked_point.point
-    if all(item.memory_id != memory_id for item in locked_point.evidence):
-        locked_point.remember()
-        state = locked_point.state
+    row, point = lock.row, lock.point
+    if all(item.memory_id != memory_id for item in lock.evidence):
+        lock.remember()
+        state = lock.state
         db.session.add(_from_memory(row, memory))
         sure = memory.confidence if memory.confidence is not None else 1.0
         share = min(sure / max(1, len(point.completion_criteria)), point.confidence_threshold - BELOW)
         assessment = Assessment(False, max(share, state.confidence), now())
-        merged = merge(state, assessment, point.confidence_threshold, rests_on=len(locked_point.evidence) + 1)
+        merged = merge(state, assessment, point.confidence_threshold, rests_on=len(lock.evidence) + 1)
         write_state(row, merged)
     row.confirmed_at = now()
-    return locked_point.done()
+    return lock.done()
 
 
 def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
     """The memory as evidence: with the words it rests on and their date, if there are any."""
-    assessment = db.session.scalar(
+    source = db.session.scalar(
         select(MemoryEvidence)
         .where(MemoryEvidence.memory_id == memory.memory_id)
         .order_by(MemoryEvidence.said_at.desc())
         .limit(1)
     )
-    is_used = assessment is not None and db.session.scalar(
+    is_used = source is not None and db.session.scalar(
         select(PointEvidence.evidence_id).where(
             PointEvidence.point_memory_id == row.point_memory_id,
-            PointEvidence.message_id == assessment.message_id,
-            PointEvidence.start == assessment.start,
-            PointEvidence.end == assessment.end,
+            PointEvidence.message_id == source.message_id,
+            PointEvidence.start == source.start,
+            PointEvidence.end == source.end,
         )
     )
     evidence = PointEvidence(
@@ -133,54 +133,50 @@ def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
         extracted_points=[memory.content],
         structured_data={},
     )
-    if assessment is not None and not is_used:
-        evidence.message_id, evidence.quote, evidence.said_at = (
-            assessment.message_id,
-            assessment.quote,
-            assessment.said_at,
-        )
-        evidence.start, evidence.end = assessment.start, assessment.end
+    if source is not None and not is_used:
+        evidence.message_id, evidence.quote, evidence.said_at = source.message_id, source.quote, source.said_at
+        evidence.start, evidence.end = source.start, source.end
     return evidence
 
 
 def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
     """The user says that a memory does not answer this point; it stays a memory. Raises NotFound."""
-    locked_point = LockedPoint(user_id, conversation_id, slug)
+    lock = LockedPoint(user_id, conversation_id, slug)
     get_memory(user_id, memory_id)
-    locked_point.row.dismissed_memory_ids = sorted({*(locked_point.row.dismissed_memory_ids or ()), memory_id})
-    return locked_point.done()
+    lock.row.dismissed_memory_ids = sorted({*(lock.row.dismissed_memory_ids or ()), memory_id})
+    return lock.done()
 
 
 def confirm_point(user_id: int, conversation_id: int, slug: str) -> PointView:
     """The user confirms what other conversations established, or what they said long ago. Raises NotFound."""
-    locked_point = LockedPoint(user_id, conversation_id, slug)
-    locked_point.row.confirmed_at = now()
-    return locked_point.done()
+    lock = LockedPoint(user_id, conversation_id, slug)
+    lock.row.confirmed_at = now()
+    return lock.done()
 
 
 def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
     """The user says that an answer is not right: it no longer counts, and the point is reopened. Raises NotFound."""
-    locked_point = LockedPoint(user_id, conversation_id, slug)
-    wrong = locked_point.piece(evidence_id)
-    locked_point.remember()
+    lock = LockedPoint(user_id, conversation_id, slug)
+    wrong = lock.piece(evidence_id)
+    lock.remember()
     _take_out(wrong, "not right")
-    left = len(locked_point.evidence) - 1
-    write_state(locked_point.row, as_it_stands(locked_point.state, left))
-    return locked_point.done()
+    left = len(lock.evidence) - 1
+    write_state(lock.row, as_it_stands(lock.state, left))
+    return lock.done()
 
 
 def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_id: int | None = None) -> PointView:
     """The user writes what is right, replacing an answer or added to the others. Raises NotFound."""
-    locked_point = LockedPoint(user_id, conversation_id, slug)
-    wrong = locked_point.piece(evidence_id) if evidence_id is not None else None
-    locked_point.remember()
-    state, point = locked_point.state, locked_point.point
-    left = len(locked_point.evidence) - (wrong is not None)
+    lock = LockedPoint(user_id, conversation_id, slug)
+    wrong = lock.piece(evidence_id) if evidence_id is not None else None
+    lock.remember()
+    state, point = lock.state, lock.point
+    left = len(lock.evidence) - (wrong is not None)
     if wrong is not None:
         _take_out(wrong, "replaced")
     db.session.add(
         PointEvidence(
-            point_memory_id=locked_point.row.point_memory_id,
+            point_memory_id=lock.row.point_memory_id,
             quote=text,
             said_at=now(),
             extracted_points=[text],
@@ -189,40 +185,40 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
         )
     )
     assessment = Assessment(state.is_addressed, max(state.confidence, point.confidence_threshold - BELOW), now())
-    write_state(locked_point.row, merge(state, assessment, point.confidence_threshold, rests_on=left + 1))
-    if locked_point.row.is_addressed:
-        locked_point.row.settled_for = aims_of(point)
-    return locked_point.done()
+    write_state(lock.row, merge(state, assessment, point.confidence_threshold, rests_on=left + 1))
+    if lock.row.is_addressed:
+        lock.row.settled_for = aims_of(point)
+    return lock.done()
 
 
 def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
     """The user says which of several disagreeing answers is right; the others stay in the history. Raises NotFound."""
-    locked_point = LockedPoint(user_id, conversation_id, slug)
-    right = locked_point.piece(evidence_id)
-    view = journey_view(user_id, locked_point.point.journey_id, locked_point.conversation, prefill=False).view(slug)
+    lock = LockedPoint(user_id, conversation_id, slug)
+    right = lock.piece(evidence_id)
+    view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
     pairs = [pair for pair in view.conflicts if evidence_id in (pair.one, pair.other)] if view else []
-    locked_point.remember()
-    left = len(locked_point.evidence)
+    lock.remember()
+    left = len(lock.evidence)
     for pair in pairs:
         other = pair.other if pair.one == evidence_id else pair.one
-        value = str(locked_point.piece(other).structured_data.get(pair.name, ""))
-        statements = [text for text in locked_point.piece(other).extracted_points if value and value in text]
+        value = str(lock.piece(other).structured_data.get(pair.name, ""))
+        statements = [text for text in lock.piece(other).extracted_points if value and value in text]
         left -= retire(other, Replaced(statements, [pair.name]))
-    state = locked_point.state
-    write_state(locked_point.row, PointState(**{**asdict(state), "rests_on": min(state.rests_on, left)}))
+    state = lock.state
+    write_state(lock.row, PointState(**{**asdict(state), "rests_on": min(state.rests_on, left)}))
     if right.message_id is None:
-        locked_point.row.confirmed_at = now()
-    return locked_point.done()
+        lock.row.confirmed_at = now()
+    return lock.done()
 
 
 def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
     """The user says that answers which seem to disagree are both right. Raises NotFound."""
-    locked_point = LockedPoint(user_id, conversation_id, slug)
-    view = journey_view(user_id, locked_point.point.journey_id, locked_point.conversation, prefill=False).view(slug)
-    locked_point.remember()
+    lock = LockedPoint(user_id, conversation_id, slug)
+    view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
+    lock.remember()
     pairs = [[pair.one, pair.other] for pair in view.conflicts] if view else []
-    locked_point.row.settled_conflicts = [*(locked_point.row.settled_conflicts or ()), *pairs]
-    return locked_point.done()
+    lock.row.settled_conflicts = [*(lock.row.settled_conflicts or ()), *pairs]
+    return lock.done()
 
 
 def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
@@ -230,10 +226,10 @@ def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
 
     Raises NotFound.
     """
-    locked_point = LockedPoint(user_id, conversation_id, slug)
-    locked_point.remember()
-    set_point_aside(locked_point.conversation, locked_point.point, wish)
-    return locked_point.done()
+    lock = LockedPoint(user_id, conversation_id, slug)
+    lock.remember()
+    set_point_aside(lock.conversation, lock.point, wish)
+    return lock.done()
 
 
 def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
@@ -241,51 +237,45 @@ def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
 
     Raises NotFound.
     """
-    locked_point = LockedPoint(user_id, conversation_id, slug)
-    locked_point.remember()
-    if locked_point.row.set_aside is not None:
-        set_point_aside(locked_point.conversation, locked_point.point, None)
+    lock = LockedPoint(user_id, conversation_id, slug)
+    lock.remember()
+    if lock.row.set_aside is not None:
+        set_point_aside(lock.conversation, lock.point, None)
     else:
-        open_again(locked_point)
-    return locked_point.done()
+        open_again(lock)
+    return lock.done()
 
 
-def open_again(locked_point: LockedPoint) -> None:
+def open_again(lock: LockedPoint) -> None:
     """Move what is known about a point to its history."""
-    for item in locked_point.evidence:
+    for item in lock.evidence:
         _take_out(item, "asked again")
-    write_state(locked_point.row, PointState())
-    locked_point.row.confirmed_at = None
+    write_state(lock.row, PointState())
+    lock.row.confirmed_at = None
 
 
 def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
     """Undo the user's last change to a point. Raises NotFound, Conflict if there is none or it was discussed since."""
-    locked_point = LockedPoint(user_id, conversation_id, slug)
-    before = locked_point.row.before_change
+    lock = LockedPoint(user_id, conversation_id, slug)
+    before = lock.row.before_change
     if before is None:
         raise Conflict("There is nothing to undo, or this has been talked about since.")
     rows = db.session.scalars(
-        select(PointEvidence).where(PointEvidence.point_memory_id == locked_point.row.point_memory_id)
+        select(PointEvidence).where(PointEvidence.point_memory_id == lock.row.point_memory_id)
     ).all()
     counted = before["evidence"]
-    earlier = {item.evidence_id for item in locked_point.all if item.retired_at is not None}
+    earlier = {item.evidence_id for item in lock.all if item.retired_at is not None}
     for row in rows:
         if str(row.evidence_id) in counted:
             row.retired_at = row.retired_why = None
             row.retired = (row.retired or [])[: counted[str(row.evidence_id)]] or None
         elif row.evidence_id not in earlier:
             db.session.delete(row)
-    write_state(locked_point.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))
-    locked_point.row.settled_conflicts, locked_point.row.settled_for = (
-        before["settled_conflicts"],
-        before["settled_for"],
-    )
-    locked_point.row.set_aside, locked_point.row.confirmed_at = (
-        before["set_aside"],
-        _timed("confirmed_at", before["confirmed_at"]),
-    )
-    locked_point.row.before_change = None
-    return locked_point.done()
+    write_state(lock.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))
+    lock.row.settled_conflicts, lock.row.settled_for = before["settled_conflicts"], before["settled_for"]
+    lock.row.set_aside, lock.row.confirmed_at = before["set_aside"], _timed("confirmed_at", before["confirmed_at"])
+    lock.row.before_change = None
+    return lock.done()
 
 
 def forget_state(row: PointMemory) -> None:

@@ -51,8 +51,8 @@ def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False)
 def _ask_all_again(user_id: int, conversation: Conversation) -> None:
     """Move what is known about every point to its history, from where the user can bring it back point by point."""
     for point in points_of(conversation.journey_id or 0):
-        locked_point = LockedPoint(user_id, conversation.conversation_id, point.slug)
-        locked_point.remember()
+        lock = LockedPoint(user_id, conversation.conversation_id, point.slug)
+        lock.remember()
         set_point_aside(conversation, point, None)
-        open_again(locked_point)
+        open_again(lock)
     db.session.flush()

@@ -280,10 +280,8 @@ def _conclude(document_id: int, status: str) -> None:
         space_id = db.session.scalar(select(SpaceDocument.space_id).where(SpaceDocument.document_id == document_id))
         if space_id is None:
             return
-        statement = update(SpaceDocument).where(
-            SpaceDocument.document_id == document_id, SpaceDocument.status == "indexing"
-        )
-        if not rows_changed(statement.values(status=status, updated_at=now())):
+        end = update(SpaceDocument).where(SpaceDocument.document_id == document_id, SpaceDocument.status == "indexing")
+        if not rows_changed(end.values(status=status, updated_at=now())):
             return
         touch(space_id)  # the vectors exist now
     log.info("document indexed", extra={"document_id": document_id, "status": status})
