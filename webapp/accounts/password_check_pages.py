@@ -27,10 +27,10 @@ PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"
 
 
 def let_in(user: User, next_url: str, *, has_two_steps: bool = True) -> ViewResult:
-    """Sign somebody in who has proved who they are, after the second step if they have one; `has_two_steps` is false if
-    that is done, or what they proved it with is both.
+    """Sign in a person who has proved their identity, after the second step if they have one.
 
-    If the account is closed, they are asked whether to keep it instead.
+    `has_two_steps` is false if the second step is done or was part of the proof. The owner of a closed account is asked
+    whether to keep it instead.
     """
     if has_two_steps and second_factor.is_on(user.user_id):
         _remember(SECOND_STEP, user)

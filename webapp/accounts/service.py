@@ -279,7 +279,7 @@ def _set_password(user: User, password: str, field: str) -> None:
 
 
 def _spelling(email: str) -> str:
-    """The address as stored; what is not an address matches none."""
+    """Return the address as stored; an invalid one matches no account."""
     try:
         return normalise_email(email)
     except ValueError:

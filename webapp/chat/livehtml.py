@@ -72,7 +72,7 @@ class _Page:
         return self._render("tools", calls=self.calls) if self.calls else ""
 
     def think(self, item: Entry) -> str:
-        """HTML that brings the fold above the reply up to date with what the model has thought."""
+        """Return HTML that updates the fold with the model's reasoning above the reply."""
         earlier, text = self.thoughts, str(item.data["text"])
         self.thinks_since = self.thinks_since or order(item.id)[0]
         self.thoughts = earlier[: item.offset] + text
@@ -198,7 +198,7 @@ def _title_part(conversation_id: int, title: str) -> str:
 
 
 def _remembered(turn_id: int, item: Entry) -> str:
-    """HTML of what was remembered from the turn, for the line under its reply; empty when nothing was."""
+    """Return the HTML of the line that says what was remembered from the turn; empty if nothing was."""
     change_set_id = item.data.get("change_set_id")
     if not isinstance(change_set_id, int):
         return ""

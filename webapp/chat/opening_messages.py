@@ -17,10 +17,10 @@ WAITS = ("streaming", "complete", "stopped")
 
 
 def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedTurn, bool]:
-    """A turn in which the assistant asks about a point, and whether it is new: False if the question is already there.
+    """Start a turn in which the assistant asks about a point; return it, and whether it is new.
 
-    While the last message is the point's own unanswered question, every further click returns it. Raises NotFound, and
-    Unavailable when this process takes no more turns.
+    While the point's own question is the last message and unanswered, every call returns that turn. Raises NotFound,
+    and Unavailable when this process takes no more turns.
     """
     conversation = get_conversation(user_id, conversation_id, lock=True)
     point = find_point(conversation, slug)

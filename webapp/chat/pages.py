@@ -68,7 +68,7 @@ def is_settling(message: Any) -> bool:
 
 
 def _repeated_answer(answer: dict[str, Any], _status: int) -> ViewResult:
-    """The answer to a message that had already arrived: what it started then."""
+    """Answer a message that had already arrived with the turn that it started then."""
     return _show_sent(get_conversation(current_user_id(), answer["conversation_id"]), answer)
 
 

@@ -44,7 +44,7 @@ class TurnScope:
 def redact(
     text: str, thoughts: str, tool_calls: list[dict[str, Any]], seen: PromptMemories, scope: TurnScope
 ) -> tuple[str, str, list[dict[str, Any]]]:
-    """A reply, its reasoning and its tool calls, without anything its prompt held that they may no longer say.
+    """Remove from a reply, its reasoning and its tool calls everything in its prompt that must no longer be shown.
 
     Costs nothing while the user's memory is unchanged; two statements in a space or with other people's memories.
     """
@@ -76,7 +76,7 @@ def _forgetting_users(scope: TurnScope, seen: PromptMemories) -> Collection[int]
 
 
 def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], texts: Collection[str]) -> list[dict[str, Any]]:
-    """Tool calls without what was lost, and without the memories that they made or found and that are gone."""
+    """Return the tool calls without the removed texts, and without memories they made or found that are gone."""
     memories = [item for call in tool_calls for item in _memories_in(call.get("output"))]
     forgotten_ids = {memory_id for memory_id, _ in _forgotten_memories(memories)}
     stripped = [
@@ -108,9 +108,9 @@ def _forgotten_memories(memories: Sequence[tuple[int, str]]) -> list[tuple[int, 
 
 
 def _withdrawn_memories(memories: Sequence[tuple[int, str]], scope: TurnScope) -> list[tuple[int, str]]:
-    """Memories in a prompt that are gone, or that their owners no longer share.
+    """Return the memories of a prompt that were forgotten, or that their owners no longer share.
 
-    Locks the memory of those who share one, so that nobody withdraws it between this check and the commit.
+    Locks the memory of those owners, so that nobody withdraws one between this check and the commit.
     """
     ids = [memory_id for memory_id, _ in memories]
     if not ids:

@@ -221,7 +221,7 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
 
 
 def branch(user_id: int, message_id: int) -> Conversation:
-    """A new conversation of what was said up to a message, with its files and receipts. Raises as `branching`."""
+    """Copy a conversation up to a message into a new one, with its files and receipts. Raises as `branching`."""
     source = messages.get_message(user_id, message_id)
     conversation, copies = branches.branch(user_id, message_id)
     payloads = {row.message_id: row.custom_payload or {} for row in copies.values()}

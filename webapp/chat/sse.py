@@ -31,9 +31,10 @@ def response(chunks: Iterable[bytes]) -> Response:
 
 
 def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool = False) -> Iterator[bytes]:
-    """The contract's events. The concatenated deltas equal the reply, whatever happens to the stream in between.
+    """Yield the events of the documented API. Their deltas joined equal the reply, even if the stream was interrupted.
 
-    `seen` is how many characters of it a client that has `resumed` already has. Each event's id is a turnlog.Cursor.
+    `seen` is the number of characters that a client that has `resumed` already received. Each event's id is a
+    turnlog.Cursor.
     """
     length = seen
     announced = resumed

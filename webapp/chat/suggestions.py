@@ -47,7 +47,7 @@ class Trailer:
         self._buffer = ""
 
     def feed(self, text: str) -> str:
-        """The part of the text so far that may be shown; line ends, and what may be the block's beginning, wait."""
+        """Return the text that can be shown now; hold back line ends and a possible beginning of the block."""
         buffer = self._buffer + text
         index = buffer.find(OPENS)
         if index < 0:
@@ -76,7 +76,7 @@ class Trailer:
 
 
 def offer_from(data: Mapping[str, Any]) -> Offer:
-    """An offer from what a model returned, without anything invalid; values before actions, four at most."""
+    """Return the valid part of an offer that a model made; values before actions, four at most."""
     values: list[str] = []
     for item in _as_list(data.get("values")):
         text = _line(item, MAX_VALUE)

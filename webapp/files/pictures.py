@@ -82,7 +82,7 @@ def fill_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def as_notes(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages in which pictures are named but not shown."""
+    """Return messages with the names of pictures in their place."""
 
     def described(content: Any) -> Any:
         if not isinstance(content, list):

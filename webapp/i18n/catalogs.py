@@ -65,7 +65,7 @@ def as_po(catalog: Catalog) -> bytes:
 
 
 def as_mo(catalog: Catalog) -> bytes:
-    """A catalog as a .mo file, without what is not translated yet."""
+    """Return a catalog as a .mo file, without untranslated messages."""
     compiled = Catalog(locale=catalog.locale, creation_date=BEGINNING, revision_date=BEGINNING)
     for message in catalog:
         if message.id and (all(message.string) if isinstance(message.string, tuple | list) else message.string):

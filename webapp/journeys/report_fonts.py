@@ -64,9 +64,9 @@ def coverage(package: str, file: str) -> frozenset[int]:
 
 
 def printable(text: str) -> str:
-    """The text as the fonts can show it: composed, without control characters and characters that no font has.
+    """Return the text as the fonts can show it: composed, without control and missing characters.
 
-    Emoji are described by name, a joined sequence only once; double spaces left by what was removed become one.
+    Emoji are described by name, a joined sequence only once; double spaces left behind become one.
     """
     composed = _describe_emoji(unicodedata.normalize("NFC", text.replace("\t", " ")))
     characters = _all_characters()

@@ -40,9 +40,9 @@ def make_report(conversation_id: int) -> bool:
 
 
 def _settle(conversation_id: int) -> None:
-    """Note that no summary is owed, unless what it would say has changed since it was made.
+    """Clear `report_due`, unless what the report is made from has changed meanwhile.
 
-    Whoever owes one changes the guide's row last: once we hold it, we see what they changed, or they owe it after us.
+    Whoever changes it updates the guide's row last. With that row locked, this sees the change or runs before it.
     """
     guide = db.session.get(JourneyGuide, conversation_id, with_for_update=True)
     if guide is None:

@@ -39,7 +39,7 @@ def tombstone_key() -> None:
     "--conversation", "conversation_id", type=int, help="Only this conversation; all of the user's if left out."
 )
 def reextract(email: str, conversation_id: int | None) -> None:
-    """Extract memories again from the start of conversations, without duplicates and without what was forgotten."""
+    """Extract memories again from the start of conversations; duplicates and forgotten memories are not stored."""
     user_id = _user_id(email)
     statement = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None)

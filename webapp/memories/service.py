@@ -65,7 +65,7 @@ def read_memory(user_id: int, memory_id: int) -> Memory:
 
 
 def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
-    """The user's memory, in whatever state; `lock` holds it until the transaction ends. Raises NotFound."""
+    """Return the user's memory, open or closed; `lock` holds it until the transaction ends. Raises NotFound."""
     query = visible(user_id).where(Memory.memory_id == memory_id)
     if lock:
         query = query.with_for_update().execution_options(populate_existing=True)
@@ -76,9 +76,9 @@ def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
 
 
 def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = "") -> Page[Memory]:
-    """Last changed first, keyset-paged, without what is no longer true. `q` is for `search.search_memories`.
+    """Return open memories, last changed first, keyset-paged. For `q` see `search.search_memories`.
 
-    `conditions` narrow it further, to a list of its own if that has a name: `part`.
+    `conditions` narrow the list; `part` names the narrowed list, so that cursors of different lists cannot be mixed.
 
     Raises Invalid for a cursor this list did not make.
     """
@@ -101,7 +101,7 @@ def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
 
 
 def filter_memories(user_id: int, query: MemoryQuery) -> Select[Memory]:
-    """The memories that pass the filters of a list: one's own, and in a space also what others share there.
+    """Return the query for a filtered list: the user's own memories and, in a space, those that others share there.
 
     Raises NotFound for a space the user does not belong to.
     """

@@ -62,9 +62,9 @@ class IndexCache:
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def get(self, user_id: int, wait: float, position: Position | None = None) -> Entry | None:
-        """The user's index, up to date; None if it is being built and not ready after `wait` seconds.
+        """Return the user's index, up to date; None if it is not built within `wait` seconds.
 
-        The calling thread's session reads what is new, up to `position` if the caller knows it.
+        Reads changes in the calling thread's session, up to `position` if the caller knows it.
         """
         with self._lock:
             entry = self._entries.get(user_id)
@@ -153,7 +153,7 @@ class IndexCache:
         return entry
 
     def _refresh(self, user_id: int, entry: Entry, position: Position | None, wait: float) -> bool:
-        """Apply what is new, unless another thread is doing so for all of `wait`; False if it has to be rebuilt."""
+        """Apply changes to an index; False if it must be rebuilt. Waits at most `wait` for another thread doing so."""
         if not entry.lock.acquire(timeout=max(wait, 0.01)):
             return True
         try:

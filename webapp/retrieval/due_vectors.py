@@ -48,8 +48,10 @@ def owe_all() -> int:
 
 
 def notice_model() -> int:
-    """Owe everybody vectors if the embedding model has changed since the last time; returns for how many users. The
-    caller commits. Until they are made, search uses those of both models."""
+    """Queue vectors for everybody if the embedding model has changed; return the number of users.
+
+    The caller commits. Until the new vectors exist, search uses those of both models.
+    """
     before, present = get_setting(EMBEDDING_MODEL), embedder().model
     if before == present:
         return 0

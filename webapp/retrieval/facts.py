@@ -40,7 +40,7 @@ class Keys:
         self._stem_of: dict[int, str] = {}
 
     def named_by(self, query_words: frozenset[str]) -> list[int]:
-        """The facts whose stems were all said, oldest first."""
+        """Return the facts all of whose stems occur in the question, oldest first."""
         return sorted(
             memory_id
             for stem in query_words
@@ -75,9 +75,9 @@ MOST_USERS = 256
 
 
 def exact_facts(text: str, scope: Scope, position: Position) -> list[FoundPassage]:
-    """The keyed facts that a question names ("what is my favourite colour": `preference/favourite_colour`).
+    """Return the keyed facts that a question names ("what is my favourite colour": `preference/favourite_colour`).
 
-    `position` is the position of the user's memory, read before: the keys are brought up to it, change by change.
+    The caller reads `position` before; the cached keys are updated to it, change by change.
     """
     query_words = frozenset(stems(words(text[:2_000])))
     cache = _fact_keys_of(scope.user_id)

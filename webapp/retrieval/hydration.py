@@ -30,9 +30,9 @@ _Read = tuple[int, int | None, bool, FoundPassage]
 
 
 def load_found(hits: Sequence[Hit], scope: Scope) -> list[FoundPassage]:
-    """The passages that the hits name, best first, with the worth of memories taken into account; one query per kind.
+    """Return the passages of the hits, best first, weighted by the worth of memories; one query per kind.
 
-    Passages that are gone, closed, superseded, hidden or not in scope are left out.
+    Leaves out passages that are deleted, closed, superseded, hidden or not in scope.
     """
     rows = load_passages([hit.key for hit in hits], scope)
     passages = []
@@ -47,7 +47,7 @@ def load_found(hits: Sequence[Hit], scope: Scope) -> list[FoundPassage]:
 
 
 def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
-    """Passages by kind and id, as they are now; those that may not be found or seen are missing."""
+    """Return passages by kind and id as they are now, without those that are hidden or out of scope."""
     by_kind: dict[str, list[int]] = {}
     for kind, number in keys:
         by_kind.setdefault(kind, []).append(number)
@@ -56,7 +56,7 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
 
 
 def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
-    """Yield what may be seen of some passages: if others share them, who does, but not the conversation they are from.
+    """Yield passages as the reader may see them: with the name of the person who shares one, without its conversation.
 
     Reads all names in one statement.
     """

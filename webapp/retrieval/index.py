@@ -86,7 +86,7 @@ class UserIndex:
             self._keywords.reweigh(keyword)
 
     def add(self, passages: Sequence[Passage]) -> None:
-        """Index passages; one whose key is known is replaced, and loses its vectors."""
+        """Index passages; one with an existing key replaces the former and loses its vectors."""
         with self._lock:
             # The pieces of a passage side by side, in order; duplicates count once.
             by_key: dict[Key, dict[int, Passage]] = {}
@@ -150,7 +150,7 @@ class UserIndex:
             return [(kind, int(number)) for number in np.unique(columns["id"][mask & (columns["id"] >= from_id)])]
 
     def keys_shared_in(self, space_id: int, user_id: int) -> list[Key]:
-        """Return what is in a space but is not the user's own: others' shared memories, and documents."""
+        """Return keys of passages in a space that are not the user's own: others' shared memories, and documents."""
         with self._lock:
             columns = {name: column.values for name, column in self._columns.items()}
             mask = columns["alive"] & (columns["space"] == space_id) & (columns["owner"] != user_id)

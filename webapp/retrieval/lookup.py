@@ -152,10 +152,10 @@ class LookUp:
 
     @trace_calls("retrieval")
     def finish(self) -> Result:
-        """Passages that are relevant to the question.
+        """Return the passages relevant to the question.
 
-        Never waits longer than the embedder's deadline for a vector; without it, it continues with what it has. May end
-        the session's transaction.
+        Waits for its vector at most until the embedder's deadline, and otherwise searches by words alone. May end the
+        session's transaction.
         """
         result = self._result
         if not result.query_terms:

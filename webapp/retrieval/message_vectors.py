@@ -35,8 +35,10 @@ def message_pieces(message_id: int, content: str) -> list[MessagePiece]:
 
 
 def pieces_without_vector(model: str, pieces: Sequence[MessagePiece]) -> list[MessagePiece]:
-    """The pieces of some messages that have no vector by a model, the last ones first: the first piece of a message
-    comes after its others, and stands for the whole."""
+    """Return the pieces of some messages that have no vector by a model, last ones first.
+
+    The first piece of a message comes last, since its vector marks the whole message as done.
+    """
     rows = db.session.execute(
         select(
             MessageEmbedding.message_id, MessageEmbedding.piece, MessageEmbedding.from_char, MessageEmbedding.to_char

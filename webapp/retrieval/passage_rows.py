@@ -30,7 +30,7 @@ FINISHED = ("complete", "stopped", "interrupted")
 
 
 def usable_memories() -> Select[*tuple[Any, ...]]:
-    """Memories that may be found: not closed, not archived, not waiting in review."""
+    """Select memories that may be retrieved: neither closed nor archived nor in review."""
     return select(Memory).where(
         Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false()
     )

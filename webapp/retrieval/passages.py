@@ -146,7 +146,7 @@ class FoundPassage:
         return f"remembered {day}"
 
     def piece(self, hit: Hit, score: float) -> FoundPassage:
-        """The piece of it that a hit names, if it still exists: the text may have changed."""
+        """Return the piece of the message that a hit refers to; None if the text has changed."""
         start, part = self.start, self.content
         if 0 <= hit.start < hit.end <= len(part):
             start, part = hit.start, part[hit.start : hit.end]

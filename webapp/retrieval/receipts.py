@@ -226,7 +226,7 @@ def _keep(user_id: int, message: Message, kind: str, passage_id: int, verdict: s
 
 
 def _as_it_was(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int], tuple[str, int, bool]]:
-    """By memory and revision: what it said then, its current revision, and whether it is in use."""
+    """Return, by memory and revision, its text then, its current revision, and whether it is in use."""
     ids = {row.passage_id for row in rows if row.kind == "memory"}
     if not ids:
         return {}

@@ -24,9 +24,9 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def relevant(hits: Sequence[Hit], query_terms: Collection[str]) -> list[Hit]:
-    """The hits of a ranking that are relevant to the question, whose words are `query_terms`, in their order.
+    """Return the hits that are relevant to a question with the words `query_terms`, in their order.
 
-    If some certainly are, those that rank nearly as high come along: an answer need not repeat the question.
+    If some are certain, those ranked almost as high are included: an answer need not repeat the question.
     """
     covered = max((hit.parts.get("coverage", 0.0) for hit in hits), default=0.0) >= NEARBY
     certain = [_relevant(hit, len(query_terms), covered) for hit in hits]
@@ -37,9 +37,9 @@ def relevant(hits: Sequence[Hit], query_terms: Collection[str]) -> list[Hit]:
 
 
 def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits of a ranking that a search box shows: those with the words or near in meaning, and any nearly as good.
+    """Return the hits that a search box shows: by words or by meaning, and any ranked almost as high.
 
-    Words that nobody wrote and that mean nothing find nothing.
+    A query of unknown words without meaning has no results.
     """
     certain = [bool(hit.matched) or hit.parts.get("meaning", 0.0) >= 1 for hit in hits]
     best = max((hit.score for hit, is_certain in zip(hits, certain, strict=True) if is_certain), default=None)

@@ -155,7 +155,7 @@ def shared_metrics(client: Redis) -> list[Metric]:
 
 
 def families(stored: dict[str, float]) -> Iterator[Metric]:
-    """The fields of the hash as metrics, without those that match no measure of this version."""
+    """Return the fields of the hash as metrics; skip those unknown to this version."""
     values: dict[Key, list[float]] = {}
     for name, value in stored.items():
         *key, place = name.split(_SEPARATOR)

@@ -117,8 +117,10 @@ class Vocabulary:
         return self.find_compounds(word) if numbers is None or (len(word) == 1 and is_paired(word)) else []
 
     def find_compounds(self, word: str, limit: int = 24) -> list[int]:
-        """Return the numbers of terms whose words contain a word that has none itself: at an end of a compound
-        ("Versicherung" in "Feuerversicherung"), anywhere in scripts without spaces. Shortest words first."""
+        """Return the numbers of terms that contain an otherwise unknown word, shortest first.
+
+        At an end of a compound ("Versicherung" in "Feuerversicherung"); anywhere in scripts without spaces.
+        """
         form = search_form(word)
         if is_paired(word):
             marks: tuple[str, ...] = (form,)

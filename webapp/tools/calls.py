@@ -31,7 +31,7 @@ def definition_of(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
 
 
 def _short(value: dict[str, Any]) -> dict[str, Any]:
-    """A field's schema without what is checked on each call anyway, and without the null that leaving it out means."""
+    """Return a field's schema without constraints that each call checks anyway, or null for optional fields."""
     kinds = [kind for kind in value.get("anyOf", ()) if kind.get("type") != "null"]
     if len(kinds) == 1:
         value = kinds[0] | {key: part for key, part in value.items() if key != "anyOf"}

@@ -69,7 +69,7 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
 
 
 def _without_text(arguments: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
-    """The arguments without what was forgotten, or must not be kept: the record of the call must not keep it either."""
+    """Return the arguments without forgotten or secret text, which the record of the call must not hold either."""
     keeps = output.get("reason") not in (None, "secret", "forgotten")
     return (
         arguments

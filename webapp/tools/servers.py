@@ -171,8 +171,10 @@ def revoke(user_id: int, grant_id: int) -> None:
 
 
 def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[Tool]:
-    """The servers' tools in a turn of this user: those that are on, as many as have definitions that fit into so many
-    tokens; none is offered by one of these names."""
+    """Return the servers' tools for a turn of this user: the enabled ones whose definitions fit the token budget.
+
+    None takes one of these names.
+    """
     rows = db.session.scalars(
         select(ToolServer)
         .where(

@@ -35,7 +35,7 @@ class ExportFile:
 
 
 def dump(row: Any) -> dict[str, Any]:
-    """A row's columns by their names in the table, without those that are never exported."""
+    """Return a row's columns by name, without those that are never exported."""
     fields = {}
     for attribute in row.__mapper__.column_attrs:
         column = attribute.columns[0]

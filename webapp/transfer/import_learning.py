@@ -141,7 +141,7 @@ def run(import_id: int, *, seconds: float = SECONDS) -> str:
 
 
 def learning_to_resume(limit: int = 50) -> list[int]:
-    """Imports whose learning should be making progress but is not."""
+    """Return imports whose learning has stalled."""
     still = select(Import.import_id).where(Import.learn_status == "running", Import.updated_at < now() - STALE)
     return list(db.session.scalars(still.limit(limit)))
 

@@ -76,7 +76,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
 
 
 def undos_to_resume(limit: int = 50) -> list[int]:
-    """Imports whose undoing should be making progress but is not."""
+    """Return imports whose undoing has stalled."""
     still = select(Import.import_id).where(Import.undo_status == "running", Import.updated_at < now() - STALE)
     return list(db.session.scalars(still.limit(limit)))
 

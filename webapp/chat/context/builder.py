@@ -127,11 +127,11 @@ def _missing_note(messages: int, summaries: int) -> str:
 def _assemble(
     stable: Sequence[Part], history: Part, passages: Part, tasks: Line, tail: int, summaries: int
 ) -> list[PromptMessage]:
-    """Return the chat messages: in the system message what everybody shares, in the first of the user's what is known
-    in this conversation, in the last what was retrieved.
+    """Return the chat messages of the prompt.
 
-    Servers put the definitions of tools after the system message, so anything personal in it would have everybody's
-    tools read again.
+    The system message holds what is the same for everybody, the user's first message what is known in this
+    conversation, and the last message what was retrieved. Servers put tool definitions after the system message, so
+    anything personal in it would invalidate their cache of the tools.
     """
     missing = tail - len(history.shown)
     note = [Segment(_missing_note(missing, summaries))] if missing or summaries else []

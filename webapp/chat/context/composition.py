@@ -80,9 +80,9 @@ def compose(
     settings: Settings,
     particulars: Particulars = Particulars(),
 ) -> ComposedPrompt:
-    """The prompt for a history, the summaries of what came before it, and this text as the system prompt.
+    """Build the prompt from a history, the summaries of the messages before it, and this system prompt.
 
-    May give the connection back. Raises BudgetTooSmall.
+    May return the database connection to the pool. Raises BudgetTooSmall.
     """
     opening, request, window = particulars.opening, particulars.request, particulars.window
     remembers = memory_is_on(conversation, owner)

@@ -46,7 +46,7 @@ def _weight(fact: Fact) -> tuple[float, int]:
 
 
 def _that_fit(facts: Sequence[Fact], budget: int, count: Count) -> list[Fact]:
-    """The most telling facts whose grouped lines fit, in order of extraction."""
+    """Return the most informative facts whose grouped lines fit the budget, in order of extraction."""
     low, high = 0, len(facts)
     ranked = sorted(facts, key=_weight)
     while low < high:

@@ -101,7 +101,7 @@ class Part:
 
 
 def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Omission]]:
-    """Split messages into those that are context, by id, and those that never are."""
+    """Split messages into those that may be context, by id, and those that never may."""
     current, excluded = [], []
     for message in sorted(messages, key=lambda message: message.id):
         if message.superseded:
@@ -257,7 +257,7 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
 
 
 def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, int], None], count: Count) -> Part:
-    """Fit what was retrieved, as excerpts, by rank; what is already in the prompt is not repeated."""
+    """Fit the retrieved passages into their budget as excerpts, by rank; skip text that the prompt already holds."""
     part = Part("retrieved", budget)
     passages: Sequence[RetrievedPassage] = source.retrieved
     frame = count(model_text(section_block("reference", _REFERENCE_NOTE, [])))

@@ -30,9 +30,9 @@ _MARK = re.compile(
 
 
 def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages of a conversation's stored prompt, as its owner may read them now.
+    """Return the messages of a stored prompt with the text that its owner may read now.
 
-    Inserted text is not scanned again: a mark that occurs in somebody's words stays as it is.
+    Inserted text is not scanned for marks: a mark that somebody typed stays as it is.
     """
     fill = _filler(user_id, conversation, [str(message.get("content") or "") for message in prompt])
     contents = _messages(conversation, [message["message_id"] for message in prompt if "message_id" in message])

@@ -189,7 +189,7 @@ class Context:
     budget: int
 
     def record(self) -> list[dict[str, Any]]:
-        """The messages with marks in place of what is stored elsewhere."""
+        """Return the messages with a mark in place of each text that is stored elsewhere."""
         return [message.record() for message in self.made_of]
 
 

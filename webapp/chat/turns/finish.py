@@ -251,9 +251,9 @@ def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, di
 
 
 def _owe_extraction(conversation: Conversation, reply: Message, owner: User) -> None:
-    """Note that the conversation is due to be read for memories.
+    """Mark the conversation as due for memory extraction.
 
-    While memory is off the watermark advances: what was said then is not read once it is switched on again.
+    While memory is off the watermark advances, so messages of that time are not read once it is switched on again.
     """
     conversation.extraction_due = extracts(conversation, owner)
     if not conversation.extraction_due:

@@ -150,10 +150,10 @@ def _wait(start: float, ended_at: float | None, patience: float | None) -> float
 
 
 def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
-    """The entries of a turn that nobody runs any more, finished here if need be; None for one still running.
+    """Return the entries of a turn that no process runs, after finishing it if needed; None if it is still running.
 
-    A turn can end without a word on its stream: its process died, or Redis was unreachable at that moment. Raises
-    RedisError while it is: then nobody knows who runs the turn.
+    A turn can end without an entry on its stream: its process died, or Redis was unreachable at that moment. Raises
+    RedisError while Redis is unreachable, since only Redis knows which process runs the turn.
     """
     try:
         if turnlog.has_lease(redis.of(app), turn_id):

@@ -11,8 +11,9 @@ from webapp.chat.turns.turnlog import REASONING, TEXT_KINDS, Entry
 
 @dataclass(slots=True)
 class OpenTurn:
-    """All text of a reply and how much of it has become entries, the same for what the model thinks, what comes behind
-    the text, and the entries that Redis is not known to have."""
+    """The text and reasoning of a reply, how much of each has become entries, the entries behind the text, and those
+    not yet confirmed by Redis.
+    """
 
     text: str = ""
     written_count: int = 0

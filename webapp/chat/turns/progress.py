@@ -202,7 +202,7 @@ def storable(text: str) -> str:
 
 
 def _characters(assembled: AssembledPrompt) -> int:
-    """The length of a prompt; 0 for one with pictures or tools, whose length says little about its tokens."""
+    """Return the length of a prompt; 0 if it has pictures or tools, since its length then says little about tokens."""
     texts = [message.get("content") or "" for message in assembled.messages]
     if assembled.tool_tokens or not all(isinstance(text, str) for text in texts):
         return 0

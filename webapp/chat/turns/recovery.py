@@ -78,7 +78,7 @@ def _finish(turn_id: int) -> bool:
 
 
 def _tool_calls(entries: Iterable[turnlog.Entry]) -> list[dict[str, Any]]:
-    """The tool calls that the stream reports, including those that had only begun: they may have done something."""
+    """Return the tool calls on the stream, including unfinished ones: they may have had an effect."""
     calls: dict[int | str, dict[str, Any]] = {}
     for item in entries:
         if item.kind in ("tool", "tool_start"):

@@ -97,7 +97,7 @@ class Hub:
                 self._local_turns[turn_id] = _Own()
 
     def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None:
-        """Bring to its viewers what the writer of an owned turn appends."""
+        """Deliver entries of a turn written in this process to its viewers."""
         with self._lock:
             if (local_turn := self._local_turns.get(turn_id)) is None:
                 return  # the reader brings it
@@ -107,7 +107,7 @@ class Hub:
         _put(queues, entries)
 
     def confirm(self, turn_id: int, count: int) -> None:
-        """Note that Redis has the first `count` entries of those that it did not have."""
+        """Note that Redis has confirmed the first `count` pending entries."""
         with self._lock:
             if (local_turn := self._local_turns.get(turn_id)) is not None:
                 del local_turn.unwritten[:count]

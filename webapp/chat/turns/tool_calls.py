@@ -127,7 +127,7 @@ class ToolCalling:
         return run.answer
 
     async def _use_memory(self, call: ToolCall, start: float) -> ToolRun:
-        """A call that changes memory. A stop waits for it: the record must say what was done."""
+        """Run a call that changes memory. A stop waits for it, so that the record is complete."""
         progress = self._progress
         task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, progress.is_tainted, progress.target))
         try:
@@ -137,7 +137,7 @@ class ToolCalling:
             raise
 
     async def _far(self, call: ToolCall, tool: Tool, start: float) -> ToolRun:
-        """A call that reaches out: shown while it runs, and ended at once by a stop."""
+        """Run a call to another server: show it while it runs, and cancel it on a stop."""
         arguments = parse_arguments(call.arguments)
         fields: dict[str, Any] = {"number": len(self._progress.tool_calls)}
         fields |= {"server": tool.server} if tool.server else {}

@@ -120,7 +120,7 @@ class Turn:
         return not self.is_ending and now >= self._save_at and len(self.progress.text) > self._saved
 
     def saved(self, text: str, next_at: float) -> None:
-        """Note what was stored, and when to store again."""
+        """Record which text is stored, and when to store again."""
         self._saved, self._save_at = len(text), next_at
 
     async def _outcome(self) -> Outcome | None:
@@ -259,7 +259,7 @@ class Turn:
         return assembled.targets[start:]
 
     def _end(self, trailer: Trailer, new_paragraph: bool) -> None:
-        """Emit what the trailer held back, and note what it offers."""
+        """Emit the text that the trailer held back, and record its offer."""
         rest, offer = trailer.end()
         text = self.progress.add(rest, new_paragraph=new_paragraph)
         if text:

@@ -85,7 +85,7 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str | None) -> Cursor:
-        """A cursor from what a client sent; anything else is the beginning."""
+        """Parse the cursor that a client sent; anything invalid is the beginning."""
         match = _CURSOR.fullmatch(text or "")
         if match is None:
             return cls()
@@ -178,7 +178,7 @@ def thoughts_of(entries: Iterable[Entry]) -> str:
 
 
 def report(client: Redis, turn_id: int, kind: str, data: dict[str, Any]) -> None:
-    """Append what a job reports to a turn's stream, if anybody may still be reading it."""
+    """Append a job's report to a turn's stream, if somebody may still be reading it."""
     client.xadd(log_key(turn_id), cast(dict[Any, Any], fields(kind, data)), nomkstream=True)
 
 

@@ -89,7 +89,7 @@ class TurnWriter:
         self._mark(turn_id, urgent=urgent)
 
     def think(self, turn_id: int, text: str) -> None:
-        """Append what the model thinks; like text, it waits for more."""
+        """Append reasoning; like text, it is collected before it is written."""
         turn = self._open[turn_id]
         urgent = not turn.thoughts
         turn.thoughts += text
@@ -247,7 +247,7 @@ class TurnWriter:
                 self._confirm(turn_id, turn, count)
 
     def _confirm(self, turn_id: int, turn: OpenTurn, count: int) -> None:
-        """Note that Redis has the first entries of those that were not known to be written."""
+        """Note that Redis has confirmed the first of the pending entries."""
         del turn.unwritten[:count]
         self._viewers.confirm(turn_id, count)
         if turn.is_written:
@@ -269,7 +269,7 @@ class TurnWriter:
         turn.unwritten[:] = [Entry(turn.next_id(), item.kind, item.data, item.offset) for item in turn.unwritten]
 
     def _collect(self, turn_id: int, turn: OpenTurn) -> None:
-        """Give viewers what is new in a turn."""
+        """Pass new text and events of a turn to its viewers."""
         if entries := turn.collect():
             self._viewers.hand_over(turn_id, entries)
 

@@ -89,7 +89,7 @@ def _own_change_set(user_id: int, change_set_id: int) -> MemoryChangeSet:
 
 
 def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
-    """Change sets with what can be said about them, in two queries, or three with the titles."""
+    """Return change sets as they are displayed, in two queries, or three with titles."""
     snapshots = _snapshots(rows)
     contents, closed_ids = _contents(rows, snapshots)
     ids = {row.conversation_id for row in rows if row.conversation_id} if with_titles else set()
@@ -125,7 +125,7 @@ def _contents(
 
 
 def _snapshots(rows: Sequence[MemoryChangeSet]) -> Snapshots:
-    """Return what the memories of some change sets said before and after; no query if all were new or confirmed."""
+    """Return the memories of some change sets before and after; no query if all are new or confirmed."""
     versions = {
         (change["memory_id"], revision)
         for row in rows
@@ -209,7 +209,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
 
 
 def _taken_back(steps: Sequence[Reversal]) -> list[Memory]:
-    """The memories that others can read now and no longer will afterwards."""
+    """Return the memories that others can read now and could not after the undo."""
     closings = {
         step.ref: step.fields if isinstance(step, PutBack) else {}
         for step in steps

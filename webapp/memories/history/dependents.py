@@ -43,7 +43,7 @@ def init_dependents() -> None:
 
 
 def _drop_evidence_of_deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
-    """Memories lose the deleted evidence; with `forget`, those without other evidence are forgotten."""
+    """Remove evidence in a deleted conversation; with `forget`, forget memories that have no other."""
     user_id, condition = conversation.user_id, _in_conversations([conversation.conversation_id])
     versions.hold(user_id)
     if forget:

@@ -97,7 +97,7 @@ def tidy(user_id: int) -> int:
 
 
 def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
-    """Users whose memories changed within the last 26 hours, for a job that runs once a day."""
+    """Return users whose memories changed within the last 26 hours; for a job that runs once a day."""
     since = now() - timedelta(hours=26)
     return db.session.scalars(
         select(Memory.user_id).where(Memory.updated_at > since, Memory.valid_to.is_(None)).distinct().limit(limit)
@@ -203,7 +203,7 @@ def _in_use(memory: Memory) -> bool:
 
 
 def _unseen(user_id: int, pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs not yet looked at in their current form; without Redis they are all looked at again."""
+    """Return the pairs that were not yet compared in their current revisions; all of them if Redis is unavailable."""
     if not pairs:
         return []
     with suppress(RedisError):

@@ -152,9 +152,9 @@ def call_of(paper: Paper, instructions: str) -> tuple[ExtractionCall, list[Part]
 
 
 def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
-    """Mark the statements of an answer; one that is malformed, or whose quote is not verbatim, counts for nothing.
+    """Mark the statements of an answer; malformed ones and those without a verbatim quote score nothing.
 
-    A statement that is false is not the right one that it resembles.
+    A false statement does not count as the right one that it resembles.
     """
     statements = list(_statements(call, items[:MOST]))
     wrong = [(message.text, trap) for message in paper.messages for trap in message.wrong]

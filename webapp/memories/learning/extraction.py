@@ -134,7 +134,7 @@ def _title(batch: ExtractionInput, suggestion: str | None) -> str | None:
 
 
 def look_around(batch: ExtractionInput, answer: Answer) -> writing.Nearby | None:
-    """The memories near what was found, looked up before the transaction that stores it; None without vectors."""
+    """Return memories similar to the extracted statements, looked up before the transaction; None without vectors."""
     if not answer.vectors or not answer.embedding_model:
         return None
     vectors = list(answer.vectors.values())
@@ -142,7 +142,7 @@ def look_around(batch: ExtractionInput, answer: Answer) -> writing.Nearby | None
 
 
 def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby | None = None) -> Result:
-    """Decide and store, unless another run has read the same messages in the meantime."""
+    """Decide and store, unless another run has meanwhile read the same messages."""
     with write_transaction():
         conversation = db.session.scalar(
             select(Conversation).where(Conversation.conversation_id == batch.conversation_id).with_for_update()
@@ -178,7 +178,7 @@ def last_message_read(batch: ExtractionInput, answer: Answer | None) -> int | No
 
 
 def _store_points(conversation: Conversation, batch: ExtractionInput, answer: Answer) -> bool:
-    """Pass what was said about open points to the domain that asked; returns whether a summary is due."""
+    """Store the answers about open points with the domain that asked; return whether a summary is due."""
     guide = current_guide()
     if guide is None or not batch.points:
         return False

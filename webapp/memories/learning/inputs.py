@@ -168,7 +168,7 @@ def _related(
 
 
 def _vectors(client: Embedder, texts: Sequence[str]) -> np.ndarray | None:
-    """Vectors of what was said; None while the embedder is unavailable. The connection is returned first."""
+    """Return vectors of the user's messages; None if the embedder is unavailable. Returns the connection first."""
     db.session.remove()
     try:
         return client.embed_passages([text[:2_000] for text in texts[-20:]])

@@ -16,7 +16,7 @@ MOST_PARTS = 40
 
 
 def parts_of(text: str) -> list[str]:
-    """The parts of a message, in order, verbatim; cut between sentences, and never inside what is pasted."""
+    """Split a message into verbatim parts in order, between sentences and never inside a pasted text."""
     least = max(PART, len(text) // MOST_PARTS)
     pasted = spans_of_others(text)
     parts: list[str] = []

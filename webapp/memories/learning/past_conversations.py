@@ -79,7 +79,7 @@ def _ask_about(conversation_id: int, after: int) -> Step | None:
 
 
 def write(step: Step) -> LearningCall:
-    """Put what was found into review, in the current transaction."""
+    """Put the extracted memories into review, in the current transaction."""
     batch, answer = step.batch, step.answer
     last_id = extraction.last_message_read(batch, answer) or batch.call.covers_through or 0
     has_more = batch.call.is_partial or last_id != batch.call.covers_through

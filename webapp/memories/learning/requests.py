@@ -73,9 +73,9 @@ def request_extraction(user_id: int, conversation_id: int) -> str:
 
 
 def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]:
-    """Extract at the user's request, at once; in a long conversation the rest continues as a job, whose id is returned.
+    """Extract memories at the user's request; a job, whose id is returned, does the rest of a long conversation.
 
-    Raises NotFound, Conflict, Unavailable when the model fails.
+    Raises NotFound, Conflict, and Unavailable if the model fails.
     """
     from_start = _wants_everything(user_id, conversation_id)
     with suppress(RedisError):
@@ -96,7 +96,7 @@ def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]
 
 
 def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | None:
-    """Note what a job read, and queue the next if there is more; returns its id, or None at the end or a stop."""
+    """Record what a job read, and queue the next one if messages remain; return its id, else None."""
     client, key = redis(), _key(conversation_id)
     run = run_of(conversation_id)
     if run is not None:
@@ -124,7 +124,7 @@ def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | Non
 
 
 def stop(user_id: int, conversation_id: int) -> None:
-    """Let a run end with the current job; what was read stays read. Raises NotFound."""
+    """End a run after its current job; memories extracted so far stay. Raises NotFound."""
     get_conversation(user_id, conversation_id)
     if run_of(conversation_id) is not None:
         redis().hset(_key(conversation_id), "stopped", 1)

@@ -164,7 +164,7 @@ def _replies(turn: Message) -> tuple[str, ...]:
 
 
 def _change_set(user_id: int, turn_id: int) -> MemoryChangeSet | None:
-    """Return what the tools of this turn did so far, unless the user has undone it already."""
+    """Return the change set of this turn's tools so far, unless the user has undone it."""
     return db.session.scalar(
         select(MemoryChangeSet)
         .where(
@@ -209,7 +209,7 @@ class Forget(BaseModel):
 
 
 def forget(turn: Message, args: Forget) -> dict[str, Any]:
-    """Propose memories to be forgotten; the reply offers it to the user."""
+    """Propose memories to be forgotten; the user decides below the reply."""
     conversation = lock_conversation(turn)
     target = Memory.memory_id == args.memory_id
     if args.memory_id is None:

@@ -55,13 +55,10 @@ def sentences_of(
     name: str = "",
     is_trusted: bool = True,
 ) -> list[dict[str, Any]]:
-    """Return the sentences that rest on notes: their names and numbers, and most words, stand there.
+    """Return the sentences that are supported by notes: their names, numbers and most words occur there.
 
-    Those are the notes it was given with, without any it has no word of; if they do not bear it, as many others that
-    do: small models count badly, and write several sentences as one. Whose notes they are, and the name of the person
-    they are about, may be said as well, but nothing else of them. A model that is not trusted to word memories words no
-    sentence either, but by changing short words: "You teach chemistry" can be what it makes of "My husband teaches
-    chemistry". Otherwise the notes stand there themselves, as quotations.
+    Those are the notes that the model named, except ones that share no word with the sentence; if they do not
+    support it, as many others that do: small models count badly, and write several sentences as one.
     """
     numbers_by_text: dict[str, list[list[int]]] = {}
     written_with = [
@@ -86,7 +83,7 @@ def sentences_of(
 
 
 def _fewest(text: str, notes: Sequence[KnownItem], limit: int) -> list[KnownItem]:
-    """Return the notes in which most words of a text stand, each adding some, in their order."""
+    """Return the fewest notes that contain most words of a text, in their order."""
     words_left = {note.memory_id: words_found(text, note.content) for note in notes}
     selection: list[int] = []
     while len(selection) < limit and any(words_left.values()):

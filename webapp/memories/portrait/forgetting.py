@@ -1,4 +1,4 @@
-"""The end of sentences whose memories are forgotten or withdrawn, in the same transaction."""
+"""Removal of portrait sentences whose memories are forgotten or withdrawn, in the same transaction."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _take_out(
 
 
 def _tells(item: dict[str, Any], own_ids: set[int], forgotten_ids: set[int], texts: Collection[str]) -> bool:
-    """Return whether a sentence tells what is gone. One that rests on other members' memories alone tells theirs."""
+    """Return whether a sentence repeats a forgotten memory. One based only on others' memories repeats theirs."""
     ids = {number for number, _ in item["memories"]}
     if not ids.isdisjoint(forgotten_ids):
         return True

@@ -138,7 +138,7 @@ def row_of(subject: Subject, *, lock: bool = False) -> Portrait | None:
 
 
 def spaces_to_portray() -> list[int]:
-    """Return the spaces that want a portrait and share something else than what the last was made from."""
+    """Return the spaces with a portrait switched on whose shared memories have changed since the last one."""
     space_ids = db.session.scalars(select(Space.space_id).where(Space.has_portrait).order_by(Space.space_id)).all()
     rows = dict(
         db.session.execute(select(Portrait.space_id, Portrait.made_from).where(Portrait.space_id.in_(space_ids))).all()

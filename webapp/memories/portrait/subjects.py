@@ -182,7 +182,7 @@ def _lock(statement: Select[int], unknown: str) -> None:
 
 
 def _not_forgotten(sentences: Sentences, authors: Mapping[int, int]) -> Sentences:
-    """The sentences that none of those whose memories they rest on has forgotten."""
+    """Return the sentences whose memories have not been forgotten by any of their owners."""
     graves = {user_id: tombstone_set(user_id) for user_id in set(authors.values())}
 
     def is_forgotten(item: dict[str, Any]) -> bool:

@@ -68,8 +68,8 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
 
 
 def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
-    """Return what the members of a space share in it, as each of them may read it, with whose it is: pinned ones
-    first, then by importance, the newest first.
+    """Return the memories that members share in a space, with their owners: pinned first, then by importance, newest
+    first.
     """
     usable = _for_prompts(select(Memory).where(shared_in([space_id]))).add_columns(Memory.user_id)
     usable = usable.order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id.desc()).limit(limit)
@@ -98,7 +98,7 @@ def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...
 
 
 def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
-    """The memories that every prompt contains; with `until`, without those that changed later."""
+    """Return the memories in every prompt; with `until`, without those that changed later."""
     statements = _lasting_queries(user_id, space_id)
     limits = {"until": until or END_OF_TIME}
     pinned = db.session.execute(statements.pinned, limits).all()
@@ -179,7 +179,7 @@ def _is_over(row: Row[Any], moment: datetime) -> bool:
 
 
 def _add_author_names(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:
-    """The items with the names of the other members whose memories are among them."""
+    """Return the items with the name of each memory's owner, if that is another member."""
     if not in_space:
         return items
     ids = [item.memory_id for item in items]
@@ -220,7 +220,7 @@ def _as_ranked(row: Row[Any]) -> RankedMemory:
 
 @lines_for("MEMORIES")
 def memory_lines(conversation: Conversation) -> list[str]:
-    """The memories every prompt may contain, those of the profile first; none if memory is off."""
+    """Return the lines of memories for every prompt, the profile first; none if memory is off."""
     if not _is_on(conversation):
         return []
     return [

@@ -29,16 +29,16 @@ class Group:
 
 
 def groups_of(user_id: int) -> list[Group]:
-    """The groups in which something is waiting for a user, newest first."""
+    """Return the groups in which memories await the user's decision, newest first."""
     all_groups = [group for _, groups in groups_wanted.send(None, user_id=user_id) for group in groups]
     return sorted(all_groups, key=lambda group: group.at, reverse=True)
 
 
 def outside_groups(groups: Sequence[Group]) -> list[ColumnElement[bool]]:
-    """The condition for what is in none of some groups."""
+    """Return the condition that a memory belongs to none of some groups."""
     return [Memory.memory_id.not_in(group.statement) for group in groups]
 
 
 def waits() -> list[ColumnElement[bool]]:
-    """The condition for what is waiting for a decision."""
+    """Return the condition that a memory awaits a decision."""
     return [Memory.needs_review.is_(True), Memory.is_archived == false(), Memory.is_closed == false()]

@@ -78,7 +78,7 @@ class SettlementResult:
 
 
 def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
-    """Return what waits, keyset-paged: what is to be forgotten first, then memories in review, last changed first.
+    """Return pending proposals, keyset-paged: forgetting first, then memories in review, last changed first.
 
     Raises Invalid for a cursor that this list did not make.
     """
@@ -102,7 +102,7 @@ def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
 
 
 def reply_proposals(user_id: int, message: Message) -> list[Proposal]:
-    """Return what a reply proposes and is still waiting."""
+    """Return the pending proposals of a reply."""
     outputs = [call.get("output") or {} for call in message.tool_calls or ()]
     proposals: list[Proposal] = []
     if any(output.get("status") == "asks_first" for output in outputs):
@@ -117,7 +117,7 @@ def reply_proposals(user_id: int, message: Message) -> list[Proposal]:
 
 
 def accept(user_id: int, key: str) -> SettlementResult:
-    """Do what is proposed. Raises NotFound, and Conflict if it no longer applies."""
+    """Carry out a proposal. Raises NotFound, and Conflict if it no longer applies."""
     proposal = _find(user_id, key)
     if isinstance(proposal, ForgetProposal):
         return SettlementResult("forgotten", report=forgetting.forget(user_id, [proposal.memory_id], cause="tool"))
@@ -215,7 +215,7 @@ def _of_memories(review_items: Sequence[WaitingMemory]) -> list[Proposal]:
 
 
 def _tainted_ids(review_items: Iterable[WaitingMemory]) -> set[int]:
-    """The memories behind which others' words may be: from a tool or another program, or said in a tainted turn."""
+    """Return the memories that may contain other people's words: from a tool, an import, or a tainted turn."""
     memory_ids = {item.memory.memory_id for item in review_items if item.memory.origin in ("tool", "import")}
     keys = {(quoted.row.message_id, quoted.row.memory_id) for item in review_items for quoted in item.evidence}
     if not keys:

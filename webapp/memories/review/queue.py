@@ -57,7 +57,7 @@ def requested_position(page: str) -> Spot:
 def show_queue(
     here: str, count: int, *conditions: ColumnElement[bool], part: str = "", error: str = "", **values: Any
 ) -> str:
-    """Render what is to be decided next among what meets `conditions`, of which `count` are waiting."""
+    """Render the next decision among the `count` pending memories that meet `conditions`."""
     user_id, spot = current_user_id(), requested_position(here)
     if spot.held:
         memory = db.session.scalar(service.visible(user_id).where(Memory.memory_id == spot.held))
@@ -98,7 +98,7 @@ def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
 
 
 def forget_held(user_id: int, memory_id: int | None) -> None:
-    """Forget what was discarded before, unless that was decided otherwise in the meantime."""
+    """Forget the memory discarded one step before, unless a later decision kept it."""
     if memory_id is not None:
         try:
             decisions.decide_review(user_id, memory_id, ReviewDecision(decision=Decision.REJECT))

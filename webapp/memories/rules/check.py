@@ -70,7 +70,7 @@ class Claim:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """A total order by what is claimed and when it was said, so that the order of operations does not matter."""
+        """Return a total order by claim and time, so that the order of operations does not matter."""
         draft = self.draft
         return (
             self.evidence.moment,

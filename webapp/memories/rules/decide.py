@@ -76,8 +76,10 @@ def decide(
 
 
 def _drop_scattered_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
-    """Return the operations without the keys that one answer gives to more values than a correction has: of what
-    people have only one, it names at most what they had and what they have now."""
+    """Return the operations without keys for which one answer gives more than two values.
+
+    Of a fact that people have only once, an answer names at most the old value and the new one.
+    """
     values: dict[str | None, set[str]] = {}
     for operation in operations:
         slot = canonical_fact_key(operation.fact_key, operation.category)
@@ -237,7 +239,7 @@ def _settle_known(claim: Claim, duplicate: KnownMemory, target: KnownMemory, boa
 
 
 def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
-    """The user said that something is no longer true: close it, do not forget it. What they wrote waits for them."""
+    """Close a memory that the user said is no longer true, without forgetting it; one written by hand is flagged."""
     target = board.get(claim.target)
     if target is None and claim.draft.slot:
         target = next((memory for memory in board.in_slot(claim.draft.slot) if memory.is_current), None)

@@ -38,8 +38,9 @@ def particulars_of(statement: str) -> frozenset[str]:
 
 
 def keeps_particulars(rewording: str, texts: Iterable[str], moment: datetime | None = None) -> bool:
-    """Tell whether every name and number of a rewording stands in what the user wrote, or is of a month or year near
-    `moment`, when they wrote it: "next month" may become "May 2024"."""
+    """Return whether every name and number of a rewording occurs in the user's text, or is a month or year close to
+    `moment`, when it was written: "next month" may become "May 2024".
+    """
     known_words = _TextWords(texts)
     new_words = [word for word in _particulars(rewording) if not known_words.has(word)]
     return not new_words or (moment is not None and is_dated(moment) and _are_near(new_words, moment))

@@ -150,7 +150,7 @@ def _near_pairs(memories: list[Checkup], similarity: float) -> Iterable[tuple[Ch
 
 
 def _longest_due(memories: Iterable[Checkup], now: datetime) -> list[Checkup]:
-    """Memories whose last day has passed, longest past first."""
+    """Return memories whose last day has passed, the earliest first."""
     due = [(memory.until, memory) for memory in memories if memory.until is not None and memory.until < now.date()]
     return [memory for _, memory in sorted(due, key=lambda item: (item[0], item[1].ref))]
 

@@ -146,7 +146,7 @@ class TombstoneSet:
     def digests_of(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
     ) -> frozenset[str]:
-        """Every digest that would forbid this memory: what a service asks the database for."""
+        """Return all digests that would forbid this memory, to look them up in the database."""
         digests: set[str] = set()
         for version in (_NOW, _EARLIER):
             forms = _forms_of(version, content, fact_key, fact_value)
@@ -158,9 +158,9 @@ class TombstoneSet:
         return frozenset(digests)
 
     def without_quotes(self, text: str, mark: str = "[…]") -> str:
-        """A text with every run of words that is a forgotten quote replaced by the mark.
+        """Return a text with the mark in place of every run of words that is a forgotten quote.
 
-        Runs of up to QUOTE_WORDS words are tried; in scripts without spaces, only what stands between spaces.
+        Tries runs of up to QUOTE_WORDS words; in scripts without spaces, only whole runs between spaces.
         """
         return self._without(text, mark, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
 

@@ -122,7 +122,7 @@ class Panel:
 
 
 def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, is_beside: bool = True) -> Panel:
-    """The current panel; without what only one beside a conversation shows, changes and categories, if it is none."""
+    """Return the current panel; changes and categories only if it is beside a conversation."""
     page = cards(user_id, filters)
     rows = [card.memory for card in page.items]
     return Panel(
@@ -187,7 +187,7 @@ def _counts(in_space: bool) -> Select[int, int]:
 
 
 def categories(user_id: int) -> list[str]:
-    """The categories of what is in use, for the filter, by name."""
+    """Return the categories of current memories, for the filter, by name."""
     return list(db.session.scalars(_categories(db.engine.dialect.name == "sqlite"), {"user": user_id}))
 
 

@@ -72,8 +72,10 @@ def lines_of(
     snapshots: Snapshots,
     closed_ids: Collection[int] = (),
 ) -> list[ChangeLine]:
-    """The lines of a change set: `changes` as it keeps them; `contents` what the memories say now, including those that
-    others were overruled by; `closed_ids` those of them that are not in use."""
+    """Return the lines of a change set.
+
+    `contents` are the present texts of its memories and of those that overruled others; `closed_ids` the closed ones.
+    """
     lines = [_line(change, contents, snapshots, closed_ids) for change in changes]
     by_id = {line.memory_id: line for line in lines}
     replaced_ids = set()

@@ -110,7 +110,7 @@ _KIND, _CATEGORY, _SPACE = N_("Kind"), N_("Category"), N_("Space")
 
 
 def _states(filters: Filters, part: Callable[[str, Filters, bool], Part]) -> list[Part]:
-    """The states; only those of the memories that were counted have a number."""
+    """Return the states as facets; only counted ones have a number."""
     is_open = filters.show in ("current", "pinned", "review")
     parts = []
     for value, name in texts.SHOWN.items():

@@ -161,7 +161,7 @@ def summary(counts: Mapping[str, int]) -> str:
 
 
 def _separate_waiting(counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts with what waits for review counted once: what is stored as waiting is also counted as added."""
+    """Return the counts without those in review among the added: storage counts them twice."""
     waiting_count = counts.get("in_review", 0)
     return {**counts, "added": max(0, counts.get("added", 0) - waiting_count)}
 

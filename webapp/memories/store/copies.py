@@ -196,7 +196,7 @@ def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[s
 
 
 def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> Any:
-    """A JSON value in which every string that repeats one of the texts, and all text of these memories, is GONE."""
+    """Return a JSON value with GONE for all text of these memories and every string that repeats one of the texts."""
     return _without(value, memory_ids, _forms(texts))
 
 

@@ -24,7 +24,7 @@ class ForgetCheck:
 
 
 def forget_check(user_id: int) -> ForgetCheck:
-    """The state of the user's tombstones; read it before reading what a model is shown."""
+    """Return the state of the user's tombstones; call it before reading input for a model."""
     return ForgetCheck(
         *db.session.execute(
             select(func.count(), func.max(MemoryTombstone.created_at)).where(MemoryTombstone.user_id == user_id)
@@ -42,8 +42,10 @@ def forgot_since(user_id: int, before: ForgetCheck) -> bool:
 
 
 def watch(user_id: int) -> Callable[[], bool]:
-    """Call this before reading what a model is shown. The function it returns is called in the transaction that stores
-    the result, and tells whether nothing was forgotten in the meantime (`forgot_since`)."""
+    """Return a function that tells whether anything was forgotten since this call.
+
+    Call `watch` before reading input for a model, and its result in the transaction that stores the output.
+    """
     before = forget_check(user_id)
     return lambda: not forgot_since(user_id, before)
 

@@ -142,7 +142,7 @@ def lift(user_id: int, content: str, fact_key: str | None, fact_value: str | Non
 
 
 def _with_twins(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
-    """The named memories, and those in the same words or with the same value of the same key, whatever their state."""
+    """Return the named memories and all others with the same words, or the same key and value, open or closed."""
     twin_ids = db.session.scalars(
         select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids)).with_for_update()
     ).all()

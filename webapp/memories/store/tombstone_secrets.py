@@ -37,7 +37,7 @@ def keys_of(user_id: int) -> dict[str, bytes]:
 
 
 def imported_keys(user_id: int) -> dict[str, bytes]:
-    """The keys a user brought along, by name; without those that no current secret can open."""
+    """Return the tombstone keys from a user's imports, by name, as far as a current secret opens them."""
     rows = db.session.execute(select(TombstoneKey.key_id, TombstoneKey.sealed).where(TombstoneKey.user_id == user_id))
     keys = {name: _unseal(sealed) for name, sealed in rows}
     return {name: key for name, key in keys.items() if key is not None}

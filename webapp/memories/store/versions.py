@@ -28,8 +28,9 @@ class PerVersion(Generic[Value]):
         return entry[1] if entry is not None else None
 
     def get(self, user_id: int, version: int, look_up: Callable[[int], Value]) -> Value:
-        """Return what was looked up at this version, which the caller reads first: every change raises the version
-        in its own transaction, so what is kept under a version is never older than it.
+        """Return the value for this version, cached or looked up; the caller reads the version first.
+
+        Every change raises the version in its own transaction, so a cached value is never older than its version.
         """
         entry = self._entries.get(user_id)
         if entry is None or entry[0] != version:

@@ -165,7 +165,7 @@ def look_around(user_id: int, space_id: int | None, model: str, vectors: Sequenc
 
 
 def important(user_id: int, space_id: int | None, count: int) -> list[int]:
-    """Ids of the current memories that matter most, whatever was said: pinned ones, then keyed facts by importance."""
+    """Return ids of the most important current memories, regardless of the topic: pinned, then keyed facts."""
     statement = select(Memory.memory_id).where(*scope_of(user_id, space_id))
     pinned = statement.where(Memory.is_archived == false(), Memory.is_closed == false(), Memory.is_pinned)
     pinned = pinned.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(count)
@@ -234,7 +234,7 @@ def apply_plan(
 
 
 def _row(memory: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
-    """A row for a new memory; `_carry_over` fills in what it says."""
+    """Return a row for a new memory; `_carry_over` fills in its content."""
     first = memory.evidence[0] if memory.evidence else None
     return Memory(
         user_id=journal.change_set.user_id,
@@ -253,7 +253,7 @@ def _row(memory: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
 
 
 def _carry_over(memory: Memory, source: KnownMemory, ids: Mapping[int, int]) -> None:
-    """Make a row say what the memory says after an effect; references that have an id by now become ids."""
+    """Copy a memory's state after an effect into its row; references become ids where these exist."""
     for name in _CARRIED:
         setattr(memory, name, getattr(source, name))
     _refer(memory, source, ids)

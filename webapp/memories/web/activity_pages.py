@@ -260,7 +260,7 @@ def _error_text(error: Invalid | Conflict) -> str:
 
 
 def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None]]:
-    """Every memory that prevents the undo: what it says, why, and its id if it still exists."""
+    """Return each memory that prevents the undo: its text, the reason, and its id if it still exists."""
     obstacles: list[tuple[str, str, int | None]] = []
     for item in error.errors or []:
         row = db.session.scalar(service.visible(user_id).where(Memory.memory_id == item["memory_id"]))

@@ -30,7 +30,7 @@ def read_filters(conversation: Conversation | None = None, *, arrives: bool = Fa
 
 
 def _space_here(conversation: Conversation | None) -> int | None:
-    """The space whose memories are used here: the conversation's, or the one a new conversation would be in."""
+    """Return the space whose memories are used here: that of the conversation, or of the next one."""
     if conversation is not None:
         return conversation.space_id
     space = chosen_space(current_user_id())

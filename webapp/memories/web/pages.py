@@ -263,7 +263,7 @@ def restore(memory_id: int) -> ViewResult:
 
 
 def _own_card(memory_id: int) -> cards.Card:
-    """A memory of the user's own: what others share can be read, not changed."""
+    """Return a memory of the user's own; memories that others share can be read, not changed."""
     service.get_memory(current_user_id(), memory_id)
     return cards.card(current_user_id(), memory_id)
 
@@ -276,7 +276,7 @@ def _render_memory(card: cards.Card, **context: Any) -> str:
 
 
 def _show_card(memory_id: int, note: str) -> ViewResult:
-    """The card as it is now, with what has just happened to it; or the page that shows it."""
+    """Render the card with a note about what just happened; without HTMX, redirect to its page."""
     if not wants_partial():
         flash(f"{note}.", "message")
         return redirect(url_for(".show", memory_id=memory_id), 303)
@@ -284,7 +284,7 @@ def _show_card(memory_id: int, note: str) -> ViewResult:
 
 
 def fragment(template: str, **context: Any) -> ViewResult:
-    """Render part of a page, and tell the rest of it that memory has changed."""
+    """Render part of a page, with an event that tells the other parts that memory has changed."""
     response = current_app.make_response(render_template(template, **context))
     response.headers["HX-Trigger"] = CHANGED
     return response

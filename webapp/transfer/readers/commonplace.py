@@ -54,7 +54,7 @@ class Commonplace:
 
 
 def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
-    """The lines of one part of an export, empty ones for those that cannot be read; none if there is no such part."""
+    """Return the lines of one part of an export, empty for unreadable ones; none if the part is missing."""
     if name not in upload.names:
         return
     with upload.open(name) as file:
