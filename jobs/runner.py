@@ -180,7 +180,7 @@ def _measure(client: Redis, name: str, outcome: str, seconds: float, rq_job: Job
 
 
 def _attempt_number(name: str, rq_job: Job | None) -> int:
-    """The number of this try, from 1."""
+    """Return the number of this try, from 1."""
     left = rq_job.retries_left if rq_job is not None else None
     return 1 if left is None else len(job_specs.JOBS[name].retries) - left + 1
 

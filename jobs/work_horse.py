@@ -51,7 +51,7 @@ class WorkHorse:
 
     @classmethod
     def fork(cls, run: Callable[[Order], bool], first: Order) -> WorkHorse:
-        """A process that runs `first`, then whatever it is given; it ends with the worker, or on its own.
+        """Return a process that runs `first`, then whatever it is given; it ends with the worker, or on its own.
 
         `run` returns whether more jobs may be expected after this one.
         """
@@ -118,7 +118,7 @@ def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> N
 
 
 def _next(channel: socket.socket) -> Order | None:
-    """The worker's next order; None if the worker is gone, or has ordered nothing for a while."""
+    """Return the worker's next order; None if the worker is gone, or has ordered nothing for a while."""
     channel.settimeout(IDLE_SECONDS)
     try:
         message = channel.recv(_MOST_BYTES)

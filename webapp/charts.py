@@ -70,7 +70,7 @@ class Sparkline:
 def stacked_columns(
     labels: Sequence[str], values: Sequence[Sequence[float]], series: Sequence[str], limit: float | None = None
 ) -> Columns:
-    """A column for each label, of as many values as there are series; none is negative."""
+    """Return a column for each label, of as many values as there are series; none is negative."""
     highest = max(map(sum, values), default=0)
     is_near = limit is not None and 0 < limit <= FARTHEST_LIMIT * highest
     top = round_up(max(highest, limit if is_near and limit else 0))
@@ -98,7 +98,7 @@ def stacked(values: Sequence[float], series: Sequence[str], total: float) -> lis
 
 
 def sparkline(values: Sequence[float]) -> Sparkline | None:
-    """A line through two values or more, from nothing up to the highest; None for fewer, which make no line."""
+    """Return a line through two values or more, from nothing up to the highest; None for fewer, which make no line."""
     if len(values) < 2:
         return None
     maximum = max(values)
@@ -114,7 +114,7 @@ def sparkline(values: Sequence[float]) -> Sparkline | None:
 
 
 def round_up(value: float) -> float:
-    """The next number that is easy to read, and to halve: 1, 2, 3, 4, 5, 6, 8 or 10 times a power of ten."""
+    """Return the next number that is easy to read, and to halve: 1, 2, 3, 4, 5, 6, 8 or 10 times a power of ten."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

@@ -46,7 +46,7 @@ def complete(environ: MutableMapping[str, str]) -> None:
 
 
 def env_file(environ: Mapping[str, str]) -> dict[str, str]:
-    """The NAME=value lines of `.env`, or of the file that ENV_FILE names.
+    """Return the NAME=value lines of `.env`, or of the file that ENV_FILE names.
 
     A value may be quoted; anything after white space and `#` is a comment. Raises LaunchError.
     """
@@ -74,7 +74,7 @@ def record(lock: int, settings: Mapping[str, str]) -> None:
 
 
 def pid_in(lock: int) -> str:
-    """The pid that an open lock file names; empty if none."""
+    """Return the pid that an open lock file names; empty if none."""
     return os.pread(lock, 20, 0).decode(errors="replace").partition("\n")[0].strip()
 
 

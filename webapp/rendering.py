@@ -54,7 +54,7 @@ def init_rendering(app: Flask) -> None:
 
 
 def time_tag(moment: datetime | None, *, exact: bool = False) -> Markup:
-    """A <time> in everyday words, exact on hover; or `exact`, with day and minute."""
+    """Return a <time> in everyday words, exact on hover; or `exact`, with day and minute."""
     if moment is None:
         return Markup("")
     zone = reader_zone()
@@ -83,14 +83,14 @@ def _time_markup(moment: datetime, zone: tzinfo, today: date, code: str, exact: 
 
 
 def reader_zone() -> tzinfo:
-    """The reader's time zone: this browser's, or else the account's."""
+    """Return the reader's time zone: this browser's, or else the account's."""
     identity = current_identity()
     stored = identity.settings.get("timezone") if identity is not None else None
     return dates.zone(request.cookies.get("tz") or stored)
 
 
 def reader_theme() -> str:
-    """The reader's theme: this browser's, or else the account's, or else the device's."""
+    """Return the reader's theme: this browser's, or else the account's, or else the device's."""
     theme = request.cookies.get("theme", "")
     identity = current_identity()
     if theme not in THEMES and identity is not None:
@@ -109,7 +109,7 @@ def model_name(name: str) -> str:
 
 
 def highlight(text: str, words: str, around: int = 90) -> Markup:
-    """The part of a text where the words occur, with each occurrence marked."""
+    """Return the part of a text where the words occur, with each occurrence marked."""
     needle = search_form(words.strip())
     base = _start_near(text, needle)
     places = [(base + begin, base + stop) for begin, stop in _places(text[base : base + 2 * WINDOW], needle)]
@@ -176,7 +176,7 @@ def _serve_asset(version: str, filename: str) -> Response:
 
 
 def _serve_words(version: str, code: str) -> Response:
-    """The texts that scripts show in a language; loaded before they run."""
+    """Return the texts that scripts show in a language; loaded before they run."""
     if code not in LANGUAGES:
         raise NotFound(UNKNOWN_PAGE)
     response = Response(script_words(code), mimetype="text/javascript")

@@ -61,11 +61,11 @@ class Environment(FlaskEnvironment):
         self.globals.update(_=self._say, gettext=self._say, ngettext=self._say_number)
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
-        """The environment's globals themselves, unless a template has some of its own."""
+        """Return the environment's globals themselves, unless a template has some of its own."""
         return super().make_globals(d) if d else self.globals
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        """The parsed template with its texts in this language."""
+        """Return the parsed template with its texts in this language."""
         return fold(super()._parse(source, name, filename), self, self._text, self._forms)
 
     def _text(self, message: str) -> str:
@@ -111,7 +111,7 @@ class LocalizedEnvironment(Environment):
         self.spoken: dict[str, Environment] = {}
 
     def in_language(self) -> Environment:
-        """The environment of the reader's language."""
+        """Return the environment of the reader's language."""
         language = language_of(self.application)
         environment = self.spoken.get(language.code)
         if environment is None:
@@ -149,7 +149,7 @@ def _number(environment: Environment, value: float) -> str:
 
 @pass_environment
 def _count_markup(environment: Environment, value: int) -> str:
-    """A count to two or three digits, and exact on hover."""
+    """Return a count to two or three digits, and exact on hover."""
     short, exact = numbers.number(numbers.round_count(value), environment.language), _number(environment, value)
     return short if short == exact else Markup('<span title="{}">{}</span>').format(exact, short)
 
@@ -176,7 +176,7 @@ def init_templating(app: Flask) -> None:
 
 
 def asset(filename: str) -> str:
-    """The URL of a static file, changed by every build, so that browsers may keep it for ever.
+    """Return the URL of a static file, changed by every build, so that browsers may keep it for ever.
 
     The version is a folder, not a query: modules and style sheets that name each other relatively inherit it.
     """
@@ -185,7 +185,7 @@ def asset(filename: str) -> str:
 
 
 def icon(name: str, class_: str = "") -> Markup:
-    """An icon of the sprite, for decoration."""
+    """Return an icon of the sprite, for decoration."""
     return _icon(request.script_root, name, class_)
 
 
@@ -199,7 +199,7 @@ def _icon(_script_root: str, name: str, class_: str) -> Markup:
 
 
 def csrf() -> Markup:
-    """The hidden field that every form needs."""
+    """Return the hidden field that every form needs."""
     field = g.get("csrf_field")
     if field is None:
         g.csrf_field = field = Markup(f'<input type="hidden" name="csrf_token" value="{escape(generate_csrf())}">')
@@ -220,7 +220,7 @@ def url_for(endpoint: str, **values: Any) -> str:
 
 @lru_cache(maxsize=2_048)
 def _pattern(_script_root: str, endpoint: str, *names: str) -> tuple[str, tuple[str, ...]]:
-    """The URL with %d for each number, and the names of the numbers in order."""
+    """Return the URL with %d for each number, and the names of the numbers in order."""
     stand_ins: dict[str, Any] = {name: STAND_IN + index for index, name in enumerate(names)}
     url = current_app.url_for(endpoint, **stand_ins)
     if not names:

@@ -162,7 +162,7 @@ def _whoever(access: str) -> Identity | None:
 
 
 def _access(view: Callable[..., Any]) -> str:
-    """The access rule of a view, or of its blueprint; admins only if there is none."""
+    """Return the access rule of a view, or of its blueprint; admins only if there is none."""
     if request.endpoint in ("static", "asset") or (request.endpoint or "").endswith(".static"):
         return "static"
     blueprint = current_app.blueprints.get(request.blueprint or "")

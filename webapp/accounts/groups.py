@@ -37,13 +37,13 @@ def get_group(group_id: int) -> UserGroup:
 
 
 def members_of(group_id: int) -> list[User]:
-    """The people in a group, by address."""
+    """Return the people in a group, by address."""
     statement = select(UserGroupMember.user_id).where(UserGroupMember.group_id == group_id)
     return list(db.session.scalars(select(User).where(User.user_id.in_(statement)).order_by(User.email)))
 
 
 def groups_of(user_id: int) -> Select[int]:
-    """The ids of the groups that somebody is in, for use in other statements."""
+    """Return the ids of the groups that somebody is in, for use in other statements."""
     return select(UserGroupMember.group_id).where(UserGroupMember.user_id == user_id)
 
 

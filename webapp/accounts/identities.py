@@ -29,7 +29,7 @@ class UnprovenIdentity(Forbidden):
 
 
 def user_of(vouched: ProviderClaims, *, creates: bool, admin_group: str) -> User:
-    """The account of this person, who may sign in: known, taken over by its verified address, or new.
+    """Return the account of this person, who may sign in: known, taken over by its verified address, or new.
 
     With an `admin_group`, exactly its members are admins, once they are in, if the provider says who is in it. The
     caller commits. Raises Forbidden, with a sentence for them, and UnprovenIdentity.
@@ -60,7 +60,7 @@ def link(user: User, issuer: str, subject: str, email: str) -> None:
 
 
 def issuers_of(user_id: int) -> list[str]:
-    """The providers at which somebody can sign in to this account."""
+    """Return the providers at which somebody can sign in to this account."""
     statement = select(UserIdentity.issuer).where(UserIdentity.user_id == user_id).distinct()
     return list(db.session.scalars(statement.order_by(UserIdentity.issuer)))
 
@@ -79,7 +79,7 @@ def _user_of_identity(vouched: ProviderClaims) -> User | None:
 
 
 def _user_of_email(vouched: ProviderClaims) -> User | None:
-    """The account with their address, if it is known to be theirs there and here; None if no account has it.
+    """Return the account with their address, if it is known to be theirs there and here; None if no account has it.
 
     Somebody else at the same provider may have had the address before: whoever is linked already keeps the account to
     themselves. Raises Forbidden, UnprovenIdentity.

@@ -37,7 +37,7 @@ class Place:
 
 
 def new_challenge() -> str:
-    """A challenge that can be answered once, within minutes, as base64url."""
+    """Return a challenge that can be answered once, within minutes, as base64url."""
     challenge = secrets.token_urlsafe(32)
     redis().set(f"passkey:{challenge}", b"1", ex=CHALLENGE_SECONDS)
     return challenge
@@ -116,7 +116,7 @@ def options_to_sign_in(place: Place, challenge: str) -> str:
 
 
 def recognise(credential: str, place: Place, challenge: str) -> User:
-    """The user whose passkey signed the challenge, who may sign in.
+    """Return the user whose passkey signed the challenge, who may sign in.
 
     Raises Unauthenticated, with the same words for every reason. A counter that goes back means that the passkey
     was copied: it is refused.
@@ -151,7 +151,7 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
 
 
 def list_passkeys(user_id: int) -> list[Passkey]:
-    """A user's passkeys, oldest first."""
+    """Return a user's passkeys, oldest first."""
     statement = select(Passkey).where(Passkey.user_id == user_id).order_by(Passkey.passkey_id)
     return list(db.session.scalars(statement))
 

@@ -43,7 +43,7 @@ def let_in(user: User, next_url: str, *, has_two_steps: bool = True) -> ViewResu
 
 
 def returning_owner() -> User | None:
-    """The owner of a closed account, who has just proved who they are."""
+    """Return the owner of a closed account, who has just proved who they are."""
     return _remembered_user(WAY_BACK, WAY_BACK_SECONDS)
 
 
@@ -178,7 +178,7 @@ def _remember(name: str, user: User) -> None:
 
 
 def _remembered_user(name: str, seconds: int) -> User | None:
-    """The user of whom that was remembered within these seconds, as long as their credentials are the same."""
+    """Return the user of whom that was remembered within these seconds, as long as their credentials are the same."""
     state = session.get(name) or {}
     if int(time.time()) - state.get("at", 0) > seconds:
         return None

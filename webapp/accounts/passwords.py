@@ -37,7 +37,7 @@ def password_problem(password: str, email: str = "") -> str | None:
 
 
 def hash_password(password: str) -> str:
-    """The Argon2id hash to keep."""
+    """Return the Argon2id hash to keep."""
     with _AT_ONCE:
         return _HASHER.hash(_canonical(password))
 
@@ -77,7 +77,7 @@ def _common() -> frozenset[str]:
 
 
 def _leaked_passwords() -> set[str]:
-    """The list that zxcvbn carries, without loading zxcvbn: its dictionaries would stay in memory."""
+    """Return the list that zxcvbn carries, without loading zxcvbn: its dictionaries would stay in memory."""
     package = find_spec("zxcvbn")
     (folder,) = (package.submodule_search_locations or []) if package else []
     spec = spec_from_file_location("frequency_lists", Path(folder) / "frequency_lists.py")

@@ -71,7 +71,7 @@ def _is_true(value: Any) -> bool:
 
 
 def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str] | None:
-    """The groups that are named, those given as a path (Keycloak's "/staff") also without the first slash."""
+    """Return the groups that are named, those given as a path (Keycloak's "/staff") also without the first slash."""
     sources = claims.get("_claim_names")
     # Entra names a place to ask instead of more than 200 groups.
     if (isinstance(sources, Mapping) and name in sources) or claims.get("hasgroups"):

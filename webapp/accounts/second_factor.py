@@ -50,13 +50,13 @@ def begin(user_id: int) -> str:
 
 
 def pending_secret(user_id: int) -> str | None:
-    """The secret that waits for its first code."""
+    """Return the secret that waits for its first code."""
     row = db.session.get(SecondFactor, user_id)
     return row.secret if row is not None and row.confirmed_at is None else None
 
 
 def address(user: User, secret: str) -> str:
-    """The otpauth address that an authenticator reads from a QR code."""
+    """Return the otpauth address that an authenticator reads from a QR code."""
     return pyotp.TOTP(secret).provisioning_uri(name=user.email, issuer_name=ISSUER)
 
 

@@ -57,7 +57,7 @@ def create_user(data: Registration, *, is_admin: bool = False, is_verified: bool
 
 
 def log_in(data: Credentials) -> User:
-    """The user with these credentials, who may sign in.
+    """Return the user with these credentials, who may sign in.
 
     Raises Unauthenticated, with the same words and after the same time for an unknown address as for a wrong password.
     """
@@ -84,7 +84,7 @@ def may_sign_in(user: User) -> bool:
 
 
 def get_user(user_id: int) -> User:
-    """The user. Raises NotFound."""
+    """Return the user. Raises NotFound."""
     user = db.session.get(User, user_id)
     if user is None:
         raise NotFound("There is no such account.")
@@ -92,7 +92,7 @@ def get_user(user_id: int) -> User:
 
 
 def find_user(email: str) -> User:
-    """The user with this address. Raises NotFound."""
+    """Return the user with this address. Raises NotFound."""
     user = db.session.scalar(select(User).where(User.email == _spelling(email)))
     if user is None:
         raise NotFound(say("There is no account with the address %(email)s.", email=email))
@@ -112,7 +112,7 @@ def update_account(user_id: int, changes: AccountChanges) -> User:
 
 
 def user_settings(user_id: int) -> UserSettings:
-    """A user's settings, with defaults for what was never set."""
+    """Return a user's settings, with defaults for what was never set."""
     return UserSettings.of(get_user(user_id).settings)
 
 
@@ -179,7 +179,7 @@ def delete_user(user_id: int) -> None:
 
 
 def list_users(query: UserQuery) -> Page[User]:
-    """A page of all accounts, or of those with some letters in address or name; oldest first. Raises Invalid."""
+    """Return a page of all accounts, or of those with some letters in address or name; oldest first. Raises Invalid."""
     keyset = Keyset("users", query, int)
     statement = select(User).order_by(User.user_id).limit(query.limit + 1)
     if query.q:

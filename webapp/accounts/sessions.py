@@ -21,7 +21,7 @@ KEPT_DAYS = 7
 
 
 def begin(user: User, *, user_agent: str, address: str, days: int) -> tuple[UserSession, str]:
-    """A new session's row and the secret for its cookie; it ends after `days`, no matter how much it is used."""
+    """Return a new session's row and the secret for its cookie; it ends after `days`, no matter how much it is used."""
     secret = secrets.token_urlsafe(32)
     row = UserSession(
         user_id=user.user_id,
@@ -37,7 +37,7 @@ def begin(user: User, *, user_agent: str, address: str, days: int) -> tuple[User
 
 
 def find(secret: str) -> Row[User, UserSession] | None:
-    """The session with this secret and its active user, in one statement; None for one that has ended."""
+    """Return the session with this secret and its active user, in one statement; None for one that has ended."""
     if not 0 < len(secret) <= MAX_SECRET:
         return None
     return db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()
@@ -108,7 +108,7 @@ def purge() -> int:
 
 
 def active_sessions(moment: Any) -> tuple[Any, ...]:
-    """The conditions under which a session, joined with its user, has not ended."""
+    """Return the conditions under which a session, joined with its user, has not ended."""
     return (
         UserSession.auth_version == User.auth_version,
         or_(UserSession.expires_at.is_(None), UserSession.expires_at > moment),

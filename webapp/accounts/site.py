@@ -17,7 +17,7 @@ MOST_SCHEDULES = 10_000
 
 
 def get_setting(key: str, default: Any = None) -> Any:
-    """The value of a site setting, or the default while nobody has set it."""
+    """Return the value of a site setting, or the default while nobody has set it."""
     row = db.session.get(SiteSetting, key)
     return default if row is None else row.value
 

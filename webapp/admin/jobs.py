@@ -47,18 +47,18 @@ FUNCTIONS = {spec.function for spec in JOBS.values()}
 
 
 def queues(client: Redis) -> list[QueueCounts]:
-    """Every queue with its counts."""
+    """Return every queue with its counts."""
     return [QueueCounts(name.value, {state: _count(client, name, state) for state in STATES}) for name in Queue]
 
 
 def workers(client: Redis) -> list[WorkerState]:
-    """Every worker that Redis knows, by name."""
+    """Return every worker that Redis knows, by name."""
     states = [_worker_state(worker) for worker in Worker.all(connection=client, serializer=JSONSerializer)]
     return sorted(states, key=lambda worker: worker.name)
 
 
 def schedule() -> list[Rhythm]:
-    """The jobs that run on a schedule."""
+    """Return the jobs that run on a schedule."""
     return [
         Rhythm(name, spec.queue.value, spec.every, spec.cron) for name, spec in JOBS.items() if spec.every or spec.cron
     ]

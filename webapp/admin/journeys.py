@@ -60,7 +60,7 @@ def reset(user_id: int, journey: str, point: str) -> ViewResult:
 
 
 def _existing(user_id: int) -> int:
-    """An id that a row can have. Raises NotFound."""
+    """Return an id that a row can have. Raises NotFound."""
     if not 1 <= user_id <= MAX_ID:
         raise NotFound("There is no such account.")
     return user_id

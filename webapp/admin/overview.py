@@ -99,7 +99,7 @@ class Model:
 
 
 def counts() -> dict[str, int]:
-    """The numbers of accounts, active accounts, active admins and conversations."""
+    """Return the numbers of accounts, active accounts, active admins and conversations."""
     active = func.count(case((User.is_active, 1)))
     admins = func.count(case((and_(User.is_admin, User.is_active), 1)))
     users = db.session.execute(select(func.count(), active, admins).select_from(User)).one()
@@ -131,7 +131,7 @@ def model(answering: Status, embedding: str, *, background: str = "", embedder_i
 
 
 def vitals(parts: Mapping[str, str], work: Work, answering: Model) -> Vitals:
-    """The signs of whether all is well: the state of the site, and what else is quickly known."""
+    """Return the signs of whether all is well: the state of the site, and what else is quickly known."""
     return Vitals(
         parts=parts,
         knows_work=work.known,
@@ -159,7 +159,7 @@ def _unanswered() -> int:
 
 
 def versions(client: Redis) -> dict[str, str]:
-    """The versions of what this installation runs on, by name."""
+    """Return the versions of what this installation runs on, by name."""
     result = {"Python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     dialect = db.engine.dialect
     numbers = ".".join(str(part) for part in dialect.server_version_info or ())
@@ -173,7 +173,7 @@ def versions(client: Redis) -> dict[str, str]:
 
 
 def without_credentials(url: str) -> str:
-    """An address without a user and a password, a query or a fragment."""
+    """Return an address without a user and a password, a query or a fragment."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=host, query="", fragment="").geturl()

@@ -185,7 +185,7 @@ def _respond(user_id: int, message: str) -> ViewResult:
 
 
 def _switch(name: str) -> bool:
-    """A form's two-way switch. Raises Invalid for anything but 0 and 1."""
+    """Return a form's two-way switch. Raises Invalid for anything but 0 and 1."""
     value = request.form.get(name)
     if value not in ("0", "1"):
         raise Invalid.field(name, "must be 0 or 1")

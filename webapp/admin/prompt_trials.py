@@ -78,7 +78,7 @@ class Replay:
 
 
 def recent_conversations(user_id: int) -> Sequence[Conversation]:
-    """The admin's own conversations to choose from."""
+    """Return the admin's own conversations to choose from."""
     return db.session.scalars(
         select(Conversation)
         .where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.message_count > 0)
@@ -148,7 +148,7 @@ def find_reply(message_id: int) -> Message:
 
 
 def _before(reply: Message) -> list[ContextMessage]:
-    """The messages a reply followed, oldest first, even if some were edited since."""
+    """Return the messages a reply followed, oldest first, even if some were edited since."""
     rows = {
         row.message_id: row
         for row in db.session.scalars(select(Message).where(Message.conversation_id == reply.conversation_id))

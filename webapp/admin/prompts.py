@@ -172,7 +172,7 @@ def _number(value: str | None) -> int | None:
 
 
 def _existing(number: int | None, label: str = "version") -> int:
-    """An id that a row can have. Raises NotFound."""
+    """Return an id that a row can have. Raises NotFound."""
     if number is None or not 1 <= number <= MAX_ID:
         raise NotFound(say("There is no such %(what)s.", what=label))
     return number

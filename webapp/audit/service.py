@@ -65,7 +65,7 @@ def list_events(user_id: int, query: PageQuery) -> Page[AuditEvent]:
 
 
 def list_all(query: PageQuery) -> Page[AuditEvent]:
-    """A page of everybody's events, newest first: for admins, who see that something happened and to whom."""
+    """Return a page of everybody's events, newest first: for admins, who see that something happened and to whom."""
     return _page(query, None)
 
 

@@ -105,7 +105,7 @@ def reason(text: str) -> str:
 
 
 def conversation_of(action: str, target: str) -> int | None:
-    """The id of the person's conversation that an event names; None if it names none."""
+    """Return the id of the person's conversation that an event names; None if it names none."""
     if action not in (Action.ADMIN_LOOKED, Action.SHARE_CREATED, Action.SHARE_REVOKED):
         return None
     match = re.fullmatch(r"(?:.* )?conversation (\d{1,18})", target)
@@ -118,7 +118,7 @@ def _join_parts(parts: list[str], forms: Forms) -> str:
 
 
 def _translate(target: str, forms: Forms) -> str:
-    """A text in the reader's language; empty if it matches none of these forms."""
+    """Return a text in the reader's language; empty if it matches none of these forms."""
     for form in forms:
         for text in (form,) if isinstance(form, str) else form:
             if (values := values_in(text, target)) is None:

@@ -138,12 +138,12 @@ class JobRequest:
 
 
 def pending_key(key: str) -> str:
-    """The key that marks a queued, not yet started job."""
+    """Return the key that marks a queued, not yet started job."""
     return f"job:pending:{key}"
 
 
 def turns_key(key: str) -> str:
-    """The key of the turns waiting for a queued, not yet started job."""
+    """Return the key of the turns waiting for a queued, not yet started job."""
     return f"job:turns:{key}"
 
 
@@ -157,7 +157,7 @@ class PlainJob(Job):
 
 
 def rq_queue(client: Redis, queue: Queue) -> RQQueue:
-    """The RQ queue, with JSON arguments only, so that nothing but ids is ever stored."""
+    """Return the RQ queue, with JSON arguments only, so that nothing but ids is ever stored."""
     return RQQueue(queue.value, connection=client, serializer=JSONSerializer, job_class=PlainJob)
 
 
@@ -243,7 +243,7 @@ def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -
 
 
 def pending_job_id(client: Redis, request: JobRequest) -> str | None:
-    """The id of the queued, not yet started job for the same ids, if there is one."""
+    """Return the id of the queued, not yet started job for the same ids, if there is one."""
     return _state_of_pending(client, rq_queue(client, JOBS[request.name].queue), request)
 
 

@@ -104,7 +104,7 @@ def _owner(ids: Ids) -> int | None:
 
 
 def requests_after_commit(session: Session, name: str) -> list[JobRequest]:
-    """The requests for a job that wait for the session's commit."""
+    """Return the requests for a job that wait for the session's commit."""
     return [
         action.request
         for action in pending_actions(session)

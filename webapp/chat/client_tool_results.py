@@ -66,7 +66,7 @@ def parts_from_elsewhere(turn: StartedTurn, parts: Sequence[RoundElsewhere]) -> 
 
 
 def add_part(conversation: Conversation, reply: Message) -> Message:
-    """The empty, streaming message that continues a reply."""
+    """Return the empty, streaming message that continues a reply."""
     moment = now()
     row = Message(
         conversation_id=reply.conversation_id,

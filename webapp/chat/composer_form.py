@@ -18,7 +18,7 @@ _SPANS = TypeAdapter(Spans)
 
 
 def read_attachments() -> dict[int, str]:
-    """The attached files by id, with how each is to be used."""
+    """Return the attached files by id, with how each is to be used."""
     ids = filter(None, (parse_id(value) for value in request.form.getlist("file_ids")[:50]))
     return {number: "search" if request.form.get(f"mode-{number}") == "search" else "whole" for number in ids}
 

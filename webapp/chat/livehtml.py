@@ -44,7 +44,7 @@ class _Page:
         self.calls: list[dict[str, Any]] = []
 
     def replace(self, text: str) -> str:
-        """HTML that replaces whatever the page shows with this text."""
+        """Return HTML that replaces whatever the page shows with this text."""
         self.text, self.renderer = text, StreamRenderer()
         update = self.renderer.feed(text)
         return self._render("snapshot", finished=_join(update.finished_html), tail=update.tail_html or "")
@@ -68,7 +68,7 @@ class _Page:
         self.calls.append({**item.data, "is_running": running})
 
     def tools(self) -> str:
-        """HTML of the tools of this reply so far; empty if there are none."""
+        """Return HTML of the tools of this reply so far; empty if there are none."""
         return self._render("tools", calls=self.calls) if self.calls else ""
 
     def think(self, item: Entry) -> str:
@@ -81,17 +81,17 @@ class _Page:
         return self._render("thoughts", text=self.thoughts)
 
     def speak(self, item: Entry) -> str:
-        """HTML for the fold when the reply begins: how long the model thought."""
+        """Return HTML for the fold when the reply begins: how long the model thought."""
         start, self.thinks_since = self.thinks_since, None
         return self._render("spoken", seconds=max(0, order(item.id)[0] - start) / 1000) if start else ""
 
     def read(self, item: Entry) -> str:
-        """HTML that tells how much a slow model has to read, and how far it should be by now."""
+        """Return HTML that tells how much a slow model has to read, and how far it should be by now."""
         elapsed = max(0.0, time.time() - order(item.id)[0] / 1000)
         return self._render("reading", tokens=item.data["tokens"], seconds=item.data["seconds"], elapsed=round(elapsed))
 
     def finish(self) -> str:
-        """HTML of the reply as it was stored."""
+        """Return HTML of the reply as it was stored."""
         self.ended_at = time.monotonic()
         message = db.session.get(Message, self.turn_id)
         try:
@@ -182,7 +182,7 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
 
 
 def _end_of_stream(conversation_id: int, event_id: str = "") -> Iterator[bytes]:
-    """The end of a stream, with the current title.
+    """Yield the end of a stream, with the current title.
 
     The title may have come on the stream of another turn, or before this viewer connected.
     """

@@ -37,7 +37,7 @@ def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedT
 def start_journey(
     user_id: int, slug: str, language: str, *, starts_over: bool = False
 ) -> tuple[Conversation, StartedTurn | None]:
-    """The conversation of a journey, and the turn that opens its first open point if nothing was said in it yet.
+    """Return the conversation of a journey, and the turn that opens its first open point if nothing was said in it yet.
 
     Raises NotFound, and Unavailable when this process takes no more turns.
     """

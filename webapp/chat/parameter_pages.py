@@ -59,12 +59,12 @@ def _parameters() -> dict[str, Any]:
 
 
 def own_parameters(conversation: Conversation | None) -> Parameters:
-    """The parameters of a conversation, or of the next one."""
+    """Return the parameters of a conversation, or of the next one."""
     return Parameters.of(conversation.parameters) if conversation else remembered_parameters()
 
 
 def place(conversation: Conversation | None) -> str:
-    """The URL where they are changed."""
+    """Return the URL where they are changed."""
     if conversation is None:
         return url_for("parameter_pages.of_the_next")
     return url_for("parameter_pages.of_conversation", conversation_id=conversation.conversation_id)
@@ -203,7 +203,7 @@ def _render_parameters(
 
 
 def _target(conversation: Conversation | None) -> Target | None:
-    """The model that answers in a conversation, or in the next one."""
+    """Return the model that answers in a conversation, or in the next one."""
     model_id = conversation.model if conversation else request.args.get("model") or choice().begins_with
     targets = {offer.target.id: offer.target for offer in choices()}
     default = next((offer.target for offer in choices() if offer.is_default), None)

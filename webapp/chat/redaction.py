@@ -91,7 +91,7 @@ def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], texts: Collec
 
 
 def _memories_in(value: Any) -> Iterator[tuple[int, str]]:
-    """The memories that an output names, by id, with their content if given."""
+    """Yield the memories that an output names, by id, with their content if given."""
     if isinstance(value, dict):
         if isinstance(number := value.get("memory_id"), int):
             yield number, str(value.get("content") or "")
@@ -101,7 +101,7 @@ def _memories_in(value: Any) -> Iterator[tuple[int, str]]:
 
 
 def _forgotten_memories(memories: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Memories in the prompt that are gone: only forgetting removes them."""
+    """Return memories in the prompt that are gone: only forgetting removes them."""
     ids = [memory_id for memory_id, _ in memories]
     existing_ids = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids)))) if ids else set()
     return [item for item in memories if item[0] not in existing_ids]

@@ -111,7 +111,7 @@ def start_turn(
 
 
 def retry_turn(user_id: int, reply_id: int) -> StartedTurn:
-    """A new reply in place of an unfinished one, with the same wishes. Raises NotFound, Conflict."""
+    """Return a new reply in place of an unfinished one, with the same wishes. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if reply.status not in ("failed", "interrupted", "stopped"):
         raise Conflict("Only a reply that was not finished can be retried.")
@@ -147,7 +147,7 @@ def note_wishes(turn: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
 
 
 def continue_reply(user_id: int, reply_id: int, words: str) -> StartedTurn:
-    """A turn that asks the model to continue the last reply, which was cut short. Raises NotFound, Conflict."""
+    """Return a turn that asks the model to continue the last reply, which was cut short. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if not reply.can_go_on or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
@@ -251,12 +251,12 @@ def stop_turn(user_id: int, reply_id: int) -> Message:
 
 
 def reply_of(user_id: int, reply_id: int) -> Message:
-    """A reply in one of the user's conversations. Raises NotFound."""
+    """Return a reply in one of the user's conversations. Raises NotFound."""
     return _reply(user_id, reply_id, lock=False)[0]
 
 
 def reply_to(user_id: int, message_id: int) -> Message:
-    """The current reply to a user message; for a reply, the reply itself. Raises NotFound."""
+    """Return the current reply to a user message; for a reply, the reply itself. Raises NotFound."""
     message = messages.get_message(user_id, message_id)
     if message.role == "assistant":
         return message
@@ -272,7 +272,7 @@ def reply_to(user_id: int, message_id: int) -> Message:
 
 
 def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
-    """The steps that made a reply, with everything the stored prompt only names filled in. Raises NotFound."""
+    """Return the steps that made a reply, with everything the stored prompt only names filled in. Raises NotFound."""
     message = messages.get_message(user_id, message_id)
     conversation = get_conversation(user_id, message.conversation_id)
     steps = db.session.scalars(

@@ -26,7 +26,7 @@ def event(name: str, data: Any, event_id: str = "") -> bytes:
 
 
 def response(chunks: Iterable[bytes]) -> Response:
-    """A response that streams; proxies are asked not to buffer it."""
+    """Return a response that streams; proxies are asked not to buffer it."""
     return Response(chunks, headers=HEADERS, direct_passthrough=True)
 
 

@@ -201,7 +201,7 @@ def _problem_sentence(error: DomainError) -> Any:
 
 
 def _query() -> ConversationQuery:
-    """The filters in the URL; nonsensical ones are left out."""
+    """Return the filters in the URL; nonsensical ones are left out."""
     return ConversationQuery(
         q=request.args.get("q", "")[:200].strip() or None,
         archived=request.args.get("archived") in ("1", "True", "true"),
@@ -215,7 +215,7 @@ def _query() -> ConversationQuery:
 
 
 def _filters(query: ConversationQuery) -> dict[str, Any]:
-    """A query as it appears in the URL of the list."""
+    """Return a query as it appears in the URL of the list."""
     return query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"cursor", "limit"})
 
 

@@ -17,7 +17,7 @@ RECENT = timedelta(minutes=15)
 
 
 def current(conversation_id: int, role: str | None = None) -> ColumnElement[bool]:
-    """The condition that a message is part of the conversation now; with `role`, from that side."""
+    """Return the condition that a message is part of the conversation now; with `role`, from that side."""
     side = [Message.role == role] if role is not None else []
     return and_(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), *side)
 
@@ -50,7 +50,7 @@ IDS_AT_ONCE = 10_000
 
 
 def replies_of(user_id: int) -> Iterator[Sequence[int]]:
-    """The ids of all replies in a user's conversations, each once, in ascending order."""
+    """Yield the ids of all replies in a user's conversations, each once, in ascending order."""
     statement = (
         select(Message.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)

@@ -43,7 +43,7 @@ def tidy(title: str) -> str:
 
 
 def title_from_words(text: str) -> str:
-    """A title from the first words of a message."""
+    """Return a title from the first words of a message."""
     words = " ".join(text.split())[:200].split(" ")
     title = " ".join(words[:FIRST_WORDS])
     is_cut = len(words) > FIRST_WORDS or len(title) > FIRST_CHARACTERS

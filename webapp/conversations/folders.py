@@ -24,7 +24,7 @@ def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
 
 
 def create_folder(user_id: int, fields: FolderFields) -> Folder:
-    """A new folder. Raises Conflict once there are too many."""
+    """Return a new folder. Raises Conflict once there are too many."""
     if (db.session.scalar(select(func.count()).where(Folder.user_id == user_id)) or 0) >= MOST_FOLDERS:
         raise Conflict(say("You already have %(most_folders)s folders. Delete some first.", most_folders=MOST_FOLDERS))
     row = Folder(user_id=user_id, name=fields.name)
@@ -80,7 +80,7 @@ def _count_conversations(user_id: int) -> Select[Folder, int]:
 
 
 def folder_response(row: Folder, count: int | None = None) -> FolderOut:
-    """A folder for a response; `count` if it is already known."""
+    """Return a folder for a response; `count` if it is already known."""
     if count is None:
         count = db.session.scalar(
             select(func.count()).where(Conversation.folder_id == row.folder_id, Conversation.deleted_at.is_(None))

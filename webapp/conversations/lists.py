@@ -72,7 +72,7 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
 
 
 def keyset_of(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Keyset:
-    """The order of `list_conversations`."""
+    """Return the order of `list_conversations`."""
     if pinned_first:
         return Keyset("conversations, pinned ones first", query, int, datetime, int, scope=user_id)
     return Keyset("conversations", query, datetime, int, scope=user_id)
@@ -85,7 +85,7 @@ def _place(row: Any, *, pinned_first: bool) -> tuple[Any, ...]:
 
 
 def _after_position(statement: Statement, position: tuple[Any, ...] | None, *, pinned_first: bool) -> Statement:
-    """The statement, ordered and starting after a position."""
+    """Return the statement, ordered and starting after a position."""
     order: list[ColumnElement[Any]] = [Conversation.updated_at.desc(), Conversation.conversation_id.desc()]
     if pinned_first:
         order.insert(0, Conversation.is_pinned.desc())
@@ -120,7 +120,7 @@ def _is_tagged(tag: str) -> ColumnElement[bool]:
 def _first_mentions(
     statement: Select[Any], q: str, position: tuple[Any, ...] | None, *, limit: int, pinned_first: bool
 ) -> list[int]:
-    """The first of the conversations after a position whose title or messages mention the words.
+    """Return the first of the conversations after a position whose title or messages mention the words.
 
     A single statement that looks into hundreds of thousands of messages takes longer than the web waits for the
     database, so it asks about so many conversations after the other.

@@ -77,7 +77,7 @@ class Sidebar:
 
 
 def thread(conversation_id: int, *, before: int | None = None, message_id: int | None = None) -> Thread:
-    """The newest messages, those before an id, or those around one."""
+    """Return the newest messages, those before an id, or those around one."""
     if message_id is not None:
         older = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_BEFORE, before=message_id))
         onwards = MessagesQuery(limit=MESSAGES_SHOWN, after=message_id - 1 if message_id > 1 else None)
@@ -96,7 +96,7 @@ def thread(conversation_id: int, *, before: int | None = None, message_id: int |
 
 
 def messages_since(conversation_id: int, last_id: int | None) -> list[MessageView] | None:
-    """The messages after the last one a page shows (an id); None when the page has to be redrawn.
+    """Return the messages after the last one a page shows (an id); None when the page has to be redrawn.
 
     That is the case when what it shows was edited or regenerated away, when it shows nothing, and when much is new.
     """
@@ -112,7 +112,7 @@ def messages_since(conversation_id: int, last_id: int | None) -> list[MessageVie
 
 
 def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> list[MessageView]:
-    """Messages with their versions; only the last one of a conversation (`is_end`) can be retried."""
+    """Return messages with their versions; only the last one of a conversation (`is_end`) can be retried."""
     siblings = _siblings(conversation_id, rows)
     result = []
     for row in rows:
@@ -143,7 +143,7 @@ def view_of(message: Message) -> MessageView:
 
 
 def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, int | None], list[int]]:
-    """The ids of all versions, oldest first, by what they are versions of."""
+    """Return the ids of all versions, oldest first, by what they are versions of."""
     columns = (Message.message_id, Message.role, Message.parent_id)
     # The parents are in this conversation, so they suffice; given its id as well, SQLite would read all of it.
     statement: Any = select(*columns).where(Message.parent_id.in_({row.parent_id for row in rows} - {None}))
@@ -156,7 +156,7 @@ def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, 
 
 
 def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[*tuple[Any, ...]]]:
-    """The message a conversation begins with now, and those it used to begin with.
+    """Return the message a conversation begins with now, and those it used to begin with.
 
     Every conversation has messages without a parent: an index on that would not help.
     """
@@ -182,7 +182,7 @@ def _versions(message_id: int, ids: Sequence[int]) -> Versions | None:
 def sidebar(
     user_id: int, *, cursor: str | None = None, count: int = 30, after: str | None = None, space_id: int | None = None
 ) -> Sidebar:
-    """A page of the user's list, or of those in a space: pinned ones, then by date in the reader's time zone."""
+    """Return a page of the user's list, or of those in a space: pinned ones, then by date in the reader's time zone."""
     page = lists.list_conversations(
         user_id, ConversationQuery(cursor=cursor, limit=count, space_id=space_id), pinned_first=True
     )

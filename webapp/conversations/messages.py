@@ -21,7 +21,7 @@ from webapp.text.provenance import Spans, spans_of_others
 
 
 def get_message(user_id: int, message_id: int) -> Message:
-    """A message in one of the user's conversations. Raises NotFound."""
+    """Return a message in one of the user's conversations. Raises NotFound."""
     row = db.session.scalar(
         select(Message)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
@@ -90,7 +90,7 @@ def _current_messages() -> Select[int, int | None, str, str, str, bool]:
 
 
 def last_message_id(conversation_id: int) -> int | None:
-    """The newest current message."""
+    """Return the newest current message."""
     return db.session.scalar(
         select(func.max(Message.message_id)).where(
             Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
@@ -134,7 +134,7 @@ def add_exchange(
 
 
 def add_reply(conversation: Conversation, question: Message) -> Message:
-    """The empty, streaming reply to a user message; moves the conversation to the top of its list."""
+    """Return the empty, streaming reply to a user message; moves the conversation to the top of its list."""
     reply = _reply_to(question)
     conversation.updated_at = reply.created_at
     conversation.message_count += 1
@@ -190,7 +190,7 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
 
 
 def add_opening(conversation: Conversation, payload: dict[str, Any], *, parent_id: int | None) -> Message:
-    """An empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
+    """Return an empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
     moment = now()
     row = Message(
         conversation_id=conversation.conversation_id,
@@ -209,7 +209,7 @@ def add_opening(conversation: Conversation, payload: dict[str, Any], *, parent_i
 
 
 def point_opened_by(message: Message) -> str | None:
-    """The slug of the point that a message opens, if it does."""
+    """Return the slug of the point that a message opens, if it does."""
     slug = (message.custom_payload or {}).get("point") if message.role == "assistant" else None
     return slug if isinstance(slug, str) and message.reply_to_id is None else None
 
@@ -234,7 +234,7 @@ def supersede_from(conversation: Conversation, first_id: int, successor: Message
 
 
 def versions_of(message: Message) -> Sequence[Message]:
-    """The message and its siblings (edited or regenerated in its place), oldest first."""
+    """Return the message and its siblings (edited or regenerated in its place), oldest first."""
     parent = Message.parent_id.is_(None) if message.parent_id is None else Message.parent_id == message.parent_id
     return db.session.scalars(
         select(Message)
@@ -283,7 +283,7 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
 
 
 def _followers(rows: Sequence[Message], head: Message) -> set[int]:
-    """The head and what followed it when it was superseded: the same act took all of them out."""
+    """Return the head and what followed it when it was superseded: the same act took all of them out."""
     cause = head.superseded_by_id
     return _subtree([row for row in rows if row.superseded_by_id == cause], {head.message_id})
 

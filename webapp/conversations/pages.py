@@ -55,14 +55,14 @@ def _has_model() -> bool:
 
 
 def _load_sidebar() -> message_views.Sidebar:
-    """The first page of the list; loaded once for the sidebar and the start page."""
+    """Return the first page of the list; loaded once for the sidebar and the start page."""
     if "sidebar" not in g:
         g.sidebar = message_views.sidebar(current_user_id(), count=LIST_LENGTH, space_id=_space_id())
     return cast(message_views.Sidebar, g.sidebar)
 
 
 def render_conversation(conversation: Conversation, **extra: Any) -> str:
-    """A conversation as a page, or, for HTMX, as the part beside the sidebar."""
+    """Return a conversation as a page, or, for HTMX, as the part beside the sidebar."""
     message_id = _message_id("at")
     thread = message_views.thread(conversation.conversation_id, message_id=message_id)
     context: dict[str, Any] = {
@@ -81,7 +81,7 @@ def render_conversation(conversation: Conversation, **extra: Any) -> str:
 
 
 def render_new(**extra: Any) -> str:
-    """The workspace before the first message of a new conversation."""
+    """Return the workspace before the first message of a new conversation."""
     identity = current_identity()
     hello = calendar.greeting(
         datetime.now(reader_zone()), identity.name if identity else "", language_of(this_app()).code
@@ -292,7 +292,7 @@ def _message_id(name: str) -> int | None:
 
 
 def _open_now() -> int | None:
-    """The conversation shown on the page an HTMX request comes from."""
+    """Return the conversation shown on the page an HTMX request comes from."""
     path = request.headers.get("HX-Current-URL", "").partition("?")[0].partition("#")[0]
     last = path.rpartition("/c/")[2]
     return parse_id(last) if "/c/" in path else None

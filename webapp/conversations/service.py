@@ -26,12 +26,12 @@ UNDO_SECONDS = 60
 
 
 def owned_conversations(user_id: int) -> Select[Conversation]:
-    """The one place that says which conversations a user may see."""
+    """Return the one place that says which conversations a user may see."""
     return select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None))
 
 
 def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) -> Conversation:
-    """The user's conversation; `lock` holds its row until the transaction ends. Raises NotFound."""
+    """Return the user's conversation; `lock` holds its row until the transaction ends. Raises NotFound."""
     query = owned_conversations(user_id).where(Conversation.conversation_id == conversation_id)
     row = db.session.scalar(query.with_for_update() if lock else query)
     if row is None:
@@ -42,7 +42,7 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
 def create_conversation(
     user_id: int, fields: NewConversation, *, messages: int = 0, first_words: str = ""
 ) -> Conversation:
-    """A new conversation with `messages` messages; a title given here is the user's and is never overwritten.
+    """Return a new conversation with `messages` messages; a title given here is the user's and is never overwritten.
 
     Until it gets another title, it has the beginning of `first_words`. A guided one is named after its journey; in a
     legacy one of its personas speaks. Raises NotFound, Invalid.
@@ -86,7 +86,7 @@ def create_conversation(
 
 
 def current_conversation(user_id: int) -> Conversation:
-    """The user's most recently active conversation, created if there is none."""
+    """Return the user's most recently active conversation, created if there is none."""
     row = db.session.scalar(
         owned_conversations(user_id)
         .where(Conversation.is_archived == false(), Conversation.is_temporary == false())
@@ -260,7 +260,7 @@ def purge_conversations(
 
 
 def conversations_without_title(*, since: datetime, limit: int = 200) -> Sequence[int]:
-    """Conversations that have had their first exchange and still have no title, the most recent first."""
+    """Return conversations that have had their first exchange and still have no title, the most recent first."""
     answered = select(Message.message_id).where(
         Message.conversation_id == Conversation.conversation_id,
         Message.superseded_by_id.is_(None),

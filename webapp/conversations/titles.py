@@ -39,7 +39,7 @@ class ConversationTitle(BaseModel):
 
 
 def part(instructions: str) -> Part:
-    """The title as part of another call about the conversation; `of_model` and `from_words` tidy the answer."""
+    """Return the title as part of another call about the conversation; `of_model` and `from_words` tidy the answer."""
     return Part("title", {"type": "string"}, f"The conversation has no title yet. Put one into `title`. {instructions}")
 
 

@@ -22,7 +22,7 @@ class Source:
 
 
 def sources_of(calls: Calls | None) -> list[Source]:
-    """The pages found by the calls of a reply, each once, those that were opened first; only URLs."""
+    """Return the pages found by the calls of a reply, each once, those that were opened first; only URLs."""
     sources: dict[str, Source] = {}
     outputs = [_output(call) for call in sorted(calls or (), key=lambda call: call.get("tool_name") != "read_page")]
     for output in outputs:
@@ -40,7 +40,7 @@ def outside_texts(calls: Calls | None) -> list[str]:
 
 
 def open_client_calls(calls: Calls | None) -> list[Mapping[str, Any]]:
-    """The calls the client has to answer and has not yet answered."""
+    """Return the calls the client has to answer and has not yet answered."""
     return [call for call in calls or () if call.get("by") == "client" and _output(call).get("status") == "waiting"]
 
 

@@ -81,7 +81,7 @@ class Key(TypeDecorator[str]):
 
 
 def one_of(*values: str, name: str) -> Enum:
-    """An ENUM on MySQL, a checked string on SQLite."""
+    """Return an ENUM on MySQL, a checked string on SQLite."""
     return Enum(*values, name=name, create_constraint=True, validate_strings=True)
 
 
@@ -121,7 +121,7 @@ Row = TypeVar("Row", bound=Base)
 
 
 def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool = False) -> Row:
-    """The row of a primary key, which must exist: `lock` selects it FOR UPDATE, `fresh` reads it again.
+    """Return the row of a primary key, which must exist: `lock` selects it FOR UPDATE, `fresh` reads it again.
 
     Raises NotFound if it has been deleted since its key was read.
     """
@@ -137,12 +137,12 @@ def rows_changed(statement: Executable, parameters: dict[str, Any] | None = None
 
 
 def table_of(model: type[Base]) -> Table:
-    """The table of a model, for statements that bypass the ORM."""
+    """Return the table of a model, for statements that bypass the ORM."""
     return cast(Table, model.__table__)
 
 
 def now() -> datetime:
-    """The current instant, aware, in UTC."""
+    """Return the current instant, aware, in UTC."""
     return datetime.now(UTC)
 
 
@@ -197,7 +197,7 @@ def after_commit(action: Callable[[], object]) -> None:
 
 
 def pending_actions(session: Session) -> list[Callable[[], object]]:
-    """The actions waiting for the session's commit."""
+    """Return the actions waiting for the session's commit."""
     return list(session.info.get(_ACTIONS, ()))
 
 
@@ -271,7 +271,7 @@ _AWAY_WORDS = ("database is locked", "unable to open", "readonly database", "dis
 
 
 def error_code(error: BaseException) -> Any:
-    """The error number that the server or the driver gave; None without one."""
+    """Return the error number that the server or the driver gave; None without one."""
     original = getattr(error, "orig", None)
     return original.args[0] if original is not None and original.args else None
 

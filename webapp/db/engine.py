@@ -123,7 +123,7 @@ def _measure(engine: Engine) -> None:
 
 
 def _gist(statement: str) -> tuple[str, str | None]:
-    """The verb of a statement and the first table it names; nothing else of it is traced."""
+    """Return the verb of a statement and the first table it names; nothing else of it is traced."""
     verb = statement.lstrip("( \n").partition(" ")[0].partition("\n")[0].upper()
     match = _TABLE.search(statement)
     return verb[:20], match[1] if match else None
@@ -159,7 +159,7 @@ def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
 
 
 def database_file(engine: Engine) -> Path | None:
-    """The file that SQLite uses; None for a server's database, or one in memory."""
+    """Return the file that SQLite uses; None for a server's database, or one in memory."""
     path = engine.url.database
     if engine.dialect.name != "sqlite" or not path or path.startswith(("file:", ":memory:")):
         return None

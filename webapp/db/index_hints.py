@@ -28,12 +28,12 @@ def use_index(statement: Statement, entity: type[Base], index: str) -> Statement
 
 
 def use_primary_key(statement: Statement, entity: type[Base]) -> Statement:
-    """The statement; on SQLite it looks up the rows it names instead of scanning all rows of one person."""
+    """Return the statement; on SQLite it looks up the rows it names instead of scanning all rows of one person."""
     return statement.with_hint(entity, "NOT INDEXED", "sqlite")
 
 
 def stream_rows(statement: Select[*tuple[Any, ...]]) -> Iterator[Row[*tuple[Any, ...]]]:
-    """The rows of a statement that may have any number of them, never all in memory.
+    """Yield the rows of a statement that may have any number of them, never all in memory.
 
     Send nothing else before the last has been read: MySQL's connections do one thing at a time.
     """

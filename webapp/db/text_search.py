@@ -46,7 +46,7 @@ def _contains(text: str | None, form: str) -> bool:
 
 
 def _pattern(words: str) -> str:
-    """A regular expression for words: marks and soft hyphens may stand after each character."""
+    """Return a regular expression for words: marks and soft hyphens may stand after each character."""
     between = f"[{IGNORED_MARKS}]*"
     bare = re.sub(between, "", words)
     return between.join(_character(char, is_last=index == len(bare) - 1) for index, char in enumerate(bare))

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def reachable_conversation(identity: Identity, conversation_id: int) -> Conversation:
-    """A conversation of the caller's, or anybody's for a service or an admin. Raises NotFound."""
+    """Return a conversation of the caller's, or anybody's for a service or an admin. Raises NotFound."""
     if identity.is_admin or identity.is_service:
         row = existing_conversation(conversation_id)
         require_user(identity, row.user_id)

@@ -179,7 +179,7 @@ AT_ONCE = 10_000
 def choose(
     user_id: int | None, *, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
 ) -> list[int]:
-    """The conversations to digest, at most `clamp` unless that is -1. Raises NotFound for an unknown user."""
+    """Return the conversations to digest, at most `clamp` unless that is -1. Raises NotFound for an unknown user."""
     idle = timedelta(minutes=app_settings().digest_idle_minutes)
     limit = AT_ONCE if clamp < 0 else min(clamp, AT_ONCE)
     if user_id is None:

@@ -94,7 +94,7 @@ def _own_conversation(conversation_id: int) -> Conversation:
 
 
 def _digest_values(conversation: Conversation) -> dict[str, Any]:
-    """The digest of a conversation for its templates."""
+    """Return the digest of a conversation for its templates."""
     row = service.find_digest(conversation.conversation_id)
     if row is None:
         return {"data": None, "is_stale": False, "version": 0, "updated_at": None}
@@ -126,7 +126,7 @@ def _report(conversation_id: int, message: str) -> ViewResult:
 
 
 def _form() -> ConversationMemoryData:
-    """The posted digest: lists have one item per line. Raises Invalid."""
+    """Return the posted digest: lists have one item per line. Raises Invalid."""
 
     def lines(name: str) -> list[str]:
         return [line.strip() for line in request.form.get(name, "").splitlines() if line.strip()]

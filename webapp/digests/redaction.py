@@ -26,7 +26,7 @@ def init_digest_forgetting() -> None:
 
 
 def without_forgotten(user_id: int, data: ConversationMemoryData) -> ConversationMemoryData:
-    """A digest without what its user has forgotten, if it is in the same words."""
+    """Return a digest without what its user has forgotten, if it is in the same words."""
     forbids = tombstone_set(user_id).forbids
     observation = "" if forbids(data.typical_observation, quote=data.typical_observation) else data.typical_observation
     return ConversationMemoryData(

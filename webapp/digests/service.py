@@ -32,12 +32,12 @@ def existing_conversation(conversation_id: int) -> Conversation:
 
 
 def find_digest(conversation_id: int) -> ConversationMemory | None:
-    """The digest of a conversation that the caller may see; None if there is none."""
+    """Return the digest of a conversation that the caller may see; None if there is none."""
     return db.session.scalar(select(ConversationMemory).where(ConversationMemory.conversation_id == conversation_id))
 
 
 def get_digest(conversation_id: int) -> ConversationMemory:
-    """The digest of a conversation that the caller may see. Raises NotFound if there is none."""
+    """Return the digest of a conversation that the caller may see. Raises NotFound if there is none."""
     row = find_digest(conversation_id)
     if row is None:
         raise NotFound("This conversation has no memory yet.")
@@ -45,7 +45,7 @@ def get_digest(conversation_id: int) -> ConversationMemory:
 
 
 def digests_of_user(user_id: int, *, after: int = 0, limit: int = 100) -> Sequence[ConversationMemory]:
-    """A user's digests by id, those after `after`."""
+    """Return a user's digests by id, those after `after`."""
     return db.session.scalars(
         select(ConversationMemory)
         .join(Conversation, Conversation.conversation_id == ConversationMemory.conversation_id)
@@ -56,7 +56,7 @@ def digests_of_user(user_id: int, *, after: int = 0, limit: int = 100) -> Sequen
 
 
 def history(conversation_id: int) -> Sequence[ConversationMemoryVersion]:
-    """The versions of a digest that the caller may see, newest first."""
+    """Return the versions of a digest that the caller may see, newest first."""
     return db.session.scalars(
         select(ConversationMemoryVersion)
         .join(ConversationMemory, ConversationMemory.id == ConversationMemoryVersion.conversation_memory_id)
@@ -175,7 +175,7 @@ def _conversations_to_digest(idle: timedelta) -> tuple[ColumnElement[bool], ...]
 
 
 def _select_conversations(statement: Select[int, dict[str, Any] | None], limit: int) -> list[int]:
-    """The first `limit` whose owners have memory switched on; all if the limit is negative."""
+    """Return the first `limit` whose owners have memory switched on; all if the limit is negative."""
     ids: list[int] = []
     for conversation_id, settings in db.session.execute(statement):
         if 0 <= limit <= len(ids):
@@ -186,7 +186,7 @@ def _select_conversations(statement: Select[int, dict[str, Any] | None], limit: 
 
 
 def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> ConversationMemoryData:
-    """The digest without what looks like a secret; with `refuse`, raises Invalid if there is any."""
+    """Return the digest without what looks like a secret; with `refuse`, raises Invalid if there is any."""
     if not find_secret(*data.main_topics, *data.action, data.typical_observation):
         return data
     if refuse:

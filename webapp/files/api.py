@@ -145,12 +145,12 @@ def document_picture(path: DocumentPath, query: PictureQuery) -> Response:
 
 
 def stream_of(file: FileStorage) -> BinaryIO:
-    """The bytes of an upload, on disk if there are many."""
+    """Return the bytes of an upload, on disk if there are many."""
     return cast(BinaryIO, file.stream)
 
 
 def send_picture(file_id: int, query: PictureQuery) -> Response:
-    """A picture of one of the caller's files, for display: it was created here, so nothing in it can run."""
+    """Return a picture of one of the caller's files, for display: it was created here, so nothing in it can run."""
     data = service.picture_of(
         current_user_id(), file_id, page=query.page, words=query.words, small=query.size == "small"
     )
@@ -166,14 +166,14 @@ def send_content(file_id: int) -> Response:
 
 
 def send_document(space_id: int, document_id: int) -> Response:
-    """The original of a document, always as a download."""
+    """Return the original of a document, always as a download."""
     original = original_of(current_user_id(), space_id, document_id)
     db.session.remove()
     return content_of(original.digest, original.file_name, original.media_type)
 
 
 def send_document_picture(space_id: int, document_id: int, query: PictureQuery) -> Response:
-    """A page of a document, to be shown."""
+    """Return a page of a document, to be shown."""
     user_id, is_small = current_user_id(), query.size == "small"
     return _jpeg(
         picture_of_document(user_id, space_id, document_id, page=query.page, words=query.words, small=is_small)

@@ -82,7 +82,7 @@ class Bucket:
         return b"".join(self.pieces(key))
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The bytes in pieces. Raises FileNotFoundError at once, Unavailable at any time."""
+        """Yield the bytes in pieces. Raises FileNotFoundError at once, Unavailable at any time."""
         if length == 0:
             return iter(())
         headers = {"Range": f"bytes={start}-{start + length - 1 if length is not None else ''}"}
@@ -93,7 +93,7 @@ class Bucket:
 
     @contextmanager
     def on_disk(self, key: str) -> Iterator[Path]:
-        """A copy on this disk, for as long as it is needed. Raises FileNotFoundError, Unavailable."""
+        """Yield a copy on this disk, for as long as it is needed. Raises FileNotFoundError, Unavailable."""
         with self._part() as path:
             with path.open("wb") as file:
                 for piece in self.pieces(key):
@@ -101,7 +101,7 @@ class Bucket:
             yield path
 
     def size(self, key: str) -> int | None:
-        """The number of bytes; None if the key does not exist."""
+        """Return the number of bytes; None if the key does not exist."""
         try:
             head = self._ask(lambda client: client.head_object(Bucket=self._name, Key=self._prefix + key))
         except FileNotFoundError:
@@ -115,7 +115,7 @@ class Bucket:
             self._delete(below)
 
     def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """The keys with a prefix, a thousand per request, with the time at which each was written."""
+        """Yield the keys with a prefix, a thousand per request, with the time at which each was written."""
         parameters: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix + prefix}
         while True:
             answer = self._ask(lambda client: client.list_objects_v2(**parameters))
@@ -180,7 +180,7 @@ class Bucket:
         raise AssertionError("the second try returns or raises")
 
     def _client(self) -> Any:
-        """The client of this process: connections must not be shared with a fork."""
+        """Return the client of this process: connections must not be shared with a fork."""
         with self._making:
             if self._made is None or self._made[0] != os.getpid():
                 self._made = (os.getpid(), self._new_client())

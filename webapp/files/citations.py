@@ -106,10 +106,10 @@ def split_around(text: str, words: str) -> tuple[str, str, str]:
 
 
 def marked_page(number: int, text: str) -> str:
-    """A page with its number marked around it."""
+    """Return a page with its number marked around it."""
     return f'<page n="{number}">\n{text}\n</page>'
 
 
 def tokens_of_page(number: int, text: str) -> int:
-    """The tokens a page takes, including the marks; a high estimate."""
+    """Return the tokens a page takes, including the marks; a high estimate."""
     return estimate_tokens(marked_page(number, text) + "\n")

@@ -72,7 +72,7 @@ def take_into_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> D
 
 
 def page_of_document(user_id: int, space_id: int, document_id: int, number: int) -> DocumentPage:
-    """A page of a document, for members. Raises NotFound."""
+    """Return a page of a document, for members. Raises NotFound."""
     document = documents.view_document(user_id, space_id, document_id)
     if not 1 <= number <= document.pages:
         raise NotFound("There is no such page.")
@@ -81,7 +81,7 @@ def page_of_document(user_id: int, space_id: int, document_id: int, number: int)
 
 
 def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: int, words: str, small: bool) -> bytes:
-    """A page of a document as it looks, with certain words highlighted, as JPEG.
+    """Return a page of a document as it looks, with certain words highlighted, as JPEG.
 
     Raises NotFound, Invalid if it cannot be drawn, Unavailable.
     """

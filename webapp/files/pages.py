@@ -38,7 +38,7 @@ def _pages_named() -> dict[str, Any]:
 
 
 def largest_file() -> int:
-    """The most bytes a file may have."""
+    """Return the most bytes a file may have."""
     return app_settings().max_file_bytes
 
 
@@ -65,7 +65,7 @@ def tokens_shown(file: File) -> int:
 
 
 def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
-    """The HTML of a reply, with links for the pages of files that it names."""
+    """Return the HTML of a reply, with links for the pages of files that it names."""
     if not names_a_page(content):
         return html
     cache: dict[int, list[Citable]] = g.setdefault("citable", {})
@@ -78,7 +78,7 @@ def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
 
 
 def place_of(file: Citable, page: int, words: str) -> str:
-    """The URL of a page that a reply names."""
+    """Return the URL of a page that a reply names."""
     if file.space_id is not None:
         return url_for(
             "document_files.page", space_id=file.space_id, document_id=file.file_id, number=page, words=words or None

@@ -38,12 +38,12 @@ class Wish:
 
 
 def size_of_views() -> int:
-    """The edge of pictures as models and readers see them."""
+    """Return the edge of pictures as models and readers see them."""
     return app_settings().image_edge
 
 
 def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
-    """The requested picture, drawn if it is not there yet.
+    """Return the requested picture, drawn if it is not there yet.
 
     Raises Invalid if the file cannot be drawn, FileNotFoundError if its bytes are gone, Unavailable.
     """
@@ -72,7 +72,7 @@ def page_tokens() -> int:
 
 
 def fill_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages ready to be sent: each picture becomes a part with its bytes, or a note if there are none."""
+    """Return messages ready to be sent: each picture becomes a part with its bytes, or a note if there are none."""
     return [
         {**message, "content": [part for item in message["content"] for part in _parts(item)]}
         if isinstance(message.get("content"), list)

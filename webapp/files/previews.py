@@ -47,7 +47,7 @@ def main(path: str, media_type: str, wishes: str) -> None:
 
 
 def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The pictures as JPEGs. Raises Unseen, and anything libraries raise for broken files."""
+    """Return the pictures as JPEGs. Raises Unseen, and anything libraries raise for broken files."""
     if media_type == PDF:
         return _pages(data, wishes)
     import PIL.Image  # noqa: PLC0415 - in this process only
@@ -68,7 +68,7 @@ def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dic
 
 
 def _flat(picture: Image) -> Image:
-    """The picture on white where it is transparent."""
+    """Return the picture on white where it is transparent."""
     import PIL.Image  # noqa: PLC0415
 
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:

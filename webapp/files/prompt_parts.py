@@ -43,7 +43,7 @@ def whole_room(window: int, reply: int) -> int:
 
 
 def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
-    """The files of a conversation for one prompt of this many tokens.
+    """Return the files of a conversation for one prompt of this many tokens.
 
     Files are taken in the order in which they were attached, so that those that were included in full before are again;
     a file that does not fit is shown by its outline, and by the pages that the question is about.
@@ -96,7 +96,7 @@ def has_text(row: File) -> bool:
 
 
 def _once(attached: Sequence[Row[File, str]]) -> list[tuple[File, str]]:
-    """Each content once, in its first position, however often it was attached, with the mode given last.
+    """Return each content once, in its first position, however often it was attached, with the mode given last.
 
     One that could not be read at first may have been read when it was attached again.
     """
@@ -129,7 +129,7 @@ def _text(page: FilePage) -> str:
 
 
 def _outline(row: File, pages: Sequence[FilePage]) -> str:
-    """The first line of every page, or of every n-th if there are many."""
+    """Return the first line of every page, or of every n-th if there are many."""
     step = max(1, len(pages) // OUTLINE_LINES)
     lines = [f"{page.page}: {' '.join(page.text.split())[:80]}" for page in pages[::step]]
     return "\n".join(
@@ -147,7 +147,7 @@ def _unread(row: File) -> str:
 
 
 def _best(rows: Sequence[File], pages: dict[int, list[FilePage]], question: str, room: int) -> list[str]:
-    """The pages that share the most telling words with the question, within a budget of tokens."""
+    """Return the pages that share the most telling words with the question, within a budget of tokens."""
     terms = set(stems(words(question)))
     if not terms:
         return []

@@ -18,7 +18,7 @@ MOST_SHOWN = 20
 
 
 def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Picture, ...]]:
-    """The visible attachments by message, for one prompt of this many tokens.
+    """Return the visible attachments by message, for one prompt of this many tokens.
 
     If there is not room for all, the newest message comes first; pictures that are not shown are named.
     """
@@ -54,7 +54,7 @@ def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Pi
 
 
 def _in_few_words(pictures: list[Picture]) -> tuple[Picture, ...]:
-    """The pictures, with those not shown named once per file."""
+    """Return the pictures, with those not shown named once per file."""
     numbers: set[int] = set()
     fitting = []
     for picture in pictures:
@@ -67,7 +67,7 @@ def _in_few_words(pictures: list[Picture]) -> tuple[Picture, ...]:
 
 
 def _scans(file_ids: list[int]) -> dict[int, list[int]]:
-    """The pages without text of some files."""
+    """Return the pages without text of some files."""
     if not file_ids:
         return {}
     pages: dict[int, list[int]] = {}

@@ -46,7 +46,7 @@ def owe_scan(row: File) -> None:
 
 
 def files_to_scan() -> list[int]:
-    """The files whose pages are still to be read; none where they cannot be."""
+    """Return the files whose pages are still to be read; none where they cannot be."""
     if not is_available():
         return []
     return list(db.session.scalars(select(File.file_id).where(File.scan_due.is_(True)).limit(MOST_OWED)))
@@ -71,7 +71,7 @@ def read_scans(file_id: int, *, seconds: float | None = None) -> bool:
 
 
 def _next_page(file_id: int) -> tuple[str, str, int] | None:
-    """The content, kind and number of the next page to read; 0 stands for a file that is itself a picture."""
+    """Return the content, kind and number of the next page to read; 0 stands for a file that is itself a picture."""
     row = db.session.get(File, file_id)
     if row is None or not row.scan_due:
         return None
@@ -115,7 +115,7 @@ def _recognise(picture: bytes) -> str:
 
 @cache
 def _languages() -> tuple[str, ...]:
-    """The languages that are installed, English first, at most so many: each more makes reading slower."""
+    """Return the languages that are installed, English first, at most so many: each more makes reading slower."""
     result = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, timeout=10, check=False)
     languages = [line.strip() for line in result.stdout.splitlines()[1:] if line.strip() not in ("", "osd", "equ")]
     return tuple(sorted(languages, key=lambda name: (name != "eng", name))[:MOST_LANGUAGES])

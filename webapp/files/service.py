@@ -37,7 +37,7 @@ def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
 
 
 def list_files(user_id: int, query: PageQuery) -> Page[File]:
-    """The user's files, newest first. Raises Invalid for a foreign cursor."""
+    """Return the user's files, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("files", query, int, scope=user_id)
     statement = _files_of(user_id).order_by(File.file_id.desc()).limit(query.limit + 1)
     if query.cursor:
@@ -56,7 +56,7 @@ def page_of(user_id: int, file_id: int, number: int) -> FilePage:
 
 
 def picture_of(user_id: int, file_id: int, *, page: int = 0, words: str = "", small: bool = False) -> bytes:
-    """A picture of a file, as JPEG: of a page, with certain words highlighted, or of a file that is a picture.
+    """Return a picture of a file, as JPEG: of a page, with certain words highlighted, or of a file that is a picture.
 
     Raises NotFound, Invalid if it cannot be drawn, Unavailable.
     """
@@ -101,7 +101,7 @@ def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mappin
 
 
 def citable(conversation_id: int) -> list[Citable]:
-    """The files of a conversation whose pages can be opened."""
+    """Return the files of a conversation whose pages can be opened."""
     rows = db.session.execute(
         select(File.file_id, File.name, File.pages)
         .join(MessageFile, MessageFile.file_id == File.file_id)

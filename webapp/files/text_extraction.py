@@ -62,7 +62,7 @@ def main(path: str, media_type: str) -> None:
 
 
 def read(data: bytes, media_type: str) -> list[str]:
-    """The pages of a file as text. Raises Unreadable, and anything libraries raise for broken files."""
+    """Return the pages of a file as text. Raises Unreadable, and anything libraries raise for broken files."""
     result = READERS.get(media_type, text.read_text)(data)
     size = LONGEST if media_type in _PAGED else PAGE
     pages = [piece for source_page in result.texts[:MOST_PAGES] for piece in pieces(_clean(source_page), size)]

@@ -167,7 +167,7 @@ def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
 
 
 def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
-    """The pages of a file, or why there are none; read in a separate process, within limits."""
+    """Return the pages of a file, or why there are none; read in a separate process, within limits."""
     answer = run_bounded("webapp.files.text_extraction", str(path), media_type)
     return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
 

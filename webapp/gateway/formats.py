@@ -33,7 +33,7 @@ def read_format(value: Any, param: str) -> dict[str, Any] | None:
 
 
 def read_flat_format(source: Any, param: str) -> dict[str, Any] | None:
-    """The same, from `text.format` of a response, which has the fields one level higher."""
+    """Return the same, from `text.format` of a response, which has the fields one level higher."""
     if isinstance(source, dict) and source.get("type") == "json_schema":
         rest = {name: value for name, value in source.items() if name != "type"}
         return {"type": "json_schema", "json_schema": _named_schema(rest, param)}
@@ -41,7 +41,7 @@ def read_flat_format(source: Any, param: str) -> dict[str, Any] | None:
 
 
 def flat(form: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A format as a response reports it."""
+    """Return a format as a response reports it."""
     if form is None:
         return {"type": "text"}
     return {"type": form["type"], **form.get("json_schema", {})}

@@ -28,7 +28,7 @@ RESPONSE = "response"
 
 
 def get_reply(user_id: int, reply_id: int) -> Message:
-    """The reply of a response that is kept. Raises NotFound."""
+    """Return the reply of a response that is kept. Raises NotFound."""
     row = messages.get_message(user_id, reply_id)
     response = (row.custom_payload or {}).get(RESPONSE) or {}
     if row.role != "assistant" or response.get("store") is False:
@@ -69,7 +69,7 @@ def list_inputs(user_id: int, reply_id: int, query: ItemQuery) -> tuple[list[Mes
 
 
 def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None:
-    """The last reply of a conversation if it waits for the results of a client's calls; else None. Whoever names
+    """Return the last reply of a conversation if it waits for the results of a client's calls; else None. Whoever names
     the conversation may continue it, even if it is not kept as a response. Raises NotFound."""
     get_conversation(user_id, conversation_id)
     last = db.session.get(Message, messages.last_message_id(conversation_id) or 0)
@@ -79,7 +79,7 @@ def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None
 def begin_after(
     user_id: int, reply: Message, request: GatewayRequest, results: Mapping[str, str], wish: Wish
 ) -> LaunchableReply:
-    """The rows of a turn that follows one of this user's replies; the caller commits and launches it.
+    """Return the rows of a turn that follows one of this user's replies; the caller commits and launches it.
 
     `results`: the results of the response's calls by their ids; the question may then be empty. If the conversation has
     since continued otherwise, it is branched; if the same request is repeated, its reply is replaced. Raises Invalid,
@@ -168,6 +168,6 @@ def _answer(user_id: int, reply: Message, results: Mapping[str, str], wish: Wish
 
 
 def _branch_copy(user_id: int, reply: Message) -> Message:
-    """The copy of a reply, at the end of a new conversation that begins with what was said up to it."""
+    """Return the copy of a reply, at the end of a new conversation that begins with what was said up to it."""
     copy = chat.branch(user_id, reply.message_id)
     return messages.get_message(user_id, messages.last_message_id(copy.conversation_id) or 0)

@@ -70,7 +70,7 @@ class End:
 
 
 def body_as(shape: type[_Body]) -> _Body:
-    """The request's body. Raises Invalid."""
+    """Return the request's body. Raises Invalid."""
     try:
         return shape.model_validate(request.get_json())
     except ValidationError as error:
@@ -79,7 +79,7 @@ def body_as(shape: type[_Body]) -> _Body:
 
 
 def query_as(shape: type[_Body]) -> _Body:
-    """The request's parameters. Raises Invalid."""
+    """Return the request's parameters. Raises Invalid."""
     try:
         return shape.model_validate(request.args.to_dict())
     except ValidationError as error:
@@ -124,7 +124,7 @@ def _entries(reply: LaunchableReply, patience: float | None) -> Iterator[Entry |
 
 
 def open_stream(user_id: int, reply: LaunchableReply) -> AbstractContextManager[Iterator[str | End | None]]:
-    """The events of a reply to stream: its text as it arrives, then its end; None while nothing happens.
+    """Return the events of a reply to stream: its text as it arrives, then its end; None while nothing happens.
 
     A reader that hangs up before the end stops the reply, which is what these clients mean by it.
     """
@@ -153,7 +153,7 @@ def open_stream(user_id: int, reply: LaunchableReply) -> AbstractContextManager[
 
 
 def _pieces(pieces: Iterator[Entry | None]) -> Iterator[str | End | None]:
-    """A reply's text as it arrives, each character once, then its end; None while nothing happens."""
+    """Yield a reply's text as it arrives, each character once, then its end; None while nothing happens."""
     length = 0
     for item in pieces:
         if item is None:
@@ -174,7 +174,7 @@ def _pieces(pieces: Iterator[Entry | None]) -> Iterator[str | End | None]:
 
 
 def wait_for(reply: LaunchableReply) -> End | Response:
-    """The end of a reply that is not streamed; if it failed or takes too long, the response to send instead."""
+    """Return the end of a reply that is not streamed; if it failed or takes too long, the response to send instead."""
     end = next((piece for piece in _pieces(_entries(reply, PATIENCE)) if isinstance(piece, End)), None)
     if end is None:
         return refusal(wire.error("The reply takes too long. It goes on in the conversation.", 504), 504)
@@ -182,7 +182,7 @@ def wait_for(reply: LaunchableReply) -> End | Response:
 
 
 def usage_in(app: Flask, reply: LaunchableReply) -> dict[str, Any]:
-    """The reply's usage, from within a stream."""
+    """Return the reply's usage, from within a stream."""
     with app.app_context():
         return service.usage_of(reply.conversation_id, reply.turn_id)
 
@@ -196,7 +196,7 @@ def refusal(body: dict[str, Any], status: int) -> Response:
 
 
 def say_error(status: int, message: str, errors: Sequence[dict[str, Any]] | None) -> Response:
-    """An error in OpenAI's shape."""
+    """Return an error in OpenAI's shape."""
     param = ".".join(errors[0]["loc"]) if errors else None
     status = 400 if status == 422 else status
     response = jsonify(wire.error(message, status, param=param))

@@ -115,12 +115,12 @@ class ResponseRequest(BaseModel):
 
 
 def reply_id(name: str) -> int:
-    """The reply that a response's id names; 0 for any other id."""
+    """Return the reply that a response's id names; 0 for any other id."""
     return (parse_id(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None) or 0
 
 
 def read(request: ResponseRequest) -> GatewayRequest:
-    """The question of a request that contains the whole history. Raises Unsupported."""
+    """Return the question of a request that contains the whole history. Raises Unsupported."""
     _check(request)
     messages = _messages(request)
     _check_calls(messages)
@@ -160,7 +160,7 @@ def _check(request: ResponseRequest) -> None:
 
 
 def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> GatewayRequest:
-    """The messages read like those of a completion; errors name the fields of this protocol."""
+    """Return the messages read like those of a completion; errors name the fields of this protocol."""
     try:
         tools = read_tools(
             [_nested(tool) for tool in request.tools or ()], request.tool_choice, request.parallel_tool_calls
@@ -177,14 +177,14 @@ def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> Gate
 
 
 def _nested(tool: Any) -> Any:
-    """A tool as chat completions define it: the fields are one level deeper there."""
+    """Return a tool as chat completions define it: the fields are one level deeper there."""
     if not isinstance(tool, dict) or tool.get("type") != "function":
         return tool
     return {"type": "function", "function": {name: value for name, value in tool.items() if name != "type"}}
 
 
 def _messages(request: ResponseRequest) -> list[WireMessage]:
-    """The items as messages: consecutive ones from the same side become one."""
+    """Return the items as messages: consecutive ones from the same side become one."""
     result: list[WireMessage] = []
     if request.instructions:
         result.append(WireMessage(role="system", content=request.instructions))

@@ -130,12 +130,12 @@ class Stream:
         self._is_open = False
 
     def begin(self) -> Iterator[bytes]:
-        """The events before any text."""
+        """Yield the events before any text."""
         for kind in ("created", "in_progress"):
             yield self._event(f"response.{kind}", response=response(self.about, "in_progress"))
 
     def text(self, piece: str) -> Iterator[bytes]:
-        """The events for the next piece of text."""
+        """Yield the events for the next piece of text."""
         if not self._is_open:
             yield from self._open()
         yield self._event("response.output_text.delta", **self._place(), delta=piece, logprobs=[])
@@ -143,7 +143,7 @@ class Stream:
     def end(
         self, text: str, calls: Sequence[Mapping[str, Any]], finish: str, usage: Mapping[str, Any]
     ) -> Iterator[bytes]:
-        """The events after the last piece; `text` is the whole text as stored."""
+        """Yield the events after the last piece; `text` is the whole text as stored."""
         items = output_of(self.about.turn_id, text, calls, finish=finish, is_open=self._is_open)
         for index, item in enumerate(items):
             yield from self._close(item) if item["type"] == "message" else self._called(index, item)
@@ -151,7 +151,7 @@ class Stream:
         yield self._event(f"response.{document['status']}", response=document)
 
     def fail(self, error: Mapping[str, Any]) -> Iterator[bytes]:
-        """The events that end a failed reply; `error` has a `code` of ours and a `message`."""
+        """Yield the events that end a failed reply; `error` has a `code` of ours and a `message`."""
         yield self._event("response.failed", response=response(self.about, "failed", error=error))
 
     def _open(self) -> Iterator[bytes]:
@@ -194,7 +194,7 @@ def _text(header: About) -> Item:
 
 
 def _tool(tool: Mapping[str, Any]) -> Item:
-    """A tool as it was sent, with the fields that were read."""
+    """Return a tool as it was sent, with the fields that were read."""
     return {name: tool.get(name) for name in ("type", "name", "description", "parameters", "strict")}
 
 

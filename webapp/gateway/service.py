@@ -79,7 +79,7 @@ class LaunchableReply:
 
 
 def find_model_id(name: str) -> str | None:
-    """The id of a model that the caller may choose, by its id or its own name. Raises UnknownModel."""
+    """Return the id of a model that the caller may choose, by its id or its own name. Raises UnknownModel."""
     if name == HOME_ID:
         return None
     for offer in choices():
@@ -89,7 +89,7 @@ def find_model_id(name: str) -> str | None:
 
 
 def begin(user_id: int, request: GatewayRequest, wish: Wish) -> LaunchableReply:
-    """The rows of a turn; the caller commits and launches it.
+    """Return the rows of a turn; the caller commits and launches it.
 
     A history that continues a conversation is not stored again; the same question asked again replaces the earlier
     reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
@@ -251,7 +251,7 @@ def start(
 
 
 def _part(item: Round, yard: TombstoneSet) -> client_tool_results.RoundElsewhere:
-    """A round as a part of the reply, without what the person has forgotten."""
+    """Return a round as a part of the reply, without what the person has forgotten."""
     records = [waiting_record(call.name[:64], call.arguments, call.id) for call in item.calls]
     calls = [
         record | {name: _without_forgotten(record[name], yard) for name in ("input", "arguments") if name in record}
@@ -270,7 +270,7 @@ def _without_forgotten(value: Any, yard: TombstoneSet) -> Any:
 
 
 def usage_of(conversation_id: int, turn_id: int) -> dict[str, Any]:
-    """The tokens of a reply in OpenAI's terms; zeros if no model was asked."""
+    """Return the tokens of a reply in OpenAI's terms; zeros if no model was asked."""
     row = db.session.scalar(
         select(UsageRecord).where(UsageRecord.conversation_id == conversation_id, UsageRecord.message_id == turn_id)
     )

@@ -31,7 +31,7 @@ def note(user_id: int, mark: str, conversation_id: int, reply_id: int) -> None:
 
 
 def mark_of(user_id: int, reply: Message) -> str | None:
-    """The fingerprint of what a reply answers; None for one that was not asked for through the gateway."""
+    """Return the fingerprint of what a reply answers; None for one that was not asked for through the gateway."""
     query = select(GatewayThread.fingerprint).where(
         GatewayThread.user_id == user_id,
         GatewayThread.conversation_id == reply.conversation_id,
@@ -74,7 +74,7 @@ def find_question(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None
 
 
 def find_part(user_id: int, request: GatewayRequest, seed: str) -> Message | None:
-    """The part of a reply that ends with the calls this request answers; None if there is none."""
+    """Return the part of a reply that ends with the calls this request answers; None if there is none."""
     last = request.rounds[-1]
     before = request.lines[:-1] if last.text else request.lines
     ids = {call.id for call in last.calls}

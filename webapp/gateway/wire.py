@@ -105,7 +105,7 @@ class GatewayRequest:
 
 
 def read(request: Completion) -> GatewayRequest:
-    """The question of a request. Raises Unsupported for what this endpoint cannot do."""
+    """Return the question of a request. Raises Unsupported for what this endpoint cannot do."""
     _check(request)
     form = read_format(request.response_format, "response_format")
     tools = read_tools(request.tools, request.tool_choice, request.parallel_tool_calls)
@@ -128,7 +128,7 @@ def read(request: Completion) -> GatewayRequest:
 
 
 def with_response_format(request: GatewayRequest, form: dict[str, Any] | None) -> GatewayRequest:
-    """The same, with the format in which it is to be answered."""
+    """Return the same, with the format in which it is to be answered."""
     if form is None:
         return request
     instructions = "\n\n".join(text for text in (request.instructions, format_instructions(form)) if text)
@@ -147,7 +147,7 @@ def _check(request: Completion) -> None:
 
 
 def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequence[WireMessage]]:
-    """The rounds after the last user message, if that part ends with results of tools; and the other messages.
+    """Return the rounds after the last user message, if that part ends with results of tools; and the other messages.
 
     System messages may be anywhere. Raises Unsupported.
     """
@@ -168,7 +168,7 @@ def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequenc
 
 
 def _pictures(message: WireMessage) -> tuple[bytes, ...]:
-    """The images in a message. Raises Unsupported for too many."""
+    """Return the images in a message. Raises Unsupported for too many."""
     parts = message.content if isinstance(message.content, list) else []
     pictures = tuple(data for part in parts if (data := picture_in(part)) is not None)
     if len(pictures) > MOST_PICTURES:
@@ -177,7 +177,7 @@ def _pictures(message: WireMessage) -> tuple[bytes, ...]:
 
 
 def split_model(wish: str) -> tuple[str, dict[str, Any]]:
-    """A model's id and what its suffixes choose: `default:temporary`, `1/llama3:8b:off`."""
+    """Return a model's id and what its suffixes choose: `default:temporary`, `1/llama3:8b:off`."""
     options: dict[str, Any] = {}
     name, _, suffix = wish.rpartition(":")
     while name and suffix in SUFFIXES:
@@ -196,7 +196,7 @@ def completion(
     usage: Mapping[str, Any],
     calls: Sequence[Mapping[str, Any]] = (),
 ) -> Any:
-    """A whole reply; `calls` are the records of the calls that the client has to answer."""
+    """Return a whole reply; `calls` are the records of the calls that the client has to answer."""
     message: dict[str, Any] = {"role": "assistant", "content": text or (None if calls else ""), "refusal": None}
     if calls:
         message["tool_calls"] = [tool_call(call) for call in calls]
@@ -225,18 +225,18 @@ def chunk(turn_id: int, created: int, model: str, choices: Sequence[Mapping[str,
 
 
 def choice(delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
-    """A chunk's addition to the reply."""
+    """Return a chunk's addition to the reply."""
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
 
 
 def tool_call(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A call as OpenAI writes it, from its record."""
+    """Return a call as OpenAI writes it, from its record."""
     function = {"name": record["tool_name"], "arguments": arguments_of(record)}
     return {"id": record["call_id"], "type": "function", "function": function}
 
 
 def call_deltas(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The additions to a streamed reply for its calls: first the name of each, then its arguments in pieces."""
+    """Yield the additions to a streamed reply for its calls: first the name of each, then its arguments in pieces."""
     for index, record in enumerate(records):
         call = tool_call(record)
         arguments = call["function"]["arguments"]
@@ -247,7 +247,7 @@ def call_deltas(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]
 
 
 def event(data: Any) -> bytes:
-    """A server-sent event without a name."""
+    """Return a server-sent event without a name."""
     return f"data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
@@ -264,7 +264,7 @@ def finish_of(payload: Mapping[str, Any] | None) -> str:
 
 
 def status_of(code: str) -> int:
-    """The HTTP status of a failed reply, from the code it failed with."""
+    """Return the HTTP status of a failed reply, from the code it failed with."""
     return _STATUS_OF.get(code, 502)
 
 

@@ -69,7 +69,7 @@ def _sentence(label: str, item: Mapping[str, Any]) -> str:
 
 
 def _translated(label: str, message: str) -> str:
-    """The same in another language, in which the message about a field is a sentence that contains the field."""
+    """Return the same in another language, in which the message about a field is a sentence that contains the field."""
     field = translate(label) if label else _("This")
     if match := _LENGTH.match(message):
         sentence = N_(
@@ -87,7 +87,7 @@ def _translated(label: str, message: str) -> str:
 
 
 def first_sentence(errors: Iterable[str]) -> str:
-    """The first of several sentences; empty without any."""
+    """Return the first of several sentences; empty without any."""
     return next(iter(errors), "")
 
 

@@ -61,13 +61,13 @@ class Keyset:
         self._mark = blake2b(identity.encode(), digest_size=_MARK_BYTES).hexdigest()
 
     def page(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
-        """A page from limit + 1 fetched rows: the surplus row says that there is a next page."""
+        """Return a page from limit + 1 fetched rows: the surplus row says that there is a next page."""
         items = rows[: self._query.limit]
         has_more = len(rows) > len(items)
         return Page(items, self.cursor(*key(items[-1])) if has_more and items else None)
 
     def cursor(self, *key: str | int | float | datetime) -> str:
-        """The cursor of the row with this sort key."""
+        """Return the cursor of the row with this sort key."""
         packed = json.dumps([self._mark, *map(_plain, key)], separators=(",", ":"), ensure_ascii=False)
         return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
 
@@ -88,7 +88,7 @@ def _plain(part: str | int | float | datetime) -> str | int | float:
 
 
 def _unpack_part(part: object, kind: type) -> Any:
-    """A part of a key as it was before it was packed. Raises ValueError, OverflowError for a forged one."""
+    """Return a part of a key as it was before it was packed. Raises ValueError, OverflowError for a forged one."""
     if type(part) is not (int if kind is datetime else kind):
         raise ValueError
     if isinstance(part, int) and abs(part) >= _LARGEST:  # no column holds it

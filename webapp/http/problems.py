@@ -57,7 +57,7 @@ def speak(app: Flask, prefix: str, shape: Shape) -> None:
 def problem(
     status: int, title: str, detail: str = "", *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
-    """An application/problem+json response, or its equivalent in another protocol."""
+    """Return an application/problem+json response, or its equivalent in another protocol."""
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if errors is not None:
         body["errors"] = errors
@@ -80,7 +80,7 @@ def field_errors(error: ValidationError) -> list[dict[str, Any]]:
 
 
 def _message(item: Mapping[str, Any]) -> str:
-    """The message of one of our validators, which can be translated, or pydantic's own."""
+    """Return the message of one of our validators, which can be translated, or pydantic's own."""
     raised = item.get("ctx", {}).get("error")
     if isinstance(raised, ValueError) and raised.args and isinstance(raised.args[0], Sentence):
         return raised.args[0]
@@ -90,7 +90,7 @@ def _message(item: Mapping[str, Any]) -> str:
 
 
 def validation_problem(error: ValidationError) -> Response:
-    """The 422 for a request that does not fit its model."""
+    """Return the 422 for a request that does not fit its model."""
     errors = field_errors(error)
     first = errors[0] if errors else {"loc": [], "msg": "not valid"}
     field = ".".join(first["loc"]) or "body"
@@ -100,7 +100,7 @@ def validation_problem(error: ValidationError) -> Response:
 def present(
     status: int, title: str, detail: str, *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
-    """The same error for a program, for a part of a page, or as a page."""
+    """Return the same error for a program, for a part of a page, or as a page."""
     if wants_json():
         return problem(status, title, detail, errors=errors, retry_after=retry_after)
     template = "errors/_toast.html" if wants_partial() else "errors/page.html"
@@ -208,7 +208,7 @@ def init_errors(app: Flask) -> None:
 
 
 def page_meant(adapter: MapAdapter, path: str) -> str:
-    """The nearest page at or above a URL that does not answer GET; the first page if there is none."""
+    """Return the nearest page at or above a URL that does not answer GET; the first page if there is none."""
     while path:
         if endpoint := _page(adapter, path):
             return endpoint

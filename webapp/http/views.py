@@ -46,7 +46,7 @@ JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
 
 
 def bearer() -> str | None:
-    """The token that the request carries, if it carries one."""
+    """Return the token that the request carries, if it carries one."""
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     return value.strip() if scheme.lower() == "bearer" else None
 
@@ -83,7 +83,7 @@ class BoundedValues(ImmutableMultiDict[str, str]):
         default: Any = None,
         type: Any = None,  # noqa: A002
     ) -> Any:
-        """The first value of this name, converted by `type`; the default where that fails."""
+        """Return the first value of this name, converted by `type`; the default where that fails."""
         value = super().get(key, default, type)
         return default if type is int and value is not None and abs(value) > MAX_ID else value
 
@@ -170,7 +170,7 @@ class JsonBlueprint(APIBlueprint):
     def create_view_func(
         func: Any, header: Any, cookie: Any, path: Any, query: Any, form: Any, *rest: Any, **options: Any
     ) -> Any:
-        """The view with its validation around it, as flask-openapi3 makes it."""
+        """Return the view with its validation around it, as flask-openapi3 makes it."""
         for model in (query, form):
             if model is not None and "model_json_schema" not in vars(model):
                 model.model_json_schema = _described_once(model)
@@ -184,7 +184,7 @@ def _described_once(model: type[BaseModel]) -> Callable[..., dict[str, Any]]:
 
 
 def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/api") -> APIBlueprint:
-    """A JSON blueprint with the responses every endpoint can give."""
+    """Return a JSON blueprint with the responses every endpoint can give."""
     problems: Responses = {
         status: {
             "description": text,
@@ -211,7 +211,7 @@ def absolute(path: str = "") -> str:
 
 
 def requested_cursor() -> str | None:
-    """The cursor in the URL of a page, to be judged by its list; None on the first page."""
+    """Return the cursor in the URL of a page, to be judged by its list; None on the first page."""
     return request.args.get("cursor", "")[:LONGEST_CURSOR] or None
 
 
@@ -237,5 +237,5 @@ def check_json_request() -> None:
 
 
 def static_version() -> str:
-    """A version that changes whenever the static files are rebuilt."""
+    """Return a version that changes whenever the static files are rebuilt."""
     return str(current_app.config.get("STATIC_VERSION", ""))

@@ -13,7 +13,7 @@ from webapp.i18n.request_language import gettext as _
 
 
 def describe_moment(moment: datetime, today: date, code: str) -> str:
-    """A moment as people say it: "14:05" today, "gestern 14:05", "Dienstag 14:05", "3. Mai", "3. Mai 2024"."""
+    """Return a moment as people say it: "14:05" today, "gestern 14:05", "Dienstag 14:05", "3. Mai", "3. Mai 2024"."""
     if not dates.is_dated(moment):
         return _("no date")
     if code == SOURCE:
@@ -32,7 +32,7 @@ def describe_moment(moment: datetime, today: date, code: str) -> str:
 
 
 def exactly(moment: datetime, code: str) -> str:
-    """A moment in full: "Samstag, 21. November 2026, 14:05:09"."""
+    """Return a moment in full: "Samstag, 21. November 2026, 14:05:09"."""
     if not dates.is_dated(moment):
         return _("The export it came from has no date for it.")
     if code == SOURCE:
@@ -42,19 +42,19 @@ def exactly(moment: datetime, code: str) -> str:
 
 
 def full_date(day: date, code: str) -> str:
-    """A day by itself: "3. Mai 2024"."""
+    """Return a day by itself: "3. Mai 2024"."""
     return dates.full_date(day) if code == SOURCE else str(format_date(day, "long", locale=locale_of(code)))
 
 
 def short_date(day: date, today: date, code: str) -> str:
-    """A day without the year that is clear without being given: "3 May", "3. Mai 2024"."""
+    """Return a day without the year that is clear without being given: "3 May", "3. Mai 2024"."""
     if code == SOURCE:
         return dates.short_date(day, today)
     return str(format_skeleton("MMMd" if dates.is_near(day, today) else "yMMMd", day, locale=locale_of(code)))
 
 
 def moment(moment: datetime, code: str) -> str:
-    """A moment as documents write it: "2026-11-21 14:05", "21.11.2026 14:05"."""
+    """Return a moment as documents write it: "2026-11-21 14:05", "21.11.2026 14:05"."""
     day = f"{moment:%Y-%m-%d}" if code == SOURCE else str(format_date(moment, "medium", locale=locale_of(code)))
     return f"{day} {moment.hour:02}:{moment.minute:02}"
 
@@ -76,7 +76,7 @@ def list_heading(day: date, today: date, code: str) -> str:
 
 
 def period_name(year: int, month: int, code: str) -> str:
-    """A month with its year, or, given month 0, the year: "May 2024", "2024"."""
+    """Return a month with its year, or, given month 0, the year: "May 2024", "2024"."""
     return _month(year, month, False, code) if month else str(year)
 
 
@@ -90,7 +90,7 @@ def _month(year: int, month: int, is_this_year: bool, code: str) -> str:
 
 @cache
 def day_and_month_names(code: str) -> frozenset[str]:
-    """The names of days and months in full, as within a sentence and by themselves."""
+    """Return the names of days and months in full, as within a sentence and by themselves."""
     locale, result = locale_of(code), set[str]()
     for context in ("format", "stand-alone"):
         for names in (get_day_names("wide", context, locale), get_month_names("wide", context, locale)):
@@ -99,7 +99,7 @@ def day_and_month_names(code: str) -> frozenset[str]:
 
 
 def greeting(now: datetime, name: str, code: str) -> str:
-    """A greeting for that time of day; with the first name if there is one."""
+    """Return a greeting for that time of day; with the first name if there is one."""
     if code == SOURCE:
         return dates.greeting(now, name)
     first = name.split()[0] if name.split() else ""

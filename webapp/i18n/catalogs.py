@@ -28,12 +28,12 @@ CODES = [code for code in LANGUAGES if code != SOURCE]
 
 
 def place(code: str, ending: str = "po") -> Path:
-    """The path of a catalog."""
+    """Return the path of a catalog."""
     return FOLDER / code / "LC_MESSAGES" / f"messages.{ending}"
 
 
 def read(code: str) -> Catalog:
-    """The catalog of a language as it is; an empty one if there is none."""
+    """Return the catalog of a language as it is; an empty one if there is none."""
     path = place(code)
     if not path.exists():
         return Catalog(locale=LANGUAGES[code].code)
@@ -42,7 +42,7 @@ def read(code: str) -> Catalog:
 
 
 def update_catalog(catalog: Catalog, texts: Iterable[Texts]) -> Catalog:
-    """A catalog with exactly those texts, and the translations that are known already."""
+    """Return a catalog with exactly those texts, and the translations that are known already."""
     result = Catalog(locale=catalog.locale, fuzzy=False)
     for text in texts:
         message = catalog.get(text[0])
@@ -56,7 +56,7 @@ def update_catalog(catalog: Catalog, texts: Iterable[Texts]) -> Catalog:
 
 
 def as_po(catalog: Catalog) -> bytes:
-    """A catalog as a .po file: the same bytes for the same translations."""
+    """Return a catalog as a .po file: the same bytes for the same translations."""
     out = BytesIO()
     write_po(out, catalog, width=0, sort_output=True, no_location=True, omit_header=True, ignore_obsolete=True)
     head = f'msgid ""\nmsgstr ""\n"Language: {catalog.locale}\\n"\n"Content-Type: text/plain; charset=utf-8\\n"\n'
@@ -83,7 +83,7 @@ def write(code: str, catalog: Catalog) -> None:
 
 
 def missing_translations(catalog: Catalog) -> list[Any]:
-    """The texts that are not translated, or not in every plural form."""
+    """Return the texts that are not translated, or not in every plural form."""
     missing = []
     for message in catalog:
         translation = message.string if isinstance(message.string, tuple | list) else (message.string,)

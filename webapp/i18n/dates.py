@@ -33,7 +33,7 @@ def is_zone(name: str) -> bool:
 
 
 def zone(name: str | None) -> tzinfo:
-    """The time zone of that IANA name; UTC for an unknown name."""
+    """Return the time zone of that IANA name; UTC for an unknown name."""
     return ZoneInfo(name) if name in _ZONES else UTC
 
 
@@ -43,7 +43,7 @@ def is_dated(day: date) -> bool:
 
 
 def describe_moment(moment: datetime, today: date) -> str:
-    """A moment as people say it: "14:05" today, "yesterday 14:05", "Tuesday 14:05", "3 May", "3 May 2024"."""
+    """Return a moment as people say it: "14:05" today, "yesterday 14:05", "Tuesday 14:05", "3 May", "3 May 2024"."""
     days = (today - moment.date()).days
     clock = f"{moment.hour:02}:{moment.minute:02}"
     if days == 0:
@@ -56,13 +56,13 @@ def describe_moment(moment: datetime, today: date) -> str:
 
 
 def exactly(moment: datetime) -> str:
-    """A moment in full: "Saturday, 21 November 2026, 14:05:09"."""
+    """Return a moment in full: "Saturday, 21 November 2026, 14:05:09"."""
     clock = f"{moment.hour:02}:{moment.minute:02}:{moment.second:02}"
     return f"{DAYS[moment.weekday()]}, {moment.day} {MONTHS[moment.month]} {moment.year}, {clock}"
 
 
 def full_date(day: date) -> str:
-    """A day on its own: "3 May 2024"."""
+    """Return a day on its own: "3 May 2024"."""
     return f"{day.day} {MONTHS[day.month]} {day.year}"
 
 
@@ -79,7 +79,7 @@ def is_near(day: date, today: date) -> bool:
 
 
 def short_date(day: date, today: date) -> str:
-    """A day without the year that is clear without being given: "3 May", "3 May 2024"."""
+    """Return a day without the year that is clear without being given: "3 May", "3 May 2024"."""
     text = f"{day.day} {MONTHS[day.month]}"
     return text if is_near(day, today) else f"{text} {day.year}"
 

@@ -63,7 +63,7 @@ FOR_TERMINALS = (
 
 
 def all_texts() -> list[Texts]:
-    """Every text of the interface once: the text, or its two forms."""
+    """Return every text of the interface once: the text, or its two forms."""
     unique: dict[Texts, None] = {}
     for path in sorted((ROOT / "templates").rglob("*.html")):
         unique.update(dict.fromkeys(texts_in_template(path.read_bytes())))
@@ -83,7 +83,7 @@ def all_texts() -> list[Texts]:
 
 
 def texts_in_template(source: bytes) -> Iterator[Texts]:
-    """The texts of a template."""
+    """Yield the texts of a template."""
     options = {"trim_blocks": "true", "lstrip_blocks": "true", "trimmed": "true", "encoding": "utf-8"}
     for _line, name, texts, _comments in babel_extract(BytesIO(source), ("_", "gettext", "ngettext"), [], options):
         several = texts if isinstance(texts, tuple) else (texts,)
@@ -93,7 +93,7 @@ def texts_in_template(source: bytes) -> Iterator[Texts]:
 
 
 def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]:
-    """The texts of a module."""
+    """Yield the texts of a module."""
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
@@ -115,7 +115,7 @@ def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]
 
 
 def texts_in_details(source: str) -> Iterator[Texts]:
-    """The texts that a module assigns to names ending in "detail"."""
+    """Yield the texts that a module assigns to names ending in "detail"."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
@@ -142,7 +142,7 @@ def _constants(node: ast.expr) -> Iterator[str]:
 
 
 def _values(node: ast.expr) -> Iterator[str]:
-    """The texts in the argument of N_; for a mapping, its values."""
+    """Yield the texts in the argument of N_; for a mapping, its values."""
     if isinstance(node, ast.Dict):
         for value in node.values:
             yield from _values(value)

@@ -34,7 +34,7 @@ def say(message: str, /, **values: Any) -> Sentence:
 
 
 def say_n(message: str, plural: str, count: int, /, **values: Any) -> Sentence:
-    """A sentence about a number of things; the number is in it as `%(num)s`."""
+    """Return a sentence about a number of things; the number is in it as `%(num)s`."""
     return _sentence(message, plural, count, {"num": count, **values})
 
 

@@ -18,7 +18,7 @@ def locale_of(language: str) -> Locale:
 
 
 def number(value: float, language: str = SOURCE) -> str:
-    """A number with its digits grouped: "12,345", "12.345"."""
+    """Return a number with its digits grouped: "12,345", "12.345"."""
     return f"{value:,}" if language == SOURCE else str(format_decimal(value, locale=locale_of(language)))
 
 
@@ -30,12 +30,12 @@ def percent(value: float, language: str = SOURCE) -> str:
 
 
 def round_count(value: int) -> int:
-    """A count as people take it in: three digits of those from ten thousand on."""
+    """Return a count as people take it in: three digits of those from ten thousand on."""
     return value if abs(value) < 10_000 else round(value, 3 - len(str(abs(value))))
 
 
 def dollars(value: float, places: int = 2, language: str = SOURCE) -> str:
-    """An amount in dollars: "$1.50", "1,50 $"."""
+    """Return an amount in dollars: "$1.50", "1,50 $"."""
     if language == SOURCE:
         return f"${value:.{places}f}"
     locale = locale_of(language)

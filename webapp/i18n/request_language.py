@@ -44,7 +44,7 @@ def init_request_language(app: Flask, get_choice: Chosen) -> None:
 
 
 def _preferred_language(accepted: LanguageAccept) -> str:
-    """The first language of a browser's list that we have, whatever the region: "de-AT, en" is German."""
+    """Return the first language of a browser's list that we have, whatever the region: "de-AT, en" is German."""
     for tag, quality in sorted(accepted, key=lambda item: -item[1]):
         wanted_tag = tag.lower().replace("_", "-")
         code = _TAGS.get(wanted_tag) or _TAGS.get(wanted_tag.split("-")[0])
@@ -54,7 +54,7 @@ def _preferred_language(accepted: LanguageAccept) -> str:
 
 
 def language_of(app: Flask) -> Language:
-    """The language of the person asking; that of the sources outside a request."""
+    """Return the language of the person asking; that of the sources outside a request."""
     return LANGUAGES[app.extensions["reader_language"]()]
 
 
@@ -79,17 +79,17 @@ def use_language(code: str) -> Iterator[None]:
 
 
 def catalog() -> Any:
-    """The texts of the language of this request."""
+    """Return the texts of the language of this request."""
     return get_domain().get_translations()
 
 
 def gettext(message: str, /, **values: Any) -> str:
-    """A text in the reader's language, with values in it."""
+    """Return a text in the reader's language, with values in it."""
     return str(get_domain().gettext(message, **values))
 
 
 def ngettext(message: str, plural: str, number: int, /, **values: Any) -> str:
-    """A text about a number of things, in the reader's language; the number is in it as `%(num)s`."""
+    """Return a text about a number of things, in the reader's language; the number is in it as `%(num)s`."""
     return str(get_domain().ngettext(message, plural, number, **values))
 
 

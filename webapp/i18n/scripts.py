@@ -19,7 +19,7 @@ _SINGLE, _PLURAL = re.compile(r"\bt\(\s*" + _TEXT), re.compile(r"\btn\(\s*" + _T
 
 
 def texts_of(script: str) -> list[tuple[str, ...]]:
-    """The texts of a script, each with one form, or with two if it is about a number."""
+    """Return the texts of a script, each with one form, or with two if it is about a number."""
     texts: list[tuple[str, ...]] = [(json.loads(f'"{text}"'),) for text in _SINGLE.findall(script)]
     return texts + [
         (json.loads(f'"{singular}"'), json.loads(f'"{plural}"')) for singular, plural in _PLURAL.findall(script)
@@ -28,7 +28,7 @@ def texts_of(script: str) -> list[tuple[str, ...]]:
 
 @cache
 def script_words(code: str) -> str:
-    """The script with the translations into a language."""
+    """Return the script with the translations into a language."""
     words: dict[str, str | list[str]] = {}
     forms = ["one", "other"]
     if code != SOURCE:

@@ -20,7 +20,7 @@ def values_in(form: str, text: str) -> dict[str, str] | None:
 
 
 def retold(text: str, forms: Iterable[str]) -> str:
-    """A text of one of these forms, the first that fits, in the reader's language; empty for one of none."""
+    """Return a text of one of these forms, the first that fits, in the reader's language; empty for one of none."""
     for form in forms:
         if (values := values_in(form, text)) is not None:
             return gettext(form, **values)

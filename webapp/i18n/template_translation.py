@@ -60,7 +60,7 @@ class Folder(NodeTransformer):
         self.forms = forms
 
     def visit_Output(self, node: nodes.Output) -> nodes.Node | list[nodes.Node]:
-        """Texts that are output directly become part of the page, as they are."""
+        """Make texts that are output directly a literal part of the page."""
         outputs: list[nodes.Node] = []
         parts: list[nodes.Expr] = []
         for child in node.nodes:
@@ -91,7 +91,7 @@ class Folder(NodeTransformer):
         return outputs
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:
-        """Texts within expressions become constants, marked safe only if the source has markup in it."""
+        """Return texts within expressions become constants, marked safe only if the source has markup in it."""
         forms = self._texts(node)
         if not forms:
             return self.generic_visit(node)
@@ -105,7 +105,7 @@ class Folder(NodeTransformer):
         return expression
 
     def _texts(self, node: nodes.Call) -> list[str]:
-        """The translations a call asks for, by plural form; empty for any other call."""
+        """Return the translations a call asks for, by plural form; empty for any other call."""
         name = node.node.name if isinstance(node.node, nodes.Name) else ""
         texts = self._sources(node)
         if name in SINGLE and len(node.args) == len(texts) == 1:
@@ -125,7 +125,7 @@ class Folder(NodeTransformer):
         return values
 
     def _is(self, count: nodes.Expr, form: int, among: int) -> nodes.Expr:
-        """An expression: whether a number takes that plural form."""
+        """Return an expression: whether a number takes that plural form."""
         lineno = count.lineno
         plural_form: nodes.Expr = count
         number = 1
@@ -155,7 +155,7 @@ class Folder(NodeTransformer):
 
 
 def split_placeholders(text: str) -> Iterator[tuple[str, str | None]]:
-    """The pieces of a text with placeholders: (words, None), or ("", name of the placeholder). `%%` is one %."""
+    """Yield the pieces of a text with placeholders: (words, None), or ("", name of the placeholder). `%%` is one %."""
     index, words, is_empty = 0, "", True
     for match in _PLACE.finditer(text):
         words += text[index : match.start()] + (match[2] or "")
@@ -181,7 +181,7 @@ def join_outputs(body: list[nodes.Node]) -> list[nodes.Node]:
 
 
 def fold(tree: nodes.Template, environment: Any, gettext: Any, forms: Any) -> nodes.Template:
-    """The template in one language."""
+    """Return the template in one language."""
     template: nodes.Template = Folder(environment, gettext, forms).visit(tree)
     for node in [template, *template.find_all(nodes.Node)]:
         for name, value in list(node.iter_fields()):

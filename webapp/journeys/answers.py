@@ -68,14 +68,14 @@ class LockedPoint:
         }
 
     def piece(self, evidence_id: int) -> Quote:
-        """A piece of evidence that counts. Raises NotFound."""
+        """Return a piece of evidence that counts. Raises NotFound."""
         quote = next((item for item in self.evidence if item.evidence_id == evidence_id), None)
         if quote is None:
             raise NotFound("There is no such answer to this point.")
         return quote
 
     def done(self) -> PointView:
-        """The point after the change; outdated summaries are made again."""
+        """Return the point after the change; outdated summaries are made again."""
         db.session.flush()
         owe_reports(self.user_id, self.point.journey_id)
         view = journey_view(self.user_id, self.point.journey_id, self.conversation).view(self.point.slug)
@@ -110,7 +110,7 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
 
 
 def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
-    """The memory as evidence: with the words it rests on and their date, if there are any."""
+    """Return the memory as evidence: with the words it rests on and their date, if there are any."""
     source = db.session.scalar(
         select(MemoryEvidence)
         .where(MemoryEvidence.memory_id == memory.memory_id)
@@ -140,7 +140,7 @@ def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
 
 
 def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
-    """The user says that a memory does not answer this point; it stays a memory. Raises NotFound."""
+    """Note that a memory does not answer this point; it stays a memory. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     get_memory(user_id, memory_id)
     lock.row.dismissed_memory_ids = sorted({*(lock.row.dismissed_memory_ids or ()), memory_id})
@@ -148,14 +148,14 @@ def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
 
 
 def confirm_point(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """The user confirms what other conversations established, or what they said long ago. Raises NotFound."""
+    """Confirm what other conversations established, or what the user said long ago. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     lock.row.confirmed_at = now()
     return lock.done()
 
 
 def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
-    """The user says that an answer is not right: it no longer counts, and the point is reopened. Raises NotFound."""
+    """Withdraw an answer that the user says is wrong, and reopen the point. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     wrong = lock.piece(evidence_id)
     lock.remember()
@@ -166,7 +166,7 @@ def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -
 
 
 def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_id: int | None = None) -> PointView:
-    """The user writes what is right, replacing an answer or added to the others. Raises NotFound."""
+    """Store the right answer that the user wrote, replacing one or added to the others. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     wrong = lock.piece(evidence_id) if evidence_id is not None else None
     lock.remember()
@@ -192,7 +192,7 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
 
 
 def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
-    """The user says which of several disagreeing answers is right; the others stay in the history. Raises NotFound."""
+    """Keep the chosen one of several disagreeing answers; the others stay in the history. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     right = lock.piece(evidence_id)
     view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
@@ -212,7 +212,7 @@ def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> P
 
 
 def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """The user says that answers which seem to disagree are both right. Raises NotFound."""
+    """Note that two answers which seem to disagree are both right. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
     lock.remember()
@@ -222,7 +222,7 @@ def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
 
 
 def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
-    """The user does not want to be asked about a point (`skip`), or only after all others (`later`).
+    """Stop asking the user about a point (`skip`), or ask about it after all others (`later`).
 
     Raises NotFound.
     """
@@ -233,7 +233,7 @@ def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
 
 
 def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """The user wants to be asked about a point again: a skip is undone, else what is known moves to its history.
+    """Ask about a point again: undo a skip, or else move what is known about it to its history.
 
     Raises NotFound.
     """

@@ -93,7 +93,7 @@ def download_summary(path: GuidedPath, query: SummaryQuery) -> ViewResult:
 
 
 def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"]) -> Response:
-    """The summary as a Markdown or JSON file that no cache may keep."""
+    """Return the summary as a Markdown or JSON file that no cache may keep."""
     _, report = reports.current_report(user_id, conversation_id)
     day = now().date()
     if form == "json":
@@ -108,7 +108,7 @@ def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"
 
 
 def pdf_response(pdf: bytes, name: str) -> Response:
-    """A PDF to download under a name, which no cache may keep: what it rests on may be forgotten."""
+    """Return a PDF to download under a name, which no cache may keep: what it rests on may be forgotten."""
     response = Response(pdf, mimetype="application/pdf")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "no-store"

@@ -38,7 +38,7 @@ KNOWN_SHOWN = 8
 
 
 def open_points(conversation: Conversation) -> GuidePoints:
-    """The points the next call has to look at, with what is known about them: those still open first.
+    """Return the points the next call has to look at, with what is known about them: those still open first.
 
     Settled ones are included if the conversation is about them: the one opened last and those touched by what was said;
     all of them if what was said touches no point at all, since it may take something back.

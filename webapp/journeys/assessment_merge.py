@@ -44,7 +44,7 @@ class Assessment:
 
 
 def merge_confidence(existing: float, new: float) -> float:
-    """The weighted average of the known and the new confidence; always between the two."""
+    """Return the weighted average of the known and the new confidence; always between the two."""
     existing, new = _unit(existing), _unit(new)
     if existing >= HIGH:
         merged = 0.7 * existing + 0.3 * new
@@ -56,7 +56,7 @@ def merge_confidence(existing: float, new: float) -> float:
 
 
 def merge(state: PointState, assessment: Assessment, threshold: float, *, rests_on: int) -> PointState:
-    """The state after an assessment; the first one is taken as it is.
+    """Return the state after an assessment; the first one is taken as it is.
 
     A point is addressed when an assessment says so and the merged confidence reaches the point's threshold.
     """
@@ -77,7 +77,7 @@ def merge(state: PointState, assessment: Assessment, threshold: float, *, rests_
 
 
 def as_it_stands(state: PointState, evidence_left: int) -> PointState:
-    """The state after evidence was lost: the point is reopened, and less is known about it.
+    """Return the state after evidence was lost: the point is reopened, and less is known about it.
 
     The confidence falls with the share of the evidence that is left; without any, nothing is known.
     """
@@ -95,7 +95,7 @@ def as_it_stands(state: PointState, evidence_left: int) -> PointState:
 
 
 def keep_settled(state: PointState, threshold: float) -> PointState:
-    """The state of a point that was settled and stays settled."""
+    """Return the state of a point that was settled and stays settled."""
     return replace(state, is_addressed=True, confidence=max(state.confidence, threshold))
 
 
@@ -119,7 +119,7 @@ def merge_data(data: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 def next_point(points: Sequence[tuple[str, bool, float]]) -> str | None:
-    """The point to talk about next, of (slug, is addressed, confidence) in the journey's order.
+    """Return the point to talk about next, of (slug, is addressed, confidence) in the journey's order.
 
     The first that nothing is known about, else the first that is still open; None if all are addressed.
     """

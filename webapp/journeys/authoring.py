@@ -52,7 +52,7 @@ class Work:
 
 
 def own_journeys(user_id: int) -> Sequence[Journey]:
-    """The journeys a user may change: their own and, for admins, those of the installation."""
+    """Return the journeys a user may change: their own and, for admins, those of the installation."""
     conditions = [Journey.owner_id == user_id]
     if get_or_raise(User, user_id).is_admin:
         conditions.append(Journey.owner_id.is_(None))
@@ -78,7 +78,7 @@ def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
 
 
 def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
-    """A new journey, which nobody else sees before it is published. Raises Conflict, Invalid."""
+    """Return a new journey, which nobody else sees before it is published. Raises Conflict, Invalid."""
     author = get_or_raise(User, user_id)
     owner_id = user_id if is_private or not author.is_admin else None
     if owner_id is not None:
@@ -109,7 +109,7 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
 
 
 def _free_slug(user_id: int, base: str, *, is_asked_for: bool) -> str:
-    """The slug, or a similar one: it must not be revealed that somebody else has a journey of that name."""
+    """Return the slug, or a similar one: it must not be revealed that somebody else has a journey of that name."""
     is_used = db.session.scalar(select(Journey).where(Journey.slug == base))
     if is_used is None:
         return base
@@ -206,7 +206,7 @@ def archive(user_id: int, slug: str) -> None:
 
 
 def visible_journey(user_id: int, slug: str) -> Journey | None:
-    """A journey available to a user."""
+    """Return a journey available to a user."""
     return db.session.scalar(
         select(Journey).where(
             Journey.slug == slug,

@@ -158,7 +158,7 @@ def export_journey(path: JourneyPath, query: ExportQuery) -> ViewResult:
 
 
 def file_response(work: Work, form: Literal["json", "yaml"]) -> Response:
-    """A journey as a file to download."""
+    """Return a journey as a file to download."""
     response = Response(write_definition(work.definition, form), mimetype=f"application/{form}")
     response.headers["Content-Disposition"] = f'attachment; filename="{work.journey.slug}.{form}"'
     return response

@@ -24,7 +24,7 @@ MAX_QUESTION = 500
 def new_evidence(
     conversation: Conversation, row: PointMemory, existing: Sequence[Quote], assessment: GroundedAssessment
 ) -> list[PointEvidence]:
-    """Rows for new quotes; each has the statements and values taken from it.
+    """Return rows for new quotes; each has the statements and values taken from it.
 
     `existing` are the existing rows, including replaced ones.
     """
@@ -60,19 +60,19 @@ def new_evidence(
 
 
 def criteria_of(point: ConversationPoint, assessment: GroundedAssessment) -> list[str]:
-    """The criteria that an assessment says are settled, by their numbers from 1."""
+    """Return the criteria that an assessment says are settled, by their numbers from 1."""
     criteria = point.completion_criteria
     return [criteria[number - 1] for number in assessment.assessment.criteria_met or () if number <= len(criteria)]
 
 
 def question_before(conversation: Conversation, message_id: int) -> str | None:
-    """The assistant's last question before a message, if it asked one."""
+    """Return the assistant's last question before a message, if it asked one."""
     before = previous_messages(conversation.conversation_id, message_id, "assistant").with_only_columns(Message.content)
     return last_question(db.session.scalar(before) or "")
 
 
 def last_question(text: str) -> str | None:
-    """The last question in a text."""
+    """Return the last question in a text."""
     end = max(text.rfind(mark) for mark in "?？")
     begin = max(text.rfind(mark, 0, max(end, 0)) for mark in ".!?…\n")
     return " ".join(text[begin + 1 : end + 1].split()).lstrip("-*•> ")[:MAX_QUESTION] or None

@@ -9,7 +9,7 @@ from webapp.text.words import stems, words
 
 
 def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
-    """The statements for each quote; a statement belongs to the quote that shares most of its words.
+    """Return the statements for each quote; a statement belongs to the quote that shares most of its words.
 
     A statement goes when its quote is forgotten, so it belongs to exactly one: the first if none shares a word.
     """
@@ -23,7 +23,7 @@ def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
 
 
 def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str, Any]]:
-    """The named values for each quote; a value belongs to the quote that shares most of its words."""
+    """Return the named values for each quote; a value belongs to the quote that shares most of its words."""
     result: list[dict[str, Any]] = [{} for _ in quotes]
     for name, value in data.items():
         places = assign([f"{value} {name.replace('_', ' ')}"], quotes)

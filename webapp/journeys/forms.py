@@ -12,7 +12,7 @@ MAX_POINTS = 100
 
 
 def read(form: Mapping[str, str]) -> dict[str, Any]:
-    """The definition in a form; empty fields are left out, lists have one item per line."""
+    """Return the definition in a form; empty fields are left out, lists have one item per line."""
     count = min(int(form.get("count", "0")[:3] or 0) if form.get("count", "0").isdecimal() else 0, MAX_POINTS)
     values = {name: _clean(form.get(name, "")) for name in HEAD}
     points = []
@@ -26,7 +26,7 @@ def read(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def apply_button(definition: dict[str, Any], do: str) -> dict[str, Any]:
-    """The definition after a button of the form: add, remove-2, up-2 or down-2; any other changes nothing."""
+    """Return the definition after a button of the form: add, remove-2, up-2 or down-2; any other changes nothing."""
     points = list(definition["points"])
     action, _, place = do.partition("-")
     index = next((number for number in range(len(points)) if str(number) == place), None)

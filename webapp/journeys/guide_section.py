@@ -64,7 +64,7 @@ class GuideNow:
 
 
 def guide_section(now: GuideNow) -> str:
-    """The block of the guide."""
+    """Return the block of the guide."""
     parts = [
         _NOTE,
         f"Journey: {_line(now.journey)}. {now.addressed} of {now.total} points are talked through.",
@@ -85,7 +85,7 @@ def guide_section(now: GuideNow) -> str:
 
 
 def without_knowledge(now: GuideNow) -> GuideNow:
-    """The same without anything known about the person, for the record."""
+    """Return the same without anything known about the person, for the record."""
     now = replace(now, unclear=())
     bare = now.current and replace(
         now.current, known=(), quotes=(), to_check=(), faded=(), disagreeing=(), elsewhere=()

@@ -24,7 +24,7 @@ class Guidance:
 
 
 def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
-    """The point that a conversation is at: the one opened last if it is still open, else the next one.
+    """Return the point that a conversation is at: the one opened last if it is still open, else the next one.
 
     If nothing is open, one whose answers should be checked; None if there is nothing to ask.
     """
@@ -37,7 +37,7 @@ def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
 
 
 def guidance_for(conversation: Conversation) -> Guidance:
-    """The section for a reply in a conversation that follows a journey."""
+    """Return the section for a reply in a conversation that follows a journey."""
     view = journey_view(conversation.user_id, conversation.journey_id, conversation)
     guide = guide_of(conversation.conversation_id)
     current = current_point(view, guide)

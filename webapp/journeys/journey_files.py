@@ -109,7 +109,7 @@ def folders() -> list[Path]:
 
 
 def read_fixtures(*folders: Path) -> list[tuple[JourneyFixture, str]]:
-    """The journeys in folders, by file name, with a hash of each. Raises FixtureError naming file and path."""
+    """Return the journeys in folders, by file name, with a hash of each. Raises FixtureError naming file and path."""
     fixtures: list[tuple[JourneyFixture, str]] = []
     problems: list[str] = []
     files = [path for folder in folders or (FIXTURES,) for path in _files(folder)]
@@ -157,12 +157,12 @@ def _read(path: Path) -> tuple[JourneyFixture, str]:
 
 
 def digest_of(fixture: JourneyFixture) -> str:
-    """A hash that changes with anything in a journey."""
+    """Return a hash that changes with anything in a journey."""
     return hashlib.sha256(fixture.model_dump_json(exclude_none=True).encode()).hexdigest()
 
 
 def _place(loc: Sequence[str | int]) -> str:
-    """A path such as points[2].elicitation_goals[0]."""
+    """Return a path such as points[2].elicitation_goals[0]."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
     return text.lstrip(".") or "the file"
 

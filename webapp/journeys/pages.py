@@ -50,7 +50,7 @@ def _load_questions(view: JourneyView | None = None, point: PointView | None = N
 
 
 def _load_points(conversation: Conversation | None) -> JourneyView | None:
-    """The current state of a conversation's journey; loaded once for all parts of a page."""
+    """Return the current state of a conversation's journey; loaded once for all parts of a page."""
     if conversation is None or conversation.journey_id is None:
         return None
     cache: dict[int, JourneyView] = g.setdefault("journey_views", {})
@@ -66,7 +66,7 @@ def _is_guide_paused(conversation: Conversation) -> bool:
 
 
 def _load_next_point(conversation: Conversation, view: JourneyView) -> PointView | None:
-    """The point to offer in a conversation: the next one apart from that it is at."""
+    """Return the point to offer in a conversation: the next one apart from that it is at."""
     guide = guide_of(conversation.conversation_id)
     current_slug = next((item.point.slug for item in view.points if item.point.point_id == guide.point_id), None)
     slug = view.after(current_slug)

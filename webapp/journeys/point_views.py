@@ -30,7 +30,7 @@ def freshness(said_at: datetime, moment: datetime, lifetime: str = DEFAULT_LIFET
 
 
 def average(values: Iterable[float]) -> float:
-    """The mean; 1 if there are no values."""
+    """Return the mean; 1 if there are no values."""
     numbers = list(values)
     return sum(numbers) / len(numbers) if numbers else 1.0
 
@@ -255,7 +255,7 @@ class JourneyView:
         return self.after(None)
 
     def after(self, slug: str | None) -> str | None:
-        """The point to talk about next, leaving out the given one; those left for later come last."""
+        """Return the point to talk about next, leaving out the given one; those left for later come last."""
         points = [view for view in self.points if view.point.slug != slug and not view.is_skipped]
         now = [view for view in points if view.set_aside != "later"]
         for group in (now, points):
@@ -265,10 +265,10 @@ class JourneyView:
         return None
 
     def view(self, slug: str) -> PointView | None:
-        """The point with that slug."""
+        """Return the point with that slug."""
         return next((view for view in self.points if view.point.slug == slug), None)
 
 
 def aims_of(point: ConversationPoint) -> list[str]:
-    """A point's goals and completion criteria."""
+    """Return a point's goals and completion criteria."""
     return [*point.elicitation_goals, *point.completion_criteria]

@@ -28,7 +28,7 @@ PREFILLED = 5
 
 
 def points_of(journey_id: int) -> Sequence[ConversationPoint]:
-    """The journey's points in order, without archived ones."""
+    """Return the journey's points in order, without archived ones."""
     return db.session.scalars(
         select(ConversationPoint)
         .where(ConversationPoint.journey_id == journey_id, ConversationPoint.is_archived == false())
@@ -37,7 +37,7 @@ def points_of(journey_id: int) -> Sequence[ConversationPoint]:
 
 
 def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
-    """The point with that slug in the conversation's journey. Raises NotFound."""
+    """Return the point with that slug in the conversation's journey. Raises NotFound."""
     row = None
     if conversation.journey_id is not None:
         row = db.session.scalar(
@@ -55,7 +55,7 @@ def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
 def journey_view(
     user_id: int, journey_id: int | None, conversation: Conversation | None = None, *, prefill: bool = True
 ) -> JourneyView:
-    """The journey's current state for a user; `conversation` determines what counts as elsewhere.
+    """Return the journey's current state for a user; `conversation` determines what counts as elsewhere.
 
     If memory is switched off, nothing is known.
     """
@@ -79,7 +79,7 @@ def point_views(
     evidence: Mapping[int, list[Quote]],
     prefills: Mapping[int, list[PrefilledMemory]] = MappingProxyType({}),
 ) -> list[PointView]:
-    """Points with what is known about them: `memories` and `prefills` by point, `evidence` by point memory."""
+    """Return points with what is known about them: `memories` and `prefills` by point, `evidence` by point memory."""
     return [_view(point, memories.get(point.point_id), evidence, prefills.get(point.point_id, [])) for point in points]
 
 
@@ -101,7 +101,7 @@ def state_of(row: PointMemory | None) -> PointState:
 def load_evidence(
     point_memory_ids: Collection[int], current_id: int | None = None, *, with_retired: bool = False
 ) -> dict[int, list[Quote]]:
-    """The evidence of points for a user in the order it was said; replaced pieces are included on request."""
+    """Return the evidence of points for a user in the order it was said; replaced pieces are included on request."""
     rows = db.session.execute(
         select(PointEvidence, Message.conversation_id, Memory.content)
         .outerjoin(Message, Message.message_id == PointEvidence.message_id)
@@ -204,7 +204,7 @@ def _prefilled(
     evidence: dict[int, list[Quote]],
     conversation: Conversation | None,
 ) -> dict[int, list[PrefilledMemory]]:
-    """Memories from elsewhere that are relevant to points still open, best first, at most PREFILLED for each."""
+    """Return memories from elsewhere that are relevant to points still open, best first, at most PREFILLED for each."""
     if conversation is None or conversation.space_id is not None:
         return {}  # what is known about the user elsewhere does not belong in a space
     memories = db.session.scalars(
@@ -270,7 +270,7 @@ def _relevant_memories(
 
 
 def _sources(memory_ids: Collection[int]) -> dict[int, tuple[MemoryEvidence, int]]:
-    """The newest evidence of each memory, with the conversation it was said in."""
+    """Return the newest evidence of each memory, with the conversation it was said in."""
     rows = db.session.execute(
         select(MemoryEvidence, Message.conversation_id)
         .join(Message, Message.message_id == MemoryEvidence.message_id)

@@ -45,7 +45,7 @@ class JourneyProgress:
 
 
 def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
-    """The journeys available to a user in their order, each with its progress; a fixed number of statements."""
+    """Return the journeys available to a user in their order, each with its progress; a fixed number of statements."""
     journeys = list_journeys(user_id)
     ids = [row.journey_id for row in journeys]
     points: dict[int, list[ConversationPoint]] = defaultdict(list)
@@ -72,7 +72,7 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
 
 
 def last_conversation(user_id: int, journey_id: int, *, lock: bool = False) -> Conversation | None:
-    """The conversation in which a user last began a journey; `lock` holds its row until the transaction ends."""
+    """Return the conversation in which a user last began a journey; `lock` holds its row until the transaction ends."""
     query = (
         owned_conversations(user_id)
         .where(Conversation.journey_id == journey_id, Conversation.is_temporary == false())
@@ -83,7 +83,7 @@ def last_conversation(user_id: int, journey_id: int, *, lock: bool = False) -> C
 
 
 def _last_conversations(user_id: int) -> dict[int, Conversation]:
-    """The same for all journeys at once."""
+    """Return the same for all journeys at once."""
     last = (
         owned_conversations(user_id)
         .where(Conversation.journey_id.is_not(None), Conversation.is_temporary == false())

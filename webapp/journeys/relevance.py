@@ -29,7 +29,7 @@ def lines_of(point: ConversationPoint) -> list[str]:
 
 
 def digest_of(point: ConversationPoint, model: str) -> str:
-    """A hash that changes with the lines, and with the model that embeds them."""
+    """Return a hash that changes with the lines, and with the model that embeds them."""
     return hashlib.sha256("\n".join([model, *lines_of(point)]).encode("utf-8", "replace")).hexdigest()
 
 

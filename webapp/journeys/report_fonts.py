@@ -58,7 +58,7 @@ FALLBACKS = (
 
 @cache
 def coverage(package: str, file: str) -> frozenset[int]:
-    """The code points in a font file."""
+    """Return the code points in a font file."""
     with TTFont(str(files(package).joinpath(file)), lazy=True) as font:
         return frozenset(font.getBestCmap())
 
@@ -115,7 +115,7 @@ def add_fonts(pages: FPDF, texts: Iterable[str], folder: Path) -> None:
 
 
 def required_faces(texts: Iterable[str]) -> tuple[list[Face], set[int]]:
-    """The faces that texts need, and their code points."""
+    """Return the faces that texts need, and their code points."""
     points = {ord(char) for text in texts for char in text} | set(range(0x20, 0x7F)) | {0x2026, 0x2013, 0x201C, 0x201D}
     beyond = points - frozenset.intersection(*(coverage(face.package, face.file) for face in MAIN))
     return [*MAIN, *(face for face in FALLBACKS if beyond & coverage(face.package, face.file))], points

@@ -139,7 +139,7 @@ def owe_report(conversation_id: int) -> None:
 
 
 def conversations_awaiting_report(*, limit: int = 200) -> Sequence[int]:
-    """Conversations waiting for their summary."""
+    """Return conversations waiting for their summary."""
     return db.session.scalars(
         select(JourneyGuide.conversation_id).where(JourneyGuide.report_due == db.true()).limit(limit)
     ).all()

@@ -39,7 +39,7 @@ class Pages(FPDF):
         self.cell(22, 5, f"{self.page_no()} / {{pages}}", align=self.end)
 
     def left_edge(self, indent: float, width: float) -> float:
-        """The left edge, in millimetres, of a box of this width, indented from the side where lines start."""
+        """Return the left edge, in millimetres, of a box of this width, indented from the side where lines start."""
         return self.l_margin + (self.epw - indent - width if self.is_rtl else indent)
 
     def text_block(
@@ -65,7 +65,7 @@ class Pages(FPDF):
         self.text_block(text, height=height, indent=indent, align=align, wrap=_wrap(text))
 
     def height_of(self, text: str, width: float, height: float) -> float:
-        """The height of a text in the current font, in millimetres."""
+        """Return the height of a text in the current font, in millimetres."""
         lines_height = self.multi_cell(width, height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
         assert isinstance(lines_height, float | int)
         return float(lines_height)

@@ -17,7 +17,7 @@ SHORT = 4
 
 
 def make_pdf(report: Report, day: date, wording: ReportTexts = ENGLISH) -> bytes:
-    """The PDF of a summary, printed on a day; from right to left if its language is written so.
+    """Return the PDF of a summary, printed on a day; from right to left if its language is written so.
 
     Text that no font can show is left out; no text makes it fail.
     """
@@ -159,7 +159,7 @@ def _value(pages: _Pages, name: str, value: str) -> None:
 
 
 def _printable_report(report: Report) -> Report:
-    """The report with texts that can be printed."""
+    """Return the report with texts that can be printed."""
     answers = [
         Answer(
             printable(answer.title),

@@ -35,7 +35,7 @@ def init_journeys(app: Flask) -> None:
 
 @pass_environment
 def _of_journey(environment: Environment, text: str, journey: Journey) -> str:
-    """A text of that journey in the language of the page."""
+    """Return a text of that journey in the language of the page."""
     return translate_journey_text(journey, text, environment.language)
 
 

@@ -18,7 +18,7 @@ from webapp.journeys.progress import last_conversation
 
 
 def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False) -> Conversation:
-    """The conversation in which a user follows a journey, created with a title in `language` if there is none.
+    """Return the conversation in which a user follows a journey, created with a title in `language` if there is none.
 
     With `over`, a finished journey begins again in a new one; an unfinished one goes on. Raises NotFound.
     """

@@ -27,13 +27,13 @@ class KnownFact:
 
 
 def category_of(raw: str | None) -> str:
-    """The documented category of something, or `other`."""
+    """Return the documented category of something, or `other`."""
     category = canonical_category(raw)
     return category if category in CATEGORIES else "other"
 
 
 def heading(name: str) -> str:
-    """The line above the facts in a prompt."""
+    """Return the line above the facts in a prompt."""
     return f"Known facts about {' '.join(name.split())} from conversations:"
 
 

@@ -49,7 +49,7 @@ class LegacyFacts(BaseModel):
 
 
 def readable_facts(items: Sequence[Any]) -> list[LegacyFact]:
-    """The items that are valid facts."""
+    """Return the items that are valid facts."""
     facts = []
     for item in items:
         try:
@@ -65,7 +65,7 @@ def fact_task(name: str) -> str:
 
 
 def build_messages(transcript: Sequence[TranscriptMessage], name: str, facts: str) -> list[dict[str, str]]:
-    """The messages of the call that only looks for facts; `facts` is the text about those not to be repeated."""
+    """Return the messages of the call that only looks for facts; `facts` is the text about those not to be repeated."""
     return [
         {"role": "system", "content": f"{_subject_text(name)} {_extraction_text('Give', name)}{facts}"},
         {"role": "user", "content": "\n".join(numbered_lines(transcript, CALL_CHARS))},

@@ -40,13 +40,13 @@ class Fact:
 
 
 def list_facts(user_id: int, space_id: int) -> list[Fact]:
-    """The reader's own facts of a legacy and those shared with them, in order of extraction. Raises NotFound."""
+    """Return the reader's own facts of a legacy and those shared with them, in order of extraction. Raises NotFound."""
     _legacy(user_id, space_id)
     return _facts(user_id, _usable_facts(service.readable(user_id), space_id))
 
 
 def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
-    """A page of what `list_facts` lists. Raises NotFound, Invalid."""
+    """Return a page of what `list_facts` lists. Raises NotFound, Invalid."""
     _legacy(user_id, space_id)
     keyset = Keyset("facts of a legacy", query, int, scope=[user_id, space_id])
     statement = _usable_facts(service.readable(user_id), space_id).limit(query.limit + 1)
@@ -79,7 +79,7 @@ def count_waiting(user_id: int, space_id: int) -> int:
 
 
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
-    """The facts for a user's prompt in a legacy: their own and the shared ones, as they are now."""
+    """Return the facts for a user's prompt in a legacy: their own and the shared ones, as they are now."""
     newest = _usable_facts(service.readable(user_id), space_id).order_by(None).order_by(Memory.memory_id.desc())
     rows = _facts(user_id, newest.limit(MOST_TOLD))
     return order(
@@ -134,7 +134,7 @@ def delete_fact(user_id: int, memory_id: int) -> Forgotten:
 
 
 def get_fact(user_id: int, memory_id: int) -> Fact:
-    """A fact that the reader may see. Raises NotFound."""
+    """Return a fact that the reader may see. Raises NotFound."""
     row = db.session.scalar(
         service.readable(user_id)
         .join(Space, (Space.space_id == Memory.space_id) & (Space.kind == "legacy"))
@@ -146,7 +146,7 @@ def get_fact(user_id: int, memory_id: int) -> Fact:
 
 
 def legacy_of(conversation: Conversation) -> Space | None:
-    """The legacy a conversation is in, if it is in one."""
+    """Return the legacy a conversation is in, if it is in one."""
     if conversation.space_id is None:
         return None
     space = db.session.get(Space, conversation.space_id)
@@ -161,7 +161,7 @@ def _legacy(user_id: int, space_id: int) -> Space:
 
 
 def _own_fact(user_id: int, memory_id: int) -> Memory:
-    """A fact of the user's own; anybody else's, shared or not, is treated as unknown. Raises NotFound."""
+    """Return a fact of the user's own; anybody else's, shared or not, is treated as unknown. Raises NotFound."""
     fact = get_fact(user_id, memory_id)
     if not fact.is_mine:
         raise NotFound("There is no such fact.")

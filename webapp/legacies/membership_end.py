@@ -116,7 +116,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
 
 
 def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
-    """The account leaves all its spaces."""
+    """Return the account leaves all its spaces."""
     hold_spaces(user_id)
     shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)
     lock_withdrawal(user_id, db.session.scalars(shared).all())

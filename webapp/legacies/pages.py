@@ -42,12 +42,12 @@ def _home() -> dict[str, Any]:
 
 
 def _conversations(space_id: int) -> Page[Conversation]:
-    """The user's latest conversations in a space."""
+    """Return the user's latest conversations in a space."""
     return list_conversations(current_user_id(), ConversationQuery(limit=ON_HOME, space_id=space_id))
 
 
 def _facts(space_id: int) -> list[Memory]:
-    """The facts of a space changed last: the user's own, and what others share there."""
+    """Return the facts of a space changed last: the user's own, and what others share there."""
     query = MemoryQuery(limit=ON_HOME, space_id=space_id, needs_review=False)
     is_fact = Memory.memory_type != MemoryType.INSTRUCTION.value
     return list(list_memories(current_user_id(), query, is_fact, part="facts").items)

@@ -91,7 +91,7 @@ def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts
 
 
 def _not_theirs(user_id: int, texts: Collection[str]) -> set[str]:
-    """The texts except those that are also memories of the user's own."""
+    """Return the texts except those that are also memories of the user's own."""
     hashes = {statement_hash(text): text for text in texts}
     author_ids = db.session.scalars(
         select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
@@ -134,7 +134,7 @@ def _finished_messages(conversation_ids: Collection[int]) -> Iterator[Message]:
 
 
 def _reasoning(conversation_ids: Collection[int]) -> Iterator[Sequence[MessageReasoning]]:
-    """The reasoning for the replies of some conversations, a few at a time."""
+    """Yield the reasoning for the replies of some conversations, a few at a time."""
     statement = (
         select(MessageReasoning)
         .join(Message, Message.message_id == MessageReasoning.message_id)

@@ -91,7 +91,7 @@ class Capabilities:
         self._write(base_url, model, {**self._read(base_url, model), "unopened": mark})
 
     def structured_mode(self, base_url: str, model: str) -> str | None:
-        """The structured mode known to work, or None if it has not been discovered."""
+        """Return the structured mode known to work, or None if it has not been discovered."""
         mode = self._read(base_url, model).get("structured")
         return mode if isinstance(mode, str) and mode in STRUCTURED_MODES else None
 
@@ -151,5 +151,5 @@ def tool_fingerprint(definition: Mapping[str, Any]) -> str:
 
 
 def _key(base_url: str, model: str) -> str:
-    """The URL is hashed, because it may carry credentials."""
+    """Return the Redis key of a model; the URL is hashed, because it may carry credentials."""
     return f"{hashlib.sha256(base_url.encode()).hexdigest()[:16]}:{model}"

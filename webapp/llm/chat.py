@@ -116,7 +116,7 @@ class ChatClient:
             await client.close()
 
     def _without_refused(self, body: dict[str, Any]) -> dict[str, Any]:
-        """A request without the tools that are known to be refused."""
+        """Return a request without the tools that are known to be refused."""
         if "tools" not in body:
             return body
         rejections = self.capabilities.tools_refused(self.settings.endpoint()[0], body["model"])
@@ -125,7 +125,7 @@ class ChatClient:
         return with_tools(body, [tool for tool in body["tools"] if tool_fingerprint(tool) not in rejections])
 
     async def _accepted_tools(self, body: dict[str, Any], deadline: float) -> list[dict[str, Any]] | None:
-        """The tools of a refused request that the server takes; None if they are not why it was refused."""
+        """Return the tools of a refused request that the server takes; None if they are not why it was refused."""
         base_url, _ = self.settings.endpoint()
         model = body["model"]
 
@@ -204,7 +204,7 @@ class ChatClient:
 
     @asynccontextmanager
     async def _open(self, body: dict[str, Any], deadline: float) -> AsyncIterator[Any]:
-        """The raw streaming response, requested again without anything the server refuses by name."""
+        """Yield the raw streaming response, requested again without anything the server refuses by name."""
         base_url, key = self.settings.endpoint()
         client = self._client()
         if "response_format" in body:
@@ -257,14 +257,14 @@ class ChatClient:
 
 
 def _types(parameters: Any) -> dict[str, str]:
-    """The JSON types of a tool's parameters."""
+    """Return the JSON types of a tool's parameters."""
     properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
     items = properties.items() if isinstance(properties, Mapping) else ()
     return {name: str(schema.get("type", "")) for name, schema in items if isinstance(schema, Mapping)}
 
 
 def _without_calls(event: Event, calls: TextualCalls) -> list[Event]:
-    """An event as the consumer gets it: calls written into the text become calls, and come before the end."""
+    """Return an event as the consumer gets it: calls written into the text become calls, and come before the end."""
     if isinstance(event, TextDelta):
         return calls.feed(event.text)
     if isinstance(event, ReasoningDelta):

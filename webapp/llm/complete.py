@@ -80,7 +80,7 @@ class CompletionClient:
         temperature: float | None = None,
         shown: dict[str, Any] | None = None,
     ) -> tuple[SchemaT, Completion]:
-        """An answer validated against `schema`, called `name` on the wire (letters, digits, `_`, `-`).
+        """Return an answer validated against `schema`, called `name` on the wire (letters, digits, `_`, `-`).
 
         `shown` is the JSON schema given to the model if it says more than `schema` does, such as which numbers exist.
         An answer cut off at `max_tokens` raises `CutOffAnswer` with what has arrived.
@@ -218,7 +218,7 @@ def _with_answer(error: ModelError, answer: Completion) -> ModelError:
 
 
 def _with_room(body: dict[str, Any]) -> dict[str, Any]:
-    """The same request, with room for reasoning besides the answer."""
+    """Return the same request, with room for reasoning besides the answer."""
     return {**body, "max_tokens": body["max_tokens"] + ROOM} if "max_tokens" in body else body
 
 
@@ -245,7 +245,7 @@ def _structured_body(body: dict[str, Any], mode: str, name: str, json_schema: di
 
 
 def _completion(payload: Any, request: dict[str, Any]) -> Completion:
-    """The answer in a completion object; raises `Refused` or `MalformedOutput`."""
+    """Return the answer in a completion object; raises `Refused` or `MalformedOutput`."""
     try:
         choice = payload["choices"][0]
         message = choice["message"]

@@ -27,7 +27,7 @@ of e5, .97 and one in fifty, and .88 of the answers to a question in another lan
 
 
 def name_at(settings: ModelSettings) -> str:
-    """The name stored with vectors of a chosen server's model, server included: others may use that name."""
+    """Return the name stored with vectors of a chosen server's model, server included: others may use that name."""
     parts = urlsplit(settings.base_url)
     location = parts.netloc.rpartition("@")[2] + parts.path.rstrip("/").removesuffix("/v1")
     return f"{settings.embedding_model}@{location}"[:200]
@@ -55,7 +55,7 @@ class Embeddings:
         self._lock = Lock()
 
     def now(self) -> Embedder:
-        """The chosen embedder."""
+        """Return the chosen embedder."""
         return self._embedder_at(self._choose())
 
     @property
@@ -64,7 +64,7 @@ class Embeddings:
         return self._embedder_at(self._get_settings())
 
     def named(self, model: str) -> Embedder | None:
-        """The embedder that made vectors of this name, if its server still exists; otherwise None."""
+        """Return the embedder that made vectors of this name, if its server still exists; otherwise None."""
         if model == self._home.model:
             return self._home
         name, _, _ = model.rpartition("@")
@@ -75,7 +75,7 @@ class Embeddings:
         return None
 
     def embed_passages(self, texts: list[str]) -> Vector:
-        """Vectors by the chosen embedder."""
+        """Return vectors by the chosen embedder."""
         return self.now().embed_passages(texts)
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class Embeddings:
 
 
 def present(embedder: Embedder | Embeddings) -> Embedder:
-    """The embedder itself, or the chosen one as far as this process knows."""
+    """Return the embedder itself, or the chosen one as far as this process knows."""
     return embedder.last if isinstance(embedder, Embeddings) else embedder
 
 

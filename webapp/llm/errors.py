@@ -269,7 +269,7 @@ def _number(value: str | None) -> float | None:
 
 
 def _quotable(message: str) -> str:
-    """A provider's words as a person may read them: one line, no markup, and nothing like a URL or a key."""
+    """Return a provider's words as a person may read them: one line, no markup, and nothing like a URL or a key."""
     if "<" in message:
         return ""
     words = ("…" if _is_private(word) else word for word in message.split())

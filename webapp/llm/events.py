@@ -95,7 +95,7 @@ class StreamDecoder:
         self._first_line = True
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events completed by one network read, their text joined.
+        """Return the events completed by one network read, their text joined.
 
         After each call `error` holds the stream's error, if there was one: the text before it is still in the events.
         """
@@ -145,7 +145,7 @@ class StreamDecoder:
         return events
 
     def _join_pieces(self, kind: type[Event], pieces: list[str]) -> str:
-        """The joined pieces, which are then empty, with the halves of surrogate pairs joined across reads."""
+        """Return the joined pieces, which are then empty, with the halves of surrogate pairs joined across reads."""
         text = self._halves.pop(kind, "") + "".join(pieces)
         pieces.clear()
         if "\ud800" <= text[-1:] <= "\udbff":
@@ -270,7 +270,7 @@ class StreamDecoder:
 
 
 def text_of_parts(parts: object) -> str:
-    """The text of a content list, which some servers send instead of a string; thinking parts are left out."""
+    """Return the text of a content list, which some servers send instead of a string; thinking parts are left out."""
     if not isinstance(parts, list):
         return ""
     return "".join(p["text"] for p in parts if isinstance(p, Mapping) and isinstance(p.get("text"), str))

@@ -49,7 +49,7 @@ class Place:
     margin: int = 0
 
     def after(self, text: str) -> Place:
-        """The place after more text."""
+        """Return the place after more text."""
         *ended, line = (self.line + text).split("\n")
         place = self
         for block in ended:
@@ -74,7 +74,7 @@ class Place:
         return self._quotes(self._read(self.line.expandtabs(4) + _ANYTHING)) > 0
 
     def _past(self, line: str) -> Place:
-        """The place at the beginning of the line after this one."""
+        """Return the place at the beginning of the line after this one."""
         if self.fence and (rest := self._unquoted(line)) is not None:
             marks = rest.strip()
             ends = marks.startswith(self.fence) and not marks.strip(self.fence[0])
@@ -103,11 +103,11 @@ class Place:
         return self.quotes if self._goes_on(read) else read.quotes
 
     def _continued(self, read: _Line) -> int:
-        """The backticks that opened inline code before this line, if it continues the paragraph."""
+        """Return the backticks that opened inline code before this line, if it continues the paragraph."""
         return 0 if read.is_new_item or self._quotes(read) != self.quotes else self.ticks
 
     def _unquoted(self, line: str) -> str | None:
-        """A line of fenced code without the marks of the quotes around it; None if it is no longer in them."""
+        """Return a line of fenced code without the marks of the quotes around it; None if it is no longer in them."""
         for _ in range(self.quotes):
             before, mark, line = line.partition(">")
             if not mark or before.strip():
@@ -137,7 +137,7 @@ class Place:
 
 
 def _open_ticks(text: str, open_length: int) -> int:
-    """The number of backticks that opened the inline code in which a text ends; 0 outside."""
+    """Return the number of backticks that opened the inline code in which a text ends; 0 outside."""
     for match in _TICKS.finditer(text):
         length = len(match[0])
         if open_length:

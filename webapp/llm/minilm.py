@@ -41,7 +41,7 @@ class LocalEmbedder:
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
-        """Rows (n, 384) in the order of `texts`; only the first 256 tokens of a text count."""
+        """Return rows (n, 384) in the order of `texts`; only the first 256 tokens of a text count."""
         rows = np.empty((len(texts), DIM), dtype=np.float32)
         if not texts:
             return rows

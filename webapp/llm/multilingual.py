@@ -49,7 +49,7 @@ class MultilingualEmbedder:
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
-        """Rows (n, 384) in the order of `texts`; a long text is read in windows of 512 tokens."""
+        """Return rows (n, 384) in the order of `texts`; a long text is read in windows of 512 tokens."""
         if not texts:
             return np.empty((0, DIM), np.float32)
         with self._lock:

@@ -17,7 +17,7 @@ GAP = "\n\n"
 
 
 def merge_turns(messages: Sequence[Message]) -> list[Message]:
-    """The same text in the same order: system messages as one at the top, neighbours with the same role joined.
+    """Return the same text in the same order: system messages as one at the top, neighbours with the same role joined.
 
     The first message after it is the user's. Tool calls and their results stay where they are. A list that alternates
     is returned as it is, and the beginning of the result depends only on the beginning of the input.
@@ -105,7 +105,7 @@ _SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "me
 
 
 def rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
-    """The feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None.
+    """Return the feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None.
 
     Never `tools`: whether it is all of them or one cannot be told from its words (`refused_tools.py` finds out).
     """
@@ -194,7 +194,7 @@ def with_tools(body: dict[str, Any], tools: Sequence[dict[str, Any]]) -> dict[st
 
 
 def _without_thoughts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages without the reasoning before tool calls, which only servers that insist on it get back."""
+    """Return messages without the reasoning before tool calls, which only servers that insist on it get back."""
     return [
         {name: value for name, value in message.items() if name != "reasoning_content"}
         if "reasoning_content" in message
@@ -217,7 +217,7 @@ def has_pictures(messages: Sequence[dict[str, Any]]) -> bool:
 
 
 def without_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same messages as text: a note in place of each picture, after its name."""
+    """Return the same messages as text: a note in place of each picture, after its name."""
     return [
         {**message, "content": _text_of(message["content"])} if isinstance(message.get("content"), list) else message
         for message in messages

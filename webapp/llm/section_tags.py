@@ -39,7 +39,7 @@ class SectionTags:
         self._open: dict[str, int] = {}
 
     def size_at(self, text: str, index: int, ended: bool) -> int | None:
-        """The length of the tag at this place; 0 if it is none of ours, None if that cannot be told yet."""
+        """Return the length of the tag at this place; 0 if it is none of ours, None if that cannot be told yet."""
         if (match := _TAG.match(text, index)) and len(match[0]) <= _LONGEST:
             return self._size_of_tag(match) if match["end"] or ended else None
         rest = text[index : index + _LONGEST]

@@ -42,7 +42,7 @@ _TYPOGRAPHIC = re.compile("[“”„]")
 
 
 def strict_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """A copy of a pydantic JSON schema, fit for strict mode, and whether strict mode can express it.
+    """Return a copy of a pydantic JSON schema, fit for strict mode, and whether strict mode can express it.
 
     In every object all properties are required and no others allowed; a free-form map cannot be expressed strictly.
     """
@@ -91,7 +91,7 @@ def strict_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
 
 
 def describe_schema(name: str, schema: dict[str, Any]) -> str:
-    """The instruction that carries the schema to servers without schema support."""
+    """Return the instruction that carries the schema to servers without schema support."""
     text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     return (
         f'Answer with exactly one JSON object, the "{name}", and nothing else: no explanation, no code fence.\n'
@@ -100,7 +100,7 @@ def describe_schema(name: str, schema: dict[str, Any]) -> str:
 
 
 def parse_object(text: str, fields: Collection[str] = ()) -> dict[str, Any]:
-    """The one JSON object in `text`, ignoring prose and code fences around it; `MalformedOutput` otherwise.
+    """Return the one JSON object in `text`, ignoring prose and code fences around it; `MalformedOutput` otherwise.
 
     With `fields`, it is the one that has any of them, and may be nearly JSON: commas too many, single quotes, comments,
     closing brackets missing. Without, a second object, or a brace that does not begin a valid one, is an error: taking
@@ -159,7 +159,7 @@ def _begins_with_field(head: str, fields: Collection[str]) -> bool:
 
 
 def _repair(text: str) -> dict[str, Any]:
-    """The object with which a text begins, repaired. Raises MalformedOutput if it was cut off within a value."""
+    """Return the object with which a text begins, repaired. Raises MalformedOutput if it was cut off within a value."""
     if len(re.findall(r'(?<!\\)"', text)) % 2 or text.rstrip().endswith(("[", "{", ",", ":")):
         raise MalformedOutput
     try:
@@ -174,12 +174,12 @@ def _repair(text: str) -> dict[str, Any]:
 
 
 def none_is_empty(value: object) -> object:
-    """An empty list for null: some models send null when there is nothing to list."""
+    """Return an empty list for null: some models send null when there is nothing to list."""
     return [] if value is None else value
 
 
 def complete_items(text: str, field: str) -> list[Any]:
-    """The complete objects in the list `field` of a JSON object that was cut off; none if cut off before it."""
+    """Return the complete objects in the list `field` of a JSON object that was cut off; none if cut off before it."""
     match = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
     items: list[Any] = []
     index = match.end() if match else len(text)
@@ -220,7 +220,7 @@ class Part:
 
 
 def schema_of(parts: Iterable[Part]) -> dict[str, Any]:
-    """The JSON schema of an answer to all the parts, in their order."""
+    """Return the JSON schema of an answer to all the parts, in their order."""
     properties = {part.field: dict(part.schema) for part in parts}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 

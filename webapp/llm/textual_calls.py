@@ -53,7 +53,7 @@ class TextualCalls:
         return known_name(name, self._names)
 
     def feed(self, text: str) -> list[Event]:
-        """The part of the text so far that may be shown, and the completed calls."""
+        """Return the part of the text so far that may be shown, and the completed calls."""
         if not self._buffer and not self._after_block and not _TRIGGERS.search(text):
             return [self._text_delta(text)]
         self._buffer += text
@@ -99,7 +99,7 @@ class TextualCalls:
         return TextDelta(text)
 
     def _place_here(self) -> Place:
-        """The place in the answer where what is held begins; worked out only if something may begin there."""
+        """Return the place in the answer where what is held begins; worked out only if something may begin there."""
         self._place = self._place.after("".join(self._output))
         self._output.clear()
         return self._place

@@ -22,7 +22,7 @@ class Usage:
     cached_tokens: int | None = None
 
     def plus(self, other: Usage) -> Usage:
-        """The sum of two calls."""
+        """Return the sum of two calls."""
         return Usage(
             _add(self.prompt_tokens, other.prompt_tokens),
             _add(self.completion_tokens, other.completion_tokens),
@@ -43,7 +43,7 @@ def usage_of(usage: object) -> Usage:
 
 
 def _count(value: object) -> int | None:
-    """A number of tokens; None for what cannot be one."""
+    """Return a number of tokens; None for what cannot be one."""
     return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None
 
 

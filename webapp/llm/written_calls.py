@@ -154,7 +154,7 @@ def known_name(name: str, names: Collection[str]) -> str:
 
 
 def _object(text: str) -> Any:
-    """The JSON object at the beginning of a text, repaired if need be."""
+    """Return the JSON object at the beginning of a text, repaired if need be."""
     try:
         return _DECODER.raw_decode(text)[0]
     except (ValueError, RecursionError):

@@ -23,7 +23,7 @@ _LINK = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\](?:\([^()\s]{0,2000})?)?$")
 
 
 def showable(text: str) -> str:
-    """The text as far as it can be shown; an unclosed `**` at its end is closed."""
+    """Return the text as far as it can be shown; an unclosed `**` at its end is closed."""
     lines = text.split("\n")
     fence = _open_fence(lines)
     last = lines[-1]
@@ -77,7 +77,7 @@ def _table_start(lines: list[str]) -> int:
 
 
 def _inline(text: str) -> str:
-    """The text without a formula, a code span or a link at its end that is not closed yet."""
+    """Return the text without a formula, a code span or a link at its end that is not closed yet."""
     line_start = text.rfind("\n") + 1
     pos = 0
     emphasis = 0

@@ -87,7 +87,7 @@ def render_growing(text: str, code: GrowingCode) -> Markup:
 
 
 def render_plain(text: str) -> Markup:
-    """The text as it is, escaped."""
+    """Return the text as it is, escaped."""
     return Markup(f'<pre class="plain" tabindex="0">{escape(text)}</pre>\n')
 
 
@@ -154,7 +154,7 @@ class _Renderer(RendererHTML):
 
 
 def _task_mark(item: Token) -> str:
-    """The checkbox of a task, on the line of its text; nothing for other items."""
+    """Return the checkbox of a task, on the line of its text; nothing for other items."""
     if "checked" not in item.meta:
         return ""
     sign, label = ("☑", "Done") if item.meta["checked"] else ("☐", "To do")

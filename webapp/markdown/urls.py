@@ -29,7 +29,7 @@ class Address(NamedTuple):
 
 
 def find_urls(text: str) -> Iterator[Address]:
-    """Every URL in a text, in order."""
+    """Yield every URL in a text, in order."""
     if "://" not in text and "@" not in text and "www." not in text.lower():
         return
     for match in _ADDRESS.finditer(text):
@@ -56,7 +56,7 @@ def _is_host(url: str, is_named: bool) -> bool:
 
 
 def _trim(url: str) -> str:
-    """The URL without the punctuation of the sentence around it."""
+    """Return the URL without the punctuation of the sentence around it."""
     surplus = url.count(")") - url.count("(")
     end = len(url)
     while end:

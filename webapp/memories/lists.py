@@ -68,7 +68,7 @@ def use_list_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> S
 
 
 def categories(user_id: int, on_sqlite: bool) -> Select[str]:
-    """The categories of the memories in use, by name, without reading all of those: it steps along their index.
+    """Return the categories of the memories in use, by name, without reading all of those: it steps along their index.
 
     SQLite has to be told how. MariaDB skips along by itself, if it is asked for all columns up to the category.
     """

@@ -191,7 +191,7 @@ class ExtractRequest(BaseModel):
 
 
 def _birthday(value: str) -> str:
-    """An ISO date in the past, or nothing."""
+    """Return an ISO date in the past, or nothing."""
     if not value:
         return value
     try:

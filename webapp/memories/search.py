@@ -38,7 +38,7 @@ def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, floa
 
 
 def terms_of(text: str) -> list[str]:
-    """The words to look for, longest first: short ones are mostly grammar."""
+    """Return the words to look for, longest first: short ones are mostly grammar."""
     words = {trim_punctuation(word) for word in _BETWEEN.split(fold(text)) if word}
     return sorted(words, key=lambda word: (-len(word), word))[:MAX_TERMS]
 

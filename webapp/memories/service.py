@@ -33,12 +33,12 @@ Place = tuple[str | None, str | None, int | None]
 
 
 def visible(user_id: int) -> Select[Memory]:
-    """The user's own memories: the one place that says which ones they may change."""
+    """Return the user's own memories: the one place that says which ones they may change."""
     return select(Memory).where(Memory.user_id == user_id)
 
 
 def readable(user_id: int) -> Select[Memory]:
-    """The one place that says which memories a user may read: their own, and what others share in their spaces.
+    """Return the one place that says which memories a user may read: their own, and what others share in their spaces.
 
     Of others' memories only those in use: what is archived, closed or in review is nobody else's business.
     """
@@ -57,7 +57,7 @@ def shared_in(spaces: Select[int] | Collection[int]) -> ColumnElement[bool]:
 
 
 def read_memory(user_id: int, memory_id: int) -> Memory:
-    """A memory the user may read. Raises NotFound."""
+    """Return a memory the user may read. Raises NotFound."""
     row = db.session.scalar(readable(user_id).where(Memory.memory_id == memory_id))
     if row is None:
         raise NotFound("There is no such memory.")
@@ -96,7 +96,7 @@ def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[b
 
 
 def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
-    """The order of `list_memories`."""
+    """Return the order of `list_memories`."""
     return Keyset("memories", query, datetime, int, scope=[user_id, part])
 
 
@@ -240,13 +240,13 @@ def check_key(memory: Memory) -> None:
 
 
 def key_holder(user_id: int, fact_key: str | None, category: str | None, space_id: int | None) -> int | None:
-    """The memory that has a key now."""
+    """Return the memory that has a key now."""
     place = (fact_key, category, space_id)
     return key_holders(user_id, [place]).get(place)
 
 
 def key_holders(user_id: int, places: Collection[Place]) -> dict[Place, int]:
-    """The memories that have some keys now, by key, category and space."""
+    """Return the memories that have some keys now, by key, category and space."""
     slots = {
         (space_id or 0, f"{category or ''}:{key}"): (key, category, space_id) for key, category, space_id in places
     }

@@ -52,7 +52,7 @@ def is_public(text: str) -> bool:
 
 
 def _embedded_addresses(address: Address) -> Iterator[ipaddress.IPv4Address]:
-    """The IPv4 addresses that an IPv6 address leads to."""
+    """Yield the IPv4 addresses that an IPv6 address leads to."""
     if isinstance(address, ipaddress.IPv6Address):
         addresses = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
         yield from (item for item in addresses if item is not None)
@@ -161,7 +161,7 @@ def _number(host: str) -> str:
 
 
 def _plain(host: str) -> str:
-    """A host's name as it is looked up: in ASCII and lower case, without a final dot."""
+    """Return a host's name as it is looked up: in ASCII and lower case, without a final dot."""
     return (host if host.isascii() else host.encode("idna").decode()).lower().rstrip(".")
 
 

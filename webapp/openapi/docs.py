@@ -33,7 +33,7 @@ def page() -> ViewResult:
 
 
 def openapi_document(app: OpenAPI) -> dict[str, Any]:
-    """The OpenAPI document of an application, created on first use."""
+    """Return the OpenAPI document of an application, created on first use."""
     with _making:
         if "openapi_document" not in app.extensions:
             _merge_paths(app)
@@ -75,7 +75,7 @@ def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
 
 
 def _own_problems(operation: dict[str, Any]) -> frozenset[str]:
-    """The problems that a view describes itself, rather than as its blueprint does for all."""
+    """Return the problems that a view describes itself, rather than as its blueprint does for all."""
     answers = {status: answer.get("description") for status, answer in operation.get("responses", {}).items()}
     usual = {str(status): text for status, text in USUAL_PROBLEMS.items()}
     return frozenset(status for status, text in answers.items() if text != usual.get(status, text))

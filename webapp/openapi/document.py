@@ -95,7 +95,7 @@ class ViewFacts:
 
 
 def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFacts]) -> dict[str, Any]:
-    """The document to publish. `facts`: by method in lower case and path as in the document."""
+    """Return the document to publish. `facts`: by method in lower case and path as in the document."""
     document = copy.deepcopy(dict(generated))
     document["info"]["description"] = INFO
     for path, method, operation in operations(document):
@@ -114,7 +114,7 @@ def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFac
 
 
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every operation as path, method, operation."""
+    """Yield every operation as path, method, operation."""
     for path, item in document["paths"].items():
         for method in METHODS:
             if method in item:
@@ -150,7 +150,7 @@ def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts)
 
 
 def _possible(method: str, operation: Mapping[str, Any]) -> set[str]:
-    """The statuses of the problems an operation can answer with; those it cannot are not listed."""
+    """Return the statuses of the problems an operation can answer with; those it cannot are not listed."""
     possible = {"401", "403", "503"}
     has_body = "requestBody" in operation
     places = {parameter["in"] for parameter in operation["parameters"]}
@@ -250,7 +250,7 @@ def _references_in(part: Any) -> set[str]:
 
 
 def _nodes(part: Any) -> Iterator[dict[str, Any]]:
-    """Every object in a JSON document."""
+    """Yield every object in a JSON document."""
     if isinstance(part, dict):
         yield part
         for value in list(part.values()):

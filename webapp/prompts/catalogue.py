@@ -78,13 +78,13 @@ NAMES = {alias: name for name, definition in CATALOGUE.items() for alias in (nam
 
 
 def definition_of(name: str) -> Definition | None:
-    """The prompt of that name or alias; None if there is none."""
+    """Return the prompt of that name or alias; None if there is none."""
     return CATALOGUE.get(NAMES.get(name, ""))
 
 
 @cache
 def default_text(name: str) -> str:
-    """The text that this release ships for a prompt."""
+    """Return the text that this release ships for a prompt."""
     return (_DEFAULTS / f"{name}.md").read_text(encoding="utf-8").strip()
 
 

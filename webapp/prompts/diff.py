@@ -39,7 +39,7 @@ def compare(before: str, after: str) -> list[Line]:
 
 
 def _parts(line: str, other: str | None) -> tuple[tuple[str, bool], ...]:
-    """The line in pieces, marking those that the other line lacks."""
+    """Return the line in pieces, marking those that the other line lacks."""
     if other is None:
         return ((line, False),)
     words, others = _WORDS.findall(line), _WORDS.findall(other)

@@ -48,7 +48,7 @@ class Placeholder:
 
 
 def find(template: str) -> list[Placeholder]:
-    """Every placeholder in a text, in order, known or not."""
+    """Return every placeholder in a text, in order, known or not."""
     return [_read(match) for match in _TOKEN.finditer(template)]
 
 
@@ -66,7 +66,7 @@ def fill(
     texts: Mapping[str, str] | None = None,
     count: Count = estimate_tokens,
 ) -> str:
-    """The text with its placeholders filled, in one pass.
+    """Return the text with its placeholders filled, in one pass.
 
     `digest` is the conversation's memory or None, `blocks` are lists of lines by name, `texts` whole texts that are
     inserted unchanged. Other placeholders are left alone.
@@ -82,7 +82,7 @@ def pieces(
     texts: Mapping[str, str] | None = None,
     count: Count = estimate_tokens,
 ) -> list[tuple[str, str | None]]:
-    """The pieces that `fill` joins: the template's own text with None, and each value with its placeholder."""
+    """Return the pieces that `fill` joins: the template's own text with None, and each value with its placeholder."""
     blocks, texts = blocks or {}, texts or {}
 
     def filling(placeholder: Placeholder) -> str | None:
@@ -113,7 +113,7 @@ def snippet(
     budget: int | None = None,
     count: Count = estimate_tokens,
 ) -> str:
-    """A digest in one sentence for a prompt, as the guide words it.
+    """Return a digest in one sentence for a prompt, as the guide words it.
 
     To fit a budget of tokens, the longest list loses its last items first, then the last parts go, then words; the
     first word of the first part always remains.
@@ -133,7 +133,7 @@ def _sentence(values: Mapping[str, Any]) -> str:
 
 
 def _shorter(values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The values with a little less in them; None if there is nothing to spare."""
+    """Return the values with a little less in them; None if there is nothing to spare."""
     lists = {key: value for key, value in values.items() if isinstance(value, list | tuple) and len(value) > 1}
     if lists:
         longest = max(lists, key=lambda key: len(lists[key]))
@@ -146,14 +146,14 @@ def _shorter(values: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def as_json(digest: Mapping[str, Any] | None) -> str:
-    """A digest as one JSON object with the documented keys only, or the sentence that there is none."""
+    """Return a digest as one JSON object with the documented keys only, or the sentence that there is none."""
     if not digest:
         return NO_MEMORY
     return json.dumps({key: digest[key] for key in MEMORY_KEYS if key in digest}, ensure_ascii=False)
 
 
 def block(lines: Sequence[str], budget: int | None = None, count: Count = estimate_tokens) -> str:
-    """Lines as a list, the first that fit into `budget` tokens; what does not fit is left out whole."""
+    """Return lines as a list, the first that fit into `budget` tokens; what does not fit is left out whole."""
     entries: list[str] = []
     left = budget
     for line in lines:

@@ -58,7 +58,7 @@ def active_columns(name: str) -> tuple[ScalarSelect[int], ScalarSelect[str]]:
 
 
 def active_of(name: str, version: int | None, text: str | None) -> ActivePrompt:
-    """The prompt in use, given what the tables know of it."""
+    """Return the prompt in use, given what the tables know of it."""
     if version is None or text is None:
         return ActivePrompt(name, 1, default_text(name))
     return ActivePrompt(name, version, text)
@@ -74,7 +74,7 @@ def _active() -> Select[int, str]:
 
 
 def definition(name: str) -> Definition:
-    """The prompt of that name or alias. Raises NotFound."""
+    """Return the prompt of that name or alias. Raises NotFound."""
     prompt = definition_of(name)
     if prompt is None:
         raise NotFound(say("There is no such prompt. There are: %(names)s.", names=", ".join(CATALOGUE)))
@@ -82,7 +82,7 @@ def definition(name: str) -> Definition:
 
 
 def list_prompts() -> list[PromptState]:
-    """Every prompt with the version in use."""
+    """Return every prompt with the version in use."""
     rows = {row.name: row for row in db.session.scalars(select(Prompt))}
     return [_state(prompt, rows.get(prompt.name)) for prompt in CATALOGUE.values()]
 
@@ -94,7 +94,7 @@ def get_prompt(name: str) -> PromptState:
 
 
 def versions(name: str) -> Sequence[PromptVersion]:
-    """The versions of a prompt, newest first. Raises NotFound."""
+    """Return the versions of a prompt, newest first. Raises NotFound."""
     prompt = definition(name)
     rows = db.session.scalars(
         select(PromptVersion).where(PromptVersion.name == prompt.name).order_by(PromptVersion.version.desc())
@@ -123,7 +123,7 @@ def check(name: str, text: str) -> None:
 def add_version(
     admin_id: int | None, name: str, text: str, *, set_active: bool = False, note: str | None = None
 ) -> PromptVersion:
-    """A new version of a prompt, put into use if asked for. Raises NotFound, Invalid."""
+    """Return a new version of a prompt, put into use if asked for. Raises NotFound, Invalid."""
     check(name, text)
     prompt = _lock_prompt(definition(name))
     row = _insert(prompt.name, text, origin="admin", admin_id=admin_id, note=note)

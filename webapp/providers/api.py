@@ -41,7 +41,7 @@ def list_models() -> dict[str, Any]:
 
 
 def choices() -> list[ModelOut]:
-    """The models the caller can choose, with what a test of their connection found out about them."""
+    """Return the models the caller can choose, with what a test of their connection found out about them."""
     identity = current_identity()
     is_admin = bool(identity and identity.is_admin)
     tests = {row.connection_id: row.test_result for row in db.session.scalars(db.select(ModelConnection))}

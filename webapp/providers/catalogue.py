@@ -30,29 +30,29 @@ class Catalogue:
         self._lock = Lock()
 
     def all(self) -> list[OfferedModel]:
-        """The models of the enabled connections, by connection and name."""
+        """Return the models of the enabled connections, by connection and name."""
         return self._fresh().offered
 
     def embeddings(self) -> ModelSettings | None:
-        """The server and the model chosen to make vectors, if any."""
+        """Return the server and the model chosen to make vectors, if any."""
         return self._fresh().embeddings
 
     def background(self) -> Target | None:
-        """The model chosen for background work, if any."""
+        """Return the model chosen for background work, if any."""
         return self._fresh().background
 
     def known_embeddings(self) -> ModelSettings | None:
-        """The same, as this process last read it; no query."""
+        """Return the same, as this process last read it; no query."""
         cache = self._cache
         return cache[1].embeddings if cache else None
 
     def known_offers(self) -> list[OfferedModel]:
-        """The models as this process last read them; no query."""
+        """Return the models as this process last read them; no query."""
         cache = self._cache
         return cache[1].offered if cache else []
 
     def known_servers(self) -> list[ModelSettings]:
-        """The servers of the enabled connections, as this process last read them."""
+        """Return the servers of the enabled connections, as this process last read them."""
         cache = self._cache
         return cache[1].servers if cache else []
 
@@ -94,7 +94,7 @@ def chosen_embeddings() -> ModelSettings | None:
 
 
 def cached_embeddings() -> ModelSettings | None:
-    """The same, as this process last read it; no query."""
+    """Return the same, as this process last read it; no query."""
     return None if environment_embeds(app_settings()) else catalogue.known_embeddings()
 
 
@@ -104,7 +104,7 @@ def has_worker() -> bool:
 
 
 def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
-    """The models that this user may choose; the one used without a choice is marked as the default."""
+    """Return the models that this user may choose; the one used without a choice is marked as the default."""
     settings = app_settings()
     models = _offers_for(user_id, is_admin=is_admin)
     default = None if home_wins(settings) else _default_of(models)
@@ -125,7 +125,7 @@ def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
 
 
 def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Target]:
-    """The chosen model, or the default, and its fallbacks; empty if only the environment's server is left.
+    """Return the chosen model, or the default, and its fallbacks; empty if only the environment's server is left.
 
     A name that is not an id is that of a model on the environment's server. The default stands in for a chosen model
     that is gone, or not for this person; a model for admins or for a group never answers anybody else.
@@ -178,7 +178,7 @@ def environment_works(settings: Settings) -> bool:
 
 
 def cached_price(target_id: str | None) -> tuple[float | None, float | None]:
-    """The price an admin set for a model, as this process last read it; no query."""
+    """Return the price an admin set for a model, as this process last read it; no query."""
     models = (offer for offer in catalogue.known_offers() if offer.target.id == target_id)
     return next(((offer.input_price, offer.output_price) for offer in models), (None, None))
 
@@ -202,7 +202,7 @@ def background_target() -> Target | None:
 
 
 def background_choice() -> Target | None:
-    """The same, with the transaction of the caller left open."""
+    """Return the same, with the transaction of the caller left open."""
     settings = app_settings()
     if environment_works(settings):
         return None
@@ -214,7 +214,7 @@ def background_choice() -> Target | None:
 
 
 def _default_of(models: Sequence[OfferedModel]) -> OfferedModel | None:
-    """The model that answers without a choice: the one marked so, else the first."""
+    """Return the model that answers without a choice: the one marked so, else the first."""
     return next((offer for offer in models if offer.is_default), models[0] if models else None)
 
 

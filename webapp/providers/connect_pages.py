@@ -199,7 +199,7 @@ def _choose(fields: NewConnection, choices: list[Choice], *, error: str = "") ->
 
 
 def _servers() -> list[local_servers.Nearby]:
-    """The servers on this machine that are not connected yet."""
+    """Return the servers on this machine that are not connected yet."""
     urls = local_servers.connected_urls()
     db.session.remove()  # nothing is held while they are contacted
     return [server for server in local_servers.look_around(app_settings().local_servers) if server.base_url not in urls]

@@ -54,12 +54,12 @@ def error_text(exc: Exception) -> str:
 
 
 def model_list_error_text(exc: Exception) -> str:
-    """The same for the list of models: a URL without one does not belong to such a server."""
+    """Return the same for the list of models: a URL without one does not belong to such a server."""
     return NOT_SPOKEN if classify_exception(exc).code in ("model_not_found", "malformed_output") else error_text(exc)
 
 
 def picture_error_text(exc: Exception) -> str:
-    """The same for a picture: a refused request means a refused picture."""
+    """Return the same for a picture: a refused request means a refused picture."""
     status = classify_exception(exc).status
     return NO_PICTURES if status in (400, 404, 415, 422, 500, 501) else error_text(exc)
 
@@ -171,7 +171,7 @@ def _try(work: Callable[[], Any], describe: Callable[[Exception], str] = error_t
 
 
 def _square() -> str:
-    """A small green picture."""
+    """Return a small green picture."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -187,7 +187,7 @@ def _say(text: str) -> list[dict[str, Any]]:
 
 
 def list_models(settings: ModelSettings) -> list[ListedModel]:
-    """The models of a server, as it lists them. Raises whatever the server, or its absence, causes."""
+    """Return the models of a server, as it lists them. Raises whatever the server, or its absence, causes."""
     with sync_client(settings) as client:
         page = client.with_options(timeout=SECONDS).models.list()
         if page.data is None and page.object == "list":  # Ollama without models

@@ -35,7 +35,7 @@ def unseal(stored: str | None) -> Secrets:
 
 @lru_cache(maxsize=256)
 def _decrypt(_secret: str, stored: str) -> Secrets:
-    """The decrypted text, cached, so that each stored text is decrypted only once for each secret."""
+    """Return the decrypted text, cached, so that each stored text is decrypted only once for each secret."""
     plaintext = encryption.unseal(PURPOSE, stored)
     if plaintext is None:
         return Secrets()

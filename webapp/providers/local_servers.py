@@ -34,7 +34,7 @@ class Nearby:
 
 
 def look_around(places: Mapping[str, str]) -> list[Nearby]:
-    """Those of these URLs, by name, whose servers answer within SECONDS; no transaction may be open."""
+    """Return those of these URLs, by name, whose servers answer within SECONDS; no transaction may be open."""
     if not places:
         return []
     with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:
@@ -83,7 +83,7 @@ def _choose(row: ModelConnection, model: str) -> ModelConnection:
 
 
 def _look_at(name: str, address: str) -> Nearby | None:
-    """A server and its chat models; None if nothing answers like one."""
+    """Return a server and its chat models; None if nothing answers like one."""
     response = fetch(f"{address}/models")
     try:
         rows = [ListedModel(str(row["id"])) for row in response["data"] or ()]

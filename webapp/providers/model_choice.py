@@ -23,13 +23,13 @@ class Choice:
 
 
 def choices() -> list[OfferedModel]:
-    """The models that the caller may choose."""
+    """Return the models that the caller may choose."""
     identity = current_identity()
     return models_for_user(current_user_id(), is_admin=bool(identity and identity.is_admin))
 
 
 def choice() -> Choice:
-    """The caller's choice. If what they chose last no longer exists, it is the default."""
+    """Return the caller's choice. If what they chose last no longer exists, it is the default."""
     models, settings = choices(), _settings()
     likes = {name: place for place, name in enumerate(settings.favourite_models)}
     liked = sorted((o for o in models if o.target.id in likes), key=lambda offer: likes[offer.target.id])

@@ -193,7 +193,7 @@ def restore(connection_id: int) -> ViewResult:
 
 
 def _offer(name: str, by_model: dict[str, Any]) -> OfferFields:
-    """A model from the form, keeping parameters that only the API can set."""
+    """Return a model from the form, keeping parameters that only the API can set."""
     form = request.form
 
     def value(field: str) -> str | None:
@@ -234,7 +234,7 @@ def _page() -> str:
 
 
 def _budget(row: ModelConnection, offer: ModelOffer) -> int | None:
-    """The tokens used with a model that is too slow for its window; None if it reads all of that."""
+    """Return the tokens used with a model that is too slow for its window; None if it reads all of that."""
     window = window_found(row.test_result, offer.model)
     tokens = budget(window, speed_found(row.test_result, "prompt"))
     return tokens if tokens != window and not offer.context_window else None

@@ -94,7 +94,7 @@ def window_told(row: Mapping[str, Any]) -> int | None:
 
 
 def window_found(result: Mapping[str, Any] | None, model: str) -> int | None:
-    """The same, as a test of its connection found it."""
+    """Return the same, as a test of its connection found it."""
     windows = (result or {}).get("windows")
     window = windows.get(model) if isinstance(windows, Mapping) else None
     return window if isinstance(window, int) else None
@@ -113,7 +113,7 @@ def is_slow(prompt_speed: float | None) -> bool:
 
 
 def budget(window: int | None, prompt_speed: float | None) -> int | None:
-    """The most tokens of a window to use with a model that reads so many a second; None for the usual number."""
+    """Return the most tokens of a window to use with a model that reads so many a second; None for the usual number."""
     if prompt_speed is None or not is_slow(prompt_speed):
         return window
     readable = max(SMALLEST_BUDGET, round(prompt_speed * READING_SECONDS))

@@ -21,7 +21,7 @@ MOST_CONNECTIONS = 100
 
 
 def get_connection(connection_id: int) -> ModelConnection:
-    """A connection. Raises NotFound."""
+    """Return a connection. Raises NotFound."""
     row = db.session.get(ModelConnection, connection_id)
     if row is None:
         raise NotFound("There is no such connection.")
@@ -29,13 +29,13 @@ def get_connection(connection_id: int) -> ModelConnection:
 
 
 def offers_of(connection_id: int) -> list[ModelOffer]:
-    """The models of a connection in their order."""
+    """Return the models of a connection in their order."""
     statement = select(ModelOffer).where(ModelOffer.connection_id == connection_id).order_by(ModelOffer.offer_id)
     return list(db.session.scalars(statement))
 
 
 def groups_of_offers(connection_id: int) -> dict[int, list[int]]:
-    """The groups that a connection's models are for, by the offer's id."""
+    """Return the groups that a connection's models are for, by the offer's id."""
     groups: dict[int, list[int]] = {}
     rows = db.session.execute(
         select(ModelOfferGroup.offer_id, ModelOfferGroup.group_id)
@@ -49,7 +49,7 @@ def groups_of_offers(connection_id: int) -> dict[int, list[int]]:
 
 
 def fields_of_offers(connection_id: int) -> list[OfferFields]:
-    """The models of a connection as they can be set again."""
+    """Return the models of a connection as they can be set again."""
     groups = groups_of_offers(connection_id)
     rows = (OfferOut.of_row(row, groups.get(row.offer_id, [])) for row in offers_of(connection_id))
     return [OfferFields(**row.model_dump(exclude={"id"})) for row in rows]
@@ -66,7 +66,7 @@ def list_connections(query: PageQuery) -> Page[ModelConnection]:
 
 
 def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:
-    """A new connection with its models, and what a test of it found. Raises Conflict, Invalid for a model named
+    """Return a new connection with its models, and what a test of it found. Raises Conflict, Invalid for a model named
     twice."""
     ids = db.session.scalars(select(ModelConnection.connection_id).limit(MOST_CONNECTIONS)).all()
     if len(ids) >= MOST_CONNECTIONS:

@@ -51,7 +51,7 @@ class SentinelAddress:
 
 
 def _host(text: str) -> tuple[str, int]:
-    """A host and its port; an IPv6 address is in brackets."""
+    """Return a host and its port; an IPv6 address is in brackets."""
     try:
         parts = urlsplit(f"//{text}")
         host, port = parts.hostname, parts.port

@@ -42,7 +42,7 @@ class Entry:
     size: int = 0
 
     def scope(self, user_id: int, space_id: int | None) -> Scope:
-        """The scope as the index knows it, for choosing candidates; the tables decide what is shown."""
+        """Return the scope as the index knows it, for choosing candidates; the tables decide what is shown."""
         return Scope(user_id, self.position.space_ids, space_id)
 
 
@@ -77,12 +77,12 @@ class IndexCache:
         return entry
 
     def held(self, user_id: int) -> Entry | None:
-        """The user's index as it is, if this process has one."""
+        """Return the user's index as it is, if this process has one."""
         with self._lock:
             return self._entries.get(user_id)
 
     def held_in(self, space_ids: Collection[int]) -> list[int]:
-        """The users of whom this process has an index, and who were in one of these spaces when it was read."""
+        """Return the users of whom this process has an index, and who were in one of these spaces when it was read."""
         with self._lock:
             entries = list(self._entries.items())
         return [user_id for user_id, entry in entries if not entry.position.space_ids.isdisjoint(space_ids)]

@@ -72,7 +72,7 @@ class Position:
         )
 
     def stale_spaces(self, newer: Position) -> set[int]:
-        """The spaces that were joined, left, or changed between two positions."""
+        """Return the spaces that were joined, left, or changed between two positions."""
         return {space_id for space_id, _ in set(self.spaces) ^ set(newer.spaces)}
 
 
@@ -150,7 +150,7 @@ def prune(user_id: int) -> None:
 
 
 def position(user_id: int) -> Position:
-    """The current position of the user's passages: a few indexed look-ups in one statement."""
+    """Return the current position of the user's passages: a few indexed look-ups in one statement."""
     numbers: dict[str, int] = {}
     spaces = []
     for kind, number, value in db.session.execute(_position(), {"user": user_id}):
@@ -162,7 +162,7 @@ def position(user_id: int) -> Position:
 
 
 def mark_columns(user: InstrumentedAttribute[int], table: type[Any]) -> list[ScalarSelect[Any]]:
-    """The columns of `Stands` for the user named by a row of `table`."""
+    """Return the columns of `Stands` for the user named by a row of `table`."""
     columns = (
         select(PassageVersion.version).where(PassageVersion.user_id == user),
         select(MemoryVersion.version).where(MemoryVersion.user_id == user),

@@ -54,7 +54,7 @@ def rebuild(at_once: bool) -> None:
 
 
 def counts() -> dict[str, dict[str, int]]:
-    """The number of vectors, by kind and model; "" counts rows without one."""
+    """Return the number of vectors, by kind and model; "" counts rows without one."""
     totals: dict[str, dict[str, int]] = {}
     for kind, column in (
         ("memories", Memory.embedding_model),

@@ -17,7 +17,7 @@ EMBEDDING_MODEL = "embedding_model"
 
 
 def users_awaiting_vectors(limit: int = 200) -> list[int]:
-    """Users to whom vectors are owed: for messages, or for changed memories."""
+    """Return users to whom vectors are owed: for messages, or for changed memories."""
     messages = db.session.scalars(
         select(Conversation.user_id)
         .where(Conversation.index_due == true(), Conversation.is_temporary == false())

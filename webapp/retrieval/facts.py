@@ -109,7 +109,7 @@ def _fact_keys_of(user_id: int) -> UserFactKeys:
 
 
 def _current_keys(cache: UserFactKeys, user_id: int, version: int) -> Keys:
-    """The keys as of a version of the memory, or later; the caller holds their lock."""
+    """Return the keys as of a version of the memory, or later; the caller holds their lock."""
     keys = cache.keys
     if keys is not None and keys.version > version:
         # Another turn has read further than this one knew, unless the database was put back to an earlier state.
@@ -138,7 +138,7 @@ def _look_up(keys: Keys, user_id: int, changed_ids: Collection[int] | None) -> N
 
 @cache
 def _select_keys(*, is_full: bool) -> Select[*tuple[Any, ...]]:
-    """The keys of a user's facts, or of those among the `ids_param`."""
+    """Return the keys of a user's facts, or of those among the `ids_param`."""
     statement = usable_memories().where(Memory.user_id == bindparam("user"), Memory.fact_key.is_not(None))
     if not is_full:
         ids_param = bindparam("changed", type_=BigInteger, expanding=True)
@@ -153,7 +153,7 @@ def _stems_of(fact_key: str) -> frozenset[str]:
 
 
 def scan_words(text: str, scope: Scope) -> list[FoundPassage]:
-    """Memories that contain a word of the question: a plain scan, for use while an index is being built."""
+    """Return memories that contain a word of the question: a plain scan, for use while an index is being built."""
     longest = sorted({word for word in words(text[:2_000]) if len(word) >= 4 and stems([word])}, key=len)[-3:]
     if not longest:
         return []

@@ -29,7 +29,7 @@ def hits_of(
     columns: Mapping[str, NDArray[Any]],
     order_of: Callable[[tuple[str, int], int, int], int],
 ) -> list[Hit]:
-    """The hits of some rows, in their order.
+    """Return the hits of some rows, in their order.
 
     By row of the index: `scores`, `meaning` (the cosine, 1 at its model's floor, NaN without one), `z` (of the given
     weight) or None, `columns`. `best` is the best keyword score, `order_of` gives the place of a passage's piece in its

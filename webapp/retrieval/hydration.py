@@ -80,7 +80,7 @@ def load_memories_found(statement: Select[*tuple[Any, ...]], scope: Scope, reaso
 
 
 def _by_id(statement: Callable[[int], Select[*tuple[Any, ...]]], ids: Sequence[int]) -> Iterator[Row[*tuple[Any, ...]]]:
-    """The rows of a statement made for a fixed number of ids, for any number of them."""
+    """Yield the rows of a statement made for a fixed number of ids, for any number of them."""
     for start in range(0, len(ids), _ROOMS[-1]):
         batch = ids[start : start + _ROOMS[-1]]
         room = next(room for room in _ROOMS if room >= len(batch))

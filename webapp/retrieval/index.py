@@ -279,11 +279,11 @@ class UserIndex:
         return lambda row: similar.get(row, ())
 
     def _rows_of(self, key: Key) -> range:
-        """The rows of a passage; none if it is unknown."""
+        """Return the rows of a passage; none if it is unknown."""
         packed = self._rows.get(key)
         return range(0) if packed is None else range(packed // PIECES, packed // PIECES + packed % PIECES + 1)
 
     def _row_of(self, place: Place) -> int | None:
-        """The row of a piece."""
+        """Return the row of a piece."""
         rows = self._rows_of(place[:2])
         return rows[place[2]] if place[2] < len(rows) else None

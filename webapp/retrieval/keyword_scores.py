@@ -26,7 +26,7 @@ class KeywordScores:
     total_idf: float = 0.0
 
     def held_by(self, rows: Sequence[int]) -> list[Terms]:
-        """The terms that each of some rows has: one search per term for all rows."""
+        """Return the terms that each of some rows has: one search per term for all rows."""
         terms: list[Terms] = [[] for _ in rows]
         row_numbers = np.asarray(rows, np.int64)
         for word, idf, having in self.terms:

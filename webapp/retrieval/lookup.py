@@ -199,7 +199,7 @@ class LookUp:
 
 
 def retrieve(question: Question, wait: float) -> Result:
-    """Passages for a reply; see `LookUp`."""
+    """Return passages for a reply; see `LookUp`."""
     return LookUp(question, wait).finish()
 
 

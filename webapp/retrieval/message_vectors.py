@@ -25,12 +25,12 @@ class MessagePiece(NamedTuple):
     end: int
 
     def of(self, text: str) -> str:
-        """The piece's text, for an embedder."""
+        """Return the piece's text, for an embedder."""
         return text[self.start : self.end] or " "
 
 
 def message_pieces(message_id: int, content: str) -> list[MessagePiece]:
-    """The pieces of a message, in order."""
+    """Return the pieces of a message, in order."""
     return [MessagePiece(message_id, number, *span) for number, span in enumerate(pieces_of(content))]
 
 

@@ -103,7 +103,7 @@ def used_here(conversation_id: int) -> ViewResult:
 
 
 def day_in(text: str) -> date | None:
-    """The day a form names; None if it names none."""
+    """Return the day a form names; None if it names none."""
     try:
         return date.fromisoformat(text)
     except ValueError:

@@ -52,7 +52,7 @@ def searchable_messages() -> Select[*tuple[Any, ...]]:
 
 
 def searchable_chunks() -> Select[*tuple[Any, ...]]:
-    """Chunks that may be found, joined to their conversation."""
+    """Return chunks that may be found, joined to their conversation."""
     return (
         select(ConversationChunk)
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
@@ -83,7 +83,7 @@ def load_space(user_id: int, space_id: int) -> Iterator[Block]:
 
 
 def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> Iterator[Block]:
-    """The user's usable memories: those with these ids, or all."""
+    """Yield the user's usable memories: those with these ids, or all."""
     if memory_ids is None:
         yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
     else:
@@ -92,7 +92,7 @@ def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> It
 
 
 def load_conversations(*conditions: Any) -> Iterator[Block]:
-    """Chunks and messages of the conversations that meet the conditions."""
+    """Yield chunks and messages of the conversations that meet the conditions."""
     yield from _blocks(_chunks().where(*conditions), ConversationChunk.chunk_id, _chunk)
     yield from _message_blocks(_messages().where(*conditions))
 
@@ -180,7 +180,7 @@ def _messages() -> Select[*tuple[Any, ...]]:
 
 
 def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:
-    """The words of the questions for which the user called a passage not relevant, by passage."""
+    """Return the words of the questions for which the user called a passage not relevant, by passage."""
     verdicts: dict[Key, list[frozenset[str]]] = defaultdict(list)
     for kind, passage_id, terms in db.session.execute(
         select(PassageVerdict.kind, PassageVerdict.passage_id, PassageVerdict.terms).where(
@@ -222,7 +222,7 @@ def _chunk(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | Non
 
 
 def _pieces(row: Row[*tuple[Any, ...]]) -> list[Passage]:
-    """A message as its pieces."""
+    """Return a message as its pieces."""
     return [
         Passage(
             "message",
@@ -242,7 +242,7 @@ def _pieces(row: Row[*tuple[Any, ...]]) -> list[Passage]:
 
 
 def _with_vectors(rows: Iterable[Row[*tuple[Any, ...]]]) -> Block:
-    """A block from rows of messages with their pieces' vectors, in the order of message and piece."""
+    """Return a block from rows of messages with their pieces' vectors, in the order of message and piece."""
     block = Block()
     spans: dict[int, list[tuple[int, int]]] = {}
     for row in rows:
@@ -272,7 +272,7 @@ def _document(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | 
 
 
 def _blocks(statement: Select[*tuple[Any, ...]], key: Any, convert: Any) -> Iterator[Block]:
-    """The rows of a statement in the order of its key.
+    """Yield the rows of a statement in the order of its key.
 
     First only the keys: sorting all rows with their texts and vectors again for every page is slow, and takes more than
     the sort buffer of a database holds.

@@ -154,7 +154,7 @@ class FoundPassage:
         return self._with(part, score, hit.reason, place)
 
     def scored(self, score: float) -> FoundPassage:
-        """The same with another score."""
+        """Return the same with another score."""
         return self._with(self.content, score, self.reason, (self.hit, self.start, self.length))
 
     def _with(self, content: str, score: float, reason: str, place: tuple[Hit | None, int, int]) -> FoundPassage:
@@ -195,7 +195,7 @@ class Groups:
             del ids[first:after], rows[first:after]
 
     def order(self, group: Group, passage_id: int, piece: int) -> int:
-        """The position of a piece in its group, counted from 0; 0 if the group has no order."""
+        """Return the position of a piece in its group, counted from 0; 0 if the group has no order."""
         return bisect_left(self._members[group][0], passage_id * PIECES + piece) if group in self._members else 0
 
     def renumber(self, renumbered: NDArray[np.int32]) -> None:

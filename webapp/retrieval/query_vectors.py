@@ -77,7 +77,7 @@ class QueryVectors:
         return PendingQuery(text, model, start, future)
 
     def _current_model(self) -> str:
-        """The model that makes vectors now, as far as this process knows. A new one has no failures yet."""
+        """Return the model that makes vectors now, as far as this process knows. A new one has no failures yet."""
         current = present(self._current)
         with self._lock:
             if current.model != self._model:
@@ -86,7 +86,7 @@ class QueryVectors:
         return current.model
 
     def result(self, query: PendingQuery, generations: Sequence[str] = ()) -> dict[str, Vector]:
-        """The query's vectors by generation, as far as they arrive within the deadline.
+        """Return the query's vectors by generation, as far as they arrive within the deadline.
 
         The deadline counts from when the query was first asked for. `generations` are those an index holds: if it has
         vectors of an older model, the query is embedded by that model too.
@@ -167,7 +167,7 @@ class QueryVectors:
 
 
 def make_query_vectors(current: Embedder | Embeddings, settings: Settings) -> QueryVectors:
-    """The query vectors of a process."""
+    """Return the query vectors of a process."""
 
     def older(model: str) -> Embedder | None:
         if isinstance(current, Embeddings) and ((client := current.named(model)) is not None or "@" in model):

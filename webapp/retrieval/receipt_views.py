@@ -111,7 +111,7 @@ class ShownReceipt:
 
 
 def receipt(user_id: int, lines: Iterable[Line]) -> ShownReceipt:
-    """Lines in their groups, each thing once."""
+    """Return lines in their groups, each thing once."""
     lines = list({(line.kind, line.id): line for line in reversed(list(lines))}.values())[::-1]
     ids = [line.id for line in lines if line.kind == "memory"]
     quotes = revisions.evidence_of(user_id, ids) if ids else {}
@@ -128,7 +128,7 @@ def receipt(user_id: int, lines: Iterable[Line]) -> ShownReceipt:
 
 
 def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int | None, ShownReceipt]:
-    """The newest reply of a conversation that used something, with its receipt."""
+    """Return the newest reply of a conversation that used something, with its receipt."""
     if conversation is None:
         return None, ShownReceipt()
     message_id = db.session.scalar(
@@ -174,7 +174,7 @@ def _used_counts() -> Select[*tuple[Any, ...]]:
 
 
 def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
-    """A text with its spans as <mark>."""
+    """Return a text with its spans as <mark>."""
     html, position = Markup(""), 0
     for start, end in spans:
         html += escape(text[position:start]) + Markup("<mark>{}</mark>").format(text[start:end])

@@ -143,7 +143,7 @@ def copy(replies: Mapping[int, int]) -> None:
 
 
 def receipt_of(user_id: int, message_id: int) -> list[Line]:
-    """The receipt of a reply, in the order of the prompt. Raises NotFound if the reply is not the user's."""
+    """Return the receipt of a reply, in the order of the prompt. Raises NotFound if the reply is not the user's."""
     message = messages.get_message(user_id, message_id)
     rows = db.session.scalars(
         select(TurnReceipt).where(TurnReceipt.message_id == message.message_id).order_by(TurnReceipt.receipt_id)
@@ -162,7 +162,7 @@ def receipt_of(user_id: int, message_id: int) -> list[Line]:
 
 
 def _merge_excerpts(lines: Iterable[Line]) -> list[Line]:
-    """Lines with the excerpts of one passage merged, in the order of the first."""
+    """Return lines with the excerpts of one passage merged, in the order of the first."""
     by_key: dict[tuple[str, int, str, bool], Line] = {}
     for line in lines:
         key = (line.kind, line.id, line.stage, line.injected)
@@ -250,7 +250,7 @@ def _as_it_was(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int
 
 
 def _excerpt(text: str, start: int, end: int) -> str:
-    """The part of a message that a reply was given, with ellipses where the message continues."""
+    """Return the part of a message that a reply was given, with ellipses where the message continues."""
     before, after = "… " if start > 0 else "", " …" if end < len(text) else ""
     return f"{before}{text[start:end].strip()}{after}"
 

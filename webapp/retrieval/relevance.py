@@ -19,7 +19,7 @@ from webapp.text.words import stems, words
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The words of a question that a search looks for, stemmed."""
+    """Return the words of a question that a search looks for, stemmed."""
     return frozenset(stems(words(text[:4_000])))
 
 

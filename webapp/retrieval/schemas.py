@@ -61,7 +61,7 @@ class SearchHit(BaseModel):
 
     @classmethod
     def of(cls, item: FoundPassage, q: str) -> SearchHit:
-        """A passage with the part of it that shows why it was found."""
+        """Return a passage with the part of it that shows why it was found."""
         part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
         return cls(
             kind=item.kind,

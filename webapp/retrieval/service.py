@@ -83,7 +83,7 @@ def _midnight(day: date) -> datetime:
 
 
 def first_of_each(hits: Iterable[Hit]) -> list[Hit]:
-    """The best piece of every passage, in the order of the ranking."""
+    """Return the best piece of every passage, in the order of the ranking."""
     return list({hit.key: hit for hit in reversed(list(hits))}.values())[::-1]
 
 

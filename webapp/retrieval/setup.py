@@ -52,7 +52,7 @@ def init_document_uses() -> None:
 
 
 def documents_used_in(_sender: object, *, conversation_id: int) -> list[int]:
-    """The ids of the documents of which a part was in a prompt."""
+    """Return the ids of the documents of which a part was in a prompt."""
     statement = (
         select(DocumentChunk.document_id)
         .join(TurnReceipt, TurnReceipt.passage_id == DocumentChunk.document_chunk_id)

@@ -155,7 +155,7 @@ def _messages(conversation_id: int, after: int) -> Select[int, str, str, str]:
 
 
 def _finished_messages(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The first messages, up to one that is still being written."""
+    """Return the first messages, up to one that is still being written."""
     return list(takewhile(lambda row: row.status != "streaming", rows))
 
 
@@ -172,7 +172,7 @@ def _has_more(conversation_id: int, after: int) -> bool:
 
 
 def _first_batch(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The first messages of a batch, as many as fit MANY_CHARS, but at least one."""
+    """Return the first messages of a batch, as many as fit MANY_CHARS, but at least one."""
     size = 0
     for number, row in enumerate(rows):
         size += len(row.content)
@@ -259,7 +259,7 @@ def _index_memories(user_id: int, client: Embedder, counts: IndexedCounts, turn:
 
 
 def _changed_memories(user_id: int, watermark: int) -> set[int] | None:
-    """The memories that changed after a version; None if they are many, when checking all is no more work."""
+    """Return the memories that changed after a version; None if they are many, when checking all is no more work."""
     sets = select(MemoryChangeSet.changes).where(
         MemoryChangeSet.user_id == user_id, MemoryChangeSet.memory_version > watermark
     )

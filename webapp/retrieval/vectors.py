@@ -34,7 +34,7 @@ class VectorStore:
         return row in self._places
 
     def held(self, rows: Sequence[int]) -> list[int]:
-        """The rows that have a vector here."""
+        """Return the rows that have a vector here."""
         places = self._places
         return [row for row in rows if row in places]
 

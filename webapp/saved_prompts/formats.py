@@ -44,7 +44,7 @@ class RejectedItem:
 
 
 def items_of(text: str) -> list[Any]:
-    """The items of a file, unparsed. Raises ValueError with a sentence for the person who chose the file."""
+    """Return the items of a file, unparsed. Raises ValueError with a sentence for the person who chose the file."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -57,7 +57,7 @@ def items_of(text: str) -> list[Any]:
 
 
 def read(items: Iterable[Any]) -> tuple[list[ReadPrompt], list[RejectedItem]]:
-    """The prompts among the items of a file, and the items that are refused."""
+    """Return the prompts among the items of a file, and the items that are refused."""
     prompts, rejected = [], []
     for place, item in enumerate(items, 1):
         try:
@@ -70,7 +70,7 @@ def read(items: Iterable[Any]) -> tuple[list[ReadPrompt], list[RejectedItem]]:
 
 
 def write_prompts(prompts: Iterable[ReadPrompt]) -> dict[str, Any]:
-    """Prompts as a file in our format."""
+    """Return prompts as a file in our format."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -126,7 +126,7 @@ def _options(properties: str) -> list[str]:
 
 
 def _value(text: str) -> str:
-    """A text without the marks that our variables do not allow inside them."""
+    """Return a text without the marks that our variables do not allow inside them."""
     return _MARKS.sub(" ", text.replace('\\"', '"')).strip()
 
 

@@ -183,7 +183,7 @@ def _index(**extra: Any) -> str:
 
 
 def _groups_of_prompts() -> dict[str, Any]:
-    """Prompts in groups, the user's own first, then by space; with the variables they ask for."""
+    """Return prompts in groups, the user's own first, then by space; with the variables they ask for."""
     names = {space.space_id: space.name for space in spaces_to_choose(current_user_id())}
     groups: dict[int | None, list[tuple[service.PromptForReader, list[Variable]]]] = {}
     for prompt in service.all_prompts(current_user_id()):

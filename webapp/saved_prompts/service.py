@@ -52,7 +52,7 @@ def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> Pro
 
 
 def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]:
-    """The user's prompts and those shared with them, by name. Raises NotFound, Invalid for a foreign cursor."""
+    """Return the user's prompts and those shared with them, by name. Raises NotFound, Invalid for a foreign cursor."""
     keyset = Keyset("saved prompts", query, str, int, scope=user_id)
     statement = _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
     if query.space_id is not None:
@@ -78,7 +78,7 @@ def all_prompts(user_id: int) -> list[PromptForReader]:
 
 
 def create_prompt(user_id: int, fields: NewSavedPrompt) -> PromptForReader:
-    """A new prompt. Raises NotFound for a space the user is not in, Conflict if there are too many."""
+    """Return a new prompt. Raises NotFound for a space the user is not in, Conflict if there are too many."""
     _require_room(user_id, 1)
     if fields.space_id is not None:
         require_member(user_id, fields.space_id)
@@ -116,7 +116,7 @@ def delete_prompt(user_id: int, saved_prompt_id: int) -> str:
 
 
 def duplicate_prompt(user_id: int, saved_prompt_id: int) -> PromptForReader:
-    """A copy for the user alone. Raises NotFound, Conflict if there are too many."""
+    """Return a copy for the user alone. Raises NotFound, Conflict if there are too many."""
     row = get_prompt(user_id, saved_prompt_id).prompt
     name = f"{row.name[: formats.LONGEST_NAME - 7]} (copy)"
     return create_prompt(user_id, NewSavedPrompt(name=name, description=row.description, content=row.content))
@@ -140,7 +140,7 @@ def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], m
 
 
 def export_prompts(user_id: int) -> dict[str, Any]:
-    """The prompts the user created, as a file."""
+    """Return the prompts the user created, as a file."""
     rows = db.session.scalars(
         select(SavedPrompt)
         .where(SavedPrompt.user_id == user_id)

@@ -47,12 +47,12 @@ def variables_of(content: str) -> list[Variable]:
 
 
 def variables_to_fill(content: str) -> list[Variable]:
-    """The variables that a person is asked for."""
+    """Return the variables that a person is asked for."""
     return [variable for variable in variables_of(content) if variable.name not in READY]
 
 
 def fill(content: str, values: Mapping[str, str], ready: Mapping[str, str]) -> str:
-    """The text with its variables filled, by `ready`, else by `values`, else by their defaults. Raises Unfilled.
+    """Return the text with its variables filled, by `ready`, else by `values`, else by their defaults. Raises Unfilled.
 
     Values are plain text: braces in them stay as they are.
     """

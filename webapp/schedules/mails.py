@@ -58,7 +58,7 @@ def owe(run: ScheduleRun, schedule: Schedule) -> None:
 
 
 def due_mails() -> Sequence[int]:
-    """The runs about which a mail has been due for a while."""
+    """Return the runs about which a mail has been due for a while."""
     due = select(ScheduleRun.run_id).where(ScheduleRun.mail_due_at < now() - WAIT)
     return db.session.scalars(due.order_by(ScheduleRun.mail_due_at).limit(BATCH)).all()
 

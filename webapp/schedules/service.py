@@ -33,7 +33,7 @@ TITLE_WORDS = 8
 
 
 def list_schedules(user_id: int) -> Sequence[Schedule]:
-    """A user's schedules: those due next first, then those that are over."""
+    """Return a user's schedules: those due next first, then those that are over."""
     return db.session.scalars(
         select(Schedule)
         .where(Schedule.user_id == user_id)

@@ -16,7 +16,7 @@ LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038
 
 
 def _future(value: datetime) -> datetime:
-    """An instant in the future, in UTC; without a zone it is taken to be UTC."""
+    """Return an instant in the future, in UTC; without a zone it is taken to be UTC."""
     moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     if moment <= now():
         raise ValueError("must be in the future")

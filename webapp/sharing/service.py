@@ -212,7 +212,7 @@ def _note_live(conversation_id: int) -> None:
 
 
 def _messages_after(share: ConversationShare, after: int) -> Sequence[Message]:
-    """The messages after `after`, at most one more than SHOWN_AT_ONCE."""
+    """Return the messages after `after`, at most one more than SHOWN_AT_ONCE."""
     statement = select(Message).where(
         Message.conversation_id == share.conversation_id, Message.message_id > after, _is_showable()
     )

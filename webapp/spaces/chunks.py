@@ -31,7 +31,7 @@ def is_picture(size: int, pages: int) -> bool:
 
 
 def parts_of(content: str, pages: int, title: str, media_type: str | None) -> list[tuple[int | None, str]]:
-    """The parts of a document that search can find, each with its page: no part crosses the end of a page.
+    """Return the parts of a document that search can find, each with its page: no part crosses the end of a page.
 
     A picture, or a document of pictured pages, is found by its title. If the pages can be drawn, a page without text is
     found by the title and the adjacent text.
@@ -55,7 +55,7 @@ def shows_page(part: str, page: int | None) -> bool:
 
 
 def _neighbour_texts(texts: Sequence[str], page: int) -> str:
-    """The end of the page before one without text, and the start of the next: mostly they say what it shows."""
+    """Return the end of the page before one without text, and the start of the next: mostly they say what it shows."""
     before = " ".join(texts[page - 2].split())[-AROUND:].partition(" ")[2] if page > 1 else ""
     after = " ".join(texts[page].split())[:AROUND].rpartition(" ")[0] if page < len(texts) else ""
     return (f" Before it: … {before}" if before else "") + (f" After it: {after} …" if after else "")
@@ -84,7 +84,7 @@ def chunks_of(text: str, size: int = SIZE) -> list[str]:
 
 
 def _pieces(paragraph: str, size: int) -> Iterator[str]:
-    """A long paragraph in pieces of whole sentences, each as long as possible."""
+    """Yield a long paragraph in pieces of whole sentences, each as long as possible."""
     current, end = "", 0
     for place in sentences_of(paragraph):
         gap = "\n" if "\n" in paragraph[end : place.start] else " "
@@ -100,7 +100,7 @@ def _pieces(paragraph: str, size: int) -> Iterator[str]:
 
 
 def _words(sentence: str, size: int) -> Iterator[str]:
-    """A long sentence in pieces of whole words."""
+    """Yield a long sentence in pieces of whole words."""
     rest = sentence.strip()
     while len(rest) > size:
         index = rest.rfind(" ", size // 2, size + 1)

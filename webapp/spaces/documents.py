@@ -96,7 +96,7 @@ def _add(
 
 
 def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[DocumentOut]:
-    """The documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
+    """Return the documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
     require_member(user_id, space_id)
     keyset = Keyset("documents of a space", query, int, scope=space_id)
     statement = _select_documents(space_id).order_by(SpaceDocument.document_id.desc())
@@ -108,7 +108,7 @@ def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[Docume
 
 
 def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
-    """A document without its text. Raises NotFound."""
+    """Return a document without its text. Raises NotFound."""
     require_member(user_id, space_id)
     row = db.session.execute(_select_documents(space_id).where(SpaceDocument.document_id == document_id)).one_or_none()
     if row is None:
@@ -117,7 +117,7 @@ def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
 
 
 def text_of(user_id: int, space_id: int, document_id: int) -> str:
-    """The text of a document; if it has pages, with PAGE_END between them. Raises NotFound."""
+    """Return the text of a document; if it has pages, with PAGE_END between them. Raises NotFound."""
     require_member(user_id, space_id)
     text = db.session.scalar(
         select(SpaceDocument.content).where(

@@ -75,12 +75,12 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
 
 
 def display_name(name: str | None, email: str | None) -> str:
-    """The name under which other members see a member: never the full address."""
+    """Return the name under which other members see a member: never the full address."""
     return name or (email or "").partition("@")[0] or "Somebody"
 
 
 def names_of(user_ids: Collection[int]) -> dict[int, str]:
-    """The names under which other members of their spaces see some users."""
+    """Return the names under which other members of their spaces see some users."""
     rows = db.session.execute(select(User.user_id, User.name, User.email).where(User.user_id.in_(user_ids)))
     return {user_id: display_name(name, email) for user_id, name, email in rows}
 
@@ -216,7 +216,7 @@ def leave_consequences(user_id: int, space_id: int) -> list[Consequence]:
 
 
 def hold_spaces(user_id: int) -> Sequence[Space]:
-    """The spaces a user belongs to, locked in order."""
+    """Return the spaces a user belongs to, locked in order."""
     statement = select(Space).where(Space.space_id.in_(spaces_of(user_id)))
     return db.session.scalars(statement.order_by(Space.space_id).with_for_update()).all()
 
@@ -251,7 +251,7 @@ def leave_all(user_id: int) -> Answers:
 
 
 def _membership(user_id: int, space_id: int) -> SpaceMember | None:
-    """The user's row in a space, with the space locked."""
+    """Return the user's row in a space, with the space locked."""
     db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
     return db.session.scalar(
         select(SpaceMember)

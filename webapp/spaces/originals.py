@@ -40,7 +40,7 @@ class StoredOriginal:
 
 
 def original_of(user_id: int, space_id: int, document_id: int) -> StoredOriginal:
-    """The file that a document was read from, for members. Raises NotFound, also if only the text is kept."""
+    """Return the file that a document was read from, for members. Raises NotFound, also if only the text is kept."""
     require_member(user_id, space_id)
     row = db.session.execute(
         select(SpaceDocument.digest, SpaceDocument.media_type, SpaceDocument.file_name, SpaceDocument.pages).where(

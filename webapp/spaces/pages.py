@@ -42,14 +42,14 @@ def _spaces() -> dict[str, Any]:
 
 
 def _chosen_space() -> Space | None:
-    """The chosen space, needed in several places on a page but loaded only once."""
+    """Return the chosen space, needed in several places on a page but loaded only once."""
     if "chosen_space" not in g:
         g.chosen_space = current_space.chosen_space(current_user_id())
     return cast(Space | None, g.chosen_space)
 
 
 def _choices() -> current_space.Choices:
-    """The user's spaces, needed in several places on a page but loaded only once."""
+    """Return the user's spaces, needed in several places on a page but loaded only once."""
     if "space_choices" not in g:
         g.space_choices = current_space.choices(current_user_id())
     return cast(current_space.Choices, g.space_choices)

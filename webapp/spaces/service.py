@@ -32,7 +32,7 @@ def spaces_of(user_id: int) -> Select[int]:
 
 
 def member_space_ids(user_id: int) -> frozenset[int]:
-    """The spaces a user belongs to now."""
+    """Return the spaces a user belongs to now."""
     return frozenset(db.session.scalars(spaces_of(user_id)))
 
 
@@ -42,7 +42,7 @@ def is_member(user_id: int, space_id: int) -> bool:
 
 
 def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
-    """A space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for other members.
+    """Return a space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for other members.
 
     `lock` locks the space until the transaction ends, so that members join and leave one at a time.
     """
@@ -82,7 +82,7 @@ def persona_in(user_id: int, space_id: int, persona: str | None) -> str | None:
 
 
 def create_space(user_id: int, fields: NewSpace) -> Space:
-    """A new space with its creator as the owner and only member."""
+    """Return a new space with its creator as the owner and only member."""
     statement = select(func.count()).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
     if (db.session.scalar(statement) or 0) >= MAX_SPACES:
         raise Conflict(say("Nobody can own more than %(max_spaces)s spaces.", max_spaces=MAX_SPACES))
@@ -158,7 +158,7 @@ def end_space(space: Space, *, forgetful: int | None = None) -> Answers:
 
 
 def active_members(space_id: int) -> Collection[int]:
-    """The users who belong to a space now."""
+    """Return the users who belong to a space now."""
     member_ids = db.session.scalars(
         select(SpaceMember.user_id).where(SpaceMember.space_id == space_id, SpaceMember.status == "active")
     )
@@ -166,7 +166,7 @@ def active_members(space_id: int) -> Collection[int]:
 
 
 def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
-    """The user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
+    """Return the user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
     keyset = Keyset("spaces", query, int, scope=user_id)
     statement = _select_spaces(user_id).order_by(Space.space_id.desc())
     if query.kind is not None:
@@ -179,7 +179,7 @@ def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
 
 
 def view_space(user_id: int, space_id: int) -> SpaceOut:
-    """A space as its member, or somebody invited to it, sees it. Raises NotFound."""
+    """Return a space as its member, or somebody invited to it, sees it. Raises NotFound."""
     row = db.session.execute(_select_spaces(user_id).where(Space.space_id == space_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such space.")
@@ -187,7 +187,7 @@ def view_space(user_id: int, space_id: int) -> SpaceOut:
 
 
 def names_of(space_ids: Collection[int]) -> dict[int, str]:
-    """The names of some spaces. The caller makes sure that the reader belongs to them."""
+    """Return the names of some spaces. The caller makes sure that the reader belongs to them."""
     rows = db.session.execute(select(Space.space_id, Space.name).where(Space.space_id.in_(space_ids)))
     return dict(rows.all())
 

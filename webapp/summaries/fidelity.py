@@ -35,7 +35,7 @@ def particulars(text: str) -> dict[str, str]:
 
 
 def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
-    """A summary, followed by the sentences whose numbers and names it lost, up to `limit` characters."""
+    """Return a summary, followed by the sentences whose numbers and names it lost, up to `limit` characters."""
     present = set(stems(words(summary), keep_stop_words=True)) | set(words(summary))
     missing: dict[str, None] = {}
     for text in texts:
@@ -55,5 +55,5 @@ def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
 
 
 def whole_sentences(text: str) -> str:
-    """The beginning of a cut-off text, up to its last complete sentence; all of it if there is none."""
+    """Return the beginning of a cut-off text, up to its last complete sentence; all of it if there is none."""
     return text[: whole_sentences_end(text) or len(text)]

@@ -71,7 +71,7 @@ class LegacySummary(ConversationSummary):
 def build_messages(
     transcript: Sequence[TranscriptMessage], earlier: str = "", *, instructions: str = INSTRUCTIONS
 ) -> list[dict[str, str]]:
-    """The messages of the call; a very long text loses its middle, so that all of it stays within CALL_CHARS."""
+    """Return the messages of the call; a very long text loses its middle, so that all of it stays within CALL_CHARS."""
     limit = min(MESSAGE_CHARS, CALL_CHARS // max(1, len(transcript)))
     parts = []
     if earlier:
@@ -109,7 +109,7 @@ def salvage(text: str, with_facts: bool) -> ConversationSummary | None:
 
 
 def tidy(summary: str) -> str:
-    """The summary as it is kept: without label, fence or empty lines; empty if nothing is left."""
+    """Return the summary as it is kept: without label, fence or empty lines; empty if nothing is left."""
     lines = [line.strip() for line in summary.replace("```", "").strip().splitlines()]
     text = "\n".join(line for line in lines if line)
     for label in ("summary:", "**summary:**", "**summary**"):

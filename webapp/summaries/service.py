@@ -68,7 +68,7 @@ class ClosedChunk:
 
 
 def closed_through(conversation_id: int) -> int:
-    """The last message covered by a chunk; 0 when there is none. All later ones are open."""
+    """Return the last message covered by a chunk; 0 when there is none. All later ones are open."""
     return (
         db.session.scalar(
             select(func.max(ConversationChunk.message_range_end)).where(
@@ -136,7 +136,7 @@ def _summarise(conversation_id: int) -> ClosedChunk | None:
 
 
 def conversations_awaiting_summary(limit: int = 200) -> Sequence[int]:
-    """Conversations whose summary is due."""
+    """Return conversations whose summary is due."""
     return db.session.scalars(
         select(Conversation.conversation_id)
         .where(Conversation.summary_due == true(), Conversation.deleted_at.is_(None))

@@ -21,7 +21,7 @@ _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskN
 
 
 def context() -> dict[str, object]:
-    """The fields of every line that is logged here."""
+    """Return the fields of every line that is logged here."""
     return dict(_context.get() or {})
 
 
@@ -62,7 +62,7 @@ class TextFormatter(logging.Formatter):
 
 
 def _field(value: object) -> str:
-    """A value as a field: one with spaces or quotes is put in quotes."""
+    """Return a value as a field: one with spaces or quotes is put in quotes."""
     text = str(value)
     return json.dumps(text, ensure_ascii=False) if not text or set(text) & set(' "=') else text
 

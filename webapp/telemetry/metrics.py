@@ -140,12 +140,12 @@ class GatheredMetrics(Collector):
         self._metrics = list(metrics)
 
     def collect(self) -> Iterator[Metric]:
-        """Those metrics."""
+        """Yield those metrics."""
         return iter(self._metrics)
 
 
 def shared_metrics(client: Redis) -> list[Metric]:
-    """The sums of all processes, for `/metrics`; no samples while Redis is away."""
+    """Return the sums of all processes, for `/metrics`; no samples while Redis is away."""
     recorder.flush(client)
     try:
         stored = cast(dict[bytes, bytes], client.hgetall(KEY))

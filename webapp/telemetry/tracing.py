@@ -67,7 +67,7 @@ def make_current(span: Span | None) -> None:
 
 @contextmanager
 def span(name: str, kind: Kind = "internal", traceparent: str | None = None) -> Iterator[None]:
-    """A span around the body; an exception marks it as failed. `note` adds attributes."""
+    """Yield a span around the body; an exception marks it as failed. `note` adds attributes."""
     if _traces is None:
         yield
         return
@@ -84,7 +84,7 @@ def span(name: str, kind: Kind = "internal", traceparent: str | None = None) -> 
 
 
 def trace_calls(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A span around each call of a function."""
+    """Return a span around each call of a function."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)
@@ -114,7 +114,7 @@ def took(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> N
 
 
 def keep_span(work: Callable[[], T]) -> Callable[[], T]:
-    """The same work, for another thread, as part of the current span."""
+    """Return the same work, for another thread, as part of the current span."""
     current = _current.get()
     if current is None:
         return work
@@ -138,7 +138,7 @@ def trace_headers() -> dict[str, str]:
 
 
 def ids() -> dict[str, str]:
-    """The trace that log lines belong to."""
+    """Return the trace that log lines belong to."""
     current = _current.get()
     return {"trace_id": f"{current.get_span_context().trace_id:032x}"} if current else {}
 

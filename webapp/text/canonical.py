@@ -38,7 +38,7 @@ def earlier_statement(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """A text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
+    """Return a text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
     return _fold(text, STRAIGHT)
 
 
@@ -48,7 +48,7 @@ def earlier_fold(text: str) -> str:
 
 
 def trim_punctuation(text_folded: str) -> str:
-    """A folded text without punctuation at its edges, unless it is nothing else: the second half."""
+    """Return a folded text without punctuation at its edges, unless it is nothing else: the second half."""
     return _trim(text_folded, is_sign)
 
 

@@ -58,7 +58,7 @@ def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece
 
 
 def _characters(text: str, size: int) -> int:
-    """The number of characters of a text that make up so many bytes, on average."""
+    """Return the number of characters of a text that make up so many bytes, on average."""
     if text.isascii() or not text:
         return size
     return max(40, size * len(text) // len(text.encode("utf-8", "surrogatepass")))
@@ -91,7 +91,7 @@ def _units(text: str, limit: int) -> Iterator[tuple[Piece, bool]]:
 
 
 def _words(text: str, start: int, end: int, limit: int) -> Iterator[Piece]:
-    """A unit that is too long by itself, in parts that end at a space if possible."""
+    """Yield a unit that is too long by itself, in parts that end at a space if possible."""
     while end - start > limit:
         spaces = [match.end() for match in _SPACE.finditer(text, start + limit // 2, start + limit)]
         cut = spaces[-1] if spaces else start + limit

@@ -127,7 +127,7 @@ def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """Lines that begin with ">", paragraphs that quotation marks enclose, and long quotations within a line."""
+    """Yield lines that begin with ">", paragraphs that quotation marks enclose, and long quotations within a line."""
     for match in _INLINE.finditer(text):
         if len(match[0].split()) + len(_UNSPACED.findall(match[0])) // 2 >= _SAID_WORDS:
             yield Span(*match.span())

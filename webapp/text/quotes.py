@@ -49,7 +49,7 @@ def places_of(quote: str, text: str) -> Iterator[Span]:
 # All operations of a call quote the same few messages; the bound keeps memory use small.
 @lru_cache(maxsize=16)
 def _fold(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """The comparable form of `text` and, for each of its characters, the range of the original it came from."""
+    """Return the comparable form of `text` and, for each of its characters, the range of the original it came from."""
     chars: list[str] = []
     origins: list[tuple[int, int]] = []
     index, size = 0, len(text)

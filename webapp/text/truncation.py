@@ -50,7 +50,7 @@ def without_middle(text: str, limit: int) -> str:
 
 
 def first_words(text: str, limit: int, count: Count) -> str:
-    """The first words of a text, with an ellipsis if it continues."""
+    """Return the first words of a text, with an ellipsis if it continues."""
     if count(text) <= limit:
         return text
     words = text.split()

@@ -80,7 +80,7 @@ def is_paired(word: str) -> bool:
 
 
 def fold_marks(text: str) -> str:
-    """A text with case, accents and width folded."""
+    """Return a text with case, accents and width folded."""
     if text.isascii():
         return text.lower()
     # Compatibility forms and Latin accents are folded; composing again keeps Hangul and kana whole.
@@ -189,7 +189,7 @@ def asks(text: str) -> bool:
 
 
 def names_in(query: str) -> frozenset[str]:
-    """The capitalised words of a query that do not begin a sentence, folded."""
+    """Return the capitalised words of a query that do not begin a sentence, folded."""
     return frozenset(words(" ".join(word for word in _LATER_WORD.findall(query[:_WITHIN]) if word[0].isupper())))
 
 

@@ -82,7 +82,7 @@ def parse_arguments(arguments: str, *, limit: int = MAX_ARGUMENTS, repair: bool 
 
 
 def _repair(text: str) -> Any:
-    """The JSON object in a text, None if none is meant."""
+    """Return the JSON object in a text, None if none is meant."""
     start = text.find("{")
     if start < 0 or "}" not in text[start:]:
         return None
@@ -98,18 +98,18 @@ def _depth(value: Any) -> int:
 
 
 def call_record(call: ToolCall, arguments: dict[str, Any], output: dict[str, Any], **fields: Any) -> ToolRun:
-    """A call with its output, in a form the database can hold."""
+    """Return a call with its output, in a form the database can hold."""
     record = {"tool_name": call.name[:100], "input": arguments, "output": output, **fields}
     return ToolRun(storable(record))
 
 
 def storable(record: dict[str, Any]) -> dict[str, Any]:
-    """A JSON object without NUL characters and halves of surrogate pairs."""
+    """Return a JSON object without NUL characters and halves of surrogate pairs."""
     text = _ZERO.sub(r"\1", json.dumps(record, ensure_ascii=False))
     data: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
     return data
 
 
 def failure(detail: str) -> dict[str, Any]:
-    """The output of a failed call; the model reads why."""
+    """Return the output of a failed call; the model reads why."""
     return {"status": "error", "detail": detail}

@@ -47,7 +47,7 @@ class ClientTools:
 
 
 def with_clients(toolset: Toolset, client_tools: ClientTools | None) -> Toolset:
-    """The tools of a turn, with the client's after ours: ours are the same in every turn, and stay cached.
+    """Return the tools of a turn, with the client's after ours: ours are the same in every turn, and stay cached.
 
     A client's tool with the name of one of ours is offered as `client_…`; the client still gets its own name.
     """
@@ -93,12 +93,12 @@ def _rename_choice(choice: str | dict[str, Any], names: Mapping[str, str]) -> st
 
 
 def client_call_record(call: ToolCall, tool: Tool, turn_id: int, number: int) -> ToolRun:
-    """The record of a call that is handed to the client, under an id of ours: those from servers repeat."""
+    """Return the record of a call that is handed to the client, under an id of ours: those from servers repeat."""
     return ToolRun(waiting_record(tool.title, call.arguments, call_id(turn_id, number)))
 
 
 def waiting_record(name: str, arguments: str, own_id: str) -> dict[str, Any]:
-    """The record of a call that waits for the client's answer.
+    """Return the record of a call that waits for the client's answer.
 
     `arguments` is kept beside `input` only if the model did not write a JSON object.
     """
@@ -112,7 +112,7 @@ def waiting_record(name: str, arguments: str, own_id: str) -> dict[str, Any]:
 
 
 def call_id(turn_id: int, number: int) -> str:
-    """The id of a call: nine letters and digits, which even the strictest servers (Mistral's) accept back."""
+    """Return the id of a call: nine letters and digits, which even the strictest servers (Mistral's) accept back."""
     value = int.from_bytes(hashlib.sha256(f"{turn_id}/{number}".encode()).digest()[:8], "big")
     letters = []
     for _ in range(8):
@@ -122,12 +122,12 @@ def call_id(turn_id: int, number: int) -> str:
 
 
 def arguments_of(record: Mapping[str, Any]) -> str:
-    """The arguments of a recorded call as JSON text, or as the model wrote them if that was not JSON."""
+    """Return the arguments of a recorded call as JSON text, or as the model wrote them if that was not JSON."""
     return str(record.get("arguments") or json.dumps(record.get("input") or {}, ensure_ascii=False))
 
 
 def result_of(text: str) -> dict[str, Any]:
-    """The result of a call as its record keeps it: bounded, with a mark if something is missing."""
+    """Return the result of a call as its record keeps it: bounded, with a mark if something is missing."""
     text = text.replace("\x00", "")
     if len(text) > MOST_RESULT:
         text = f"{text[:MOST_RESULT]}\n[… {len(text) - MOST_RESULT:,} characters left out …]"
@@ -173,7 +173,7 @@ def _answer_text(call: Mapping[str, Any]) -> str:
 
 
 def _largest_share(sizes: Sequence[int], limit: int) -> int:
-    """The most tokens that one answer may have so that all of them fit into `limit`; 0 if they do anyway."""
+    """Return the most tokens that one answer may have so that all of them fit into `limit`; 0 if they do anyway."""
     left, count = limit, len(sizes)
     if sum(sizes) <= limit:
         return 0

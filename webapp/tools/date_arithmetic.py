@@ -92,7 +92,7 @@ def _step(day: date, number: int, unit: str) -> date:
 
 
 def _span(first: date, last: date) -> str:
-    """A span in years, months and days, as birthdays count them."""
+    """Return a span in years, months and days, as birthdays count them."""
     sign, (first, last) = ("-", (last, first)) if last < first else ("", (first, last))
     months = (last.year - first.year) * 12 + last.month - first.month
     if _step(first, months, "month") > last:

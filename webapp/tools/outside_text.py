@@ -16,7 +16,7 @@ _OURS = re.compile(rf"<(?=\s*/?\s*{TAG})", re.IGNORECASE)
 
 
 def mark_text(text: str, source: str) -> str:
-    """A text inside its block."""
+    """Return a text inside its block."""
     name = re.sub(r"[^\w .:/-]", "", source)[:80]
     return f'<{TAG} from="{name}">\n{NOTE}\n\n{_OURS.sub("&lt;", text)}\n</{TAG}>'
 
@@ -34,5 +34,5 @@ def bound_output(output: Mapping[str, Any], tokens: int) -> dict[str, Any]:
 
 
 def source_of(item: Mapping[str, Any]) -> dict[str, str]:
-    """A page that a result is from."""
+    """Return a page that a result is from."""
     return {"title": " ".join(str(item.get("title") or "").split())[:200], "url": str(item["url"])[:2_000]}

@@ -31,7 +31,7 @@ def toolset_for(
     servers_for: int = 0,
     window: int = 16_000,
 ) -> Toolset:
-    """The tools of a turn for somebody with these settings. `builtin`: offer arithmetic and dates.
+    """Return the tools of a turn for somebody with these settings. `builtin`: offer arithmetic and dates.
 
     `web`: the conversation may use the web, if that is set up. Runs no query for somebody without servers' tools.
 

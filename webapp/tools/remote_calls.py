@@ -65,7 +65,7 @@ class RemoteResponse:
 
 @asynccontextmanager
 async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
-    """The response to a wish, after as many redirects as it allows. Raises ToolFailed with a sentence."""
+    """Yield the response to a wish, after as many redirects as it allows. Raises ToolFailed with a sentence."""
     import httpx2  # noqa: PLC0415 - for whoever uses such a tool; the client of models has loaded it by then
 
     tls = await asyncio.to_thread(_tls)
@@ -97,7 +97,7 @@ async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
 
 
 async def json_of(wish: RemoteRequest) -> Any:
-    """The JSON of a response. Raises ToolFailed if it is an error or not JSON."""
+    """Return the JSON of a response. Raises ToolFailed if it is an error or not JSON."""
     async with send_request(wish) as response:
         if response.status >= 300:
             raise ToolFailed(f"{_name(wish.url)} answered with an error ({response.status}).")
@@ -140,7 +140,7 @@ async def _place(url: str) -> str:
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """The IP addresses of a host. Raises OSError."""
+    """Return the IP addresses of a host. Raises OSError."""
     rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
@@ -151,7 +151,7 @@ def may_reach(address: str) -> bool:
 
 
 def _request(client: Any, wish: RemoteRequest, url: str, ip_address: str | None) -> Any:
-    """The request; with `ip_address`, to that very address, whatever the name resolves to by then.
+    """Return the request; with `ip_address`, to that very address, whatever the name resolves to by then.
 
     Raises ToolFailed for a header that cannot be sent.
     """
@@ -171,7 +171,7 @@ def _request(client: Any, wish: RemoteRequest, url: str, ip_address: str | None)
 
 
 async def _decompress(response: Any, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
-    """The body, decompressed by hand: a small compressed one may be huge."""
+    """Yield the body, decompressed by hand: a small compressed one may be huge."""
     packed = headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise ToolFailed("The answer is compressed in a way that is not known here.")
@@ -190,7 +190,7 @@ async def _decompress(response: Any, headers: Mapping[str, str]) -> AsyncGenerat
 
 
 def _name(url: str) -> str:
-    """The host of an address, for messages: never the rest, which may contain a key."""
+    """Return the host of an address, for messages: never the rest, which may contain a key."""
     try:
         return (urlsplit(url).hostname or "The address")[:100]
     except ValueError:

@@ -32,13 +32,13 @@ _SAME = ("description", "schema", "reads_only")
 
 
 def servers_of(user_id: int | None) -> list[ToolServer]:
-    """A user's own servers or, without a user, everybody's."""
+    """Return a user's own servers or, without a user, everybody's."""
     condition = ToolServer.user_id == user_id if user_id is not None else ToolServer.user_id.is_(None)
     return list(db.session.scalars(select(ToolServer).where(condition).order_by(ToolServer.server_id)))
 
 
 def get_server(user_id: int, server_id: int, *, is_admin: bool) -> ToolServer:
-    """A server that the caller manages: their own or, for admins, one of everybody's. Raises NotFound."""
+    """Return a server that the caller manages: their own or, for admins, one of everybody's. Raises NotFound."""
     row = db.session.get(ToolServer, server_id)
     if row is None or row.user_id != (None if row.user_id is None and is_admin else user_id):
         raise NotFound("There is no such server.")
@@ -46,7 +46,7 @@ def get_server(user_id: int, server_id: int, *, is_admin: bool) -> ToolServer:
 
 
 def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> ToolServer:
-    """A new server, whose tools are not known yet. Raises Forbidden, Conflict."""
+    """Return a new server, whose tools are not known yet. Raises Forbidden, Conflict."""
     if fields.for_everyone and not is_admin:
         raise Forbidden("Only admins can add servers for everybody.")
     owner = None if fields.for_everyone else user_id
@@ -137,7 +137,7 @@ def server_of(row: ToolServer) -> Server:
 
 
 def grants_of(user_id: int) -> list[tuple[ToolGrant, str]]:
-    """The permanent permissions somebody gave, with the names of the servers."""
+    """Return the permanent permissions somebody gave, with the names of the servers."""
     rows = db.session.execute(
         select(ToolGrant, ToolServer.name)
         .join(ToolServer, ToolServer.server_id == ToolGrant.server_id)

@@ -57,7 +57,7 @@ def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: boo
 
 
 def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """The user's sentences in an extraction call, as the statements it asks for.
+    """Return the user's sentences in an extraction call, as the statements it asks for.
 
     None if a message has anything beside the introduction's sentences, or a guided conversation's points are asked
     about: a model is to read those.

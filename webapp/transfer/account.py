@@ -39,13 +39,13 @@ def manifest(user_id: int) -> dict[str, Any]:
 
 
 def lines(user_id: int, name: str) -> Iterator[str]:
-    """The lines of one file of the export, each a JSON object; read from the tables a batch at a time."""
+    """Yield the lines of one file of the export, each a JSON object; read from the tables a batch at a time."""
     for row in PARTS[name].read(user_id):
         yield json.dumps(row, ensure_ascii=False, default=_plain) + "\n"
 
 
 def reports(user_id: int) -> Iterator[tuple[str, bytes]]:
-    """The PDF summaries of the user's journeys."""
+    """Yield the PDF summaries of the user's journeys."""
     rows = db.session.execute(
         select(ConversationReport.conversation_id, ConversationReport.pdf).where(
             ConversationReport.conversation_id.in_(own_conversations(user_id)), ConversationReport.pdf.is_not(None)
@@ -75,7 +75,7 @@ def stored_files(user_id: int) -> Iterator[tuple[str, Iterator[bytes]]]:
 
 
 def schema() -> dict[str, Any]:
-    """A JSON schema for each file of the export."""
+    """Return a JSON schema for each file of the export."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Commonplace export, version {VERSION}",

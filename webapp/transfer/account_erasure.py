@@ -149,7 +149,7 @@ def _is_kept(digest: str) -> bool:
 
 
 def _rows_of(table: Table) -> Callable[[int], int]:
-    """A function that deletes some of a user's rows in a table and returns how many."""
+    """Return a function that deletes some of a user's rows in a table and returns how many."""
     keys = list(table.primary_key.columns)
 
     def piece(user_id: int) -> int:
@@ -163,7 +163,7 @@ def _rows_of(table: Table) -> Callable[[int], int]:
 
 
 def _own_tables() -> list[Table]:
-    """The tables whose rows belong to somebody, and are deleted with the account."""
+    """Return the tables whose rows belong to somebody, and are deleted with the account."""
     return [
         table
         for table in Base.metadata.sorted_tables
@@ -174,7 +174,7 @@ def _own_tables() -> list[Table]:
 
 
 def _tables() -> Iterator[Table]:
-    """Every table of the database, whether or not this version knows it, except the list of deletions itself."""
+    """Yield every table of the database, whether or not this version knows it, except the list of deletions itself."""
     for name in inspect(db.session.connection()).get_table_names():
         if name == AccountDeletion.__tablename__:
             continue
@@ -193,7 +193,7 @@ def _names_somebody(column: Any) -> bool:
 
 
 def _stored_paths(user_id: int) -> list[Any]:
-    """The paths of the files of an account's imports and exports."""
+    """Return the paths of the files of an account's imports and exports."""
     paths: list[Any] = []
     for model in (Import, Export):
         names = db.session.scalars(select(model.stored_as).where(model.user_id == user_id))

@@ -34,7 +34,7 @@ from webapp.transfer.models import ImportedMessage
 
 
 def own_conversations(user_id: int) -> Select[int]:
-    """The ids of the user's conversations, without deleted and temporary ones."""
+    """Return the ids of the user's conversations, without deleted and temporary ones."""
     return select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
@@ -103,7 +103,7 @@ def journey_lines(user_id: int) -> Rows:
 
 
 def own_spaces(user_id: int) -> Select[int]:
-    """The ids of the spaces a user owns."""
+    """Return the ids of the spaces a user owns."""
     return select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
 
 
@@ -157,7 +157,7 @@ def portrait_lines(user_id: int) -> Rows:
 def point_lines(
     model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
 ) -> Callable[[int], Rows]:
-    """A reader of rows about points, with the slugs by which another installation can find journey and point."""
+    """Return a reader of rows about points, with the slugs by which another installation can find journey and point."""
 
     def read(user_id: int) -> Rows:
         names = select(ConversationPoint.point_id, ConversationPoint.slug, Journey.slug).join(Journey)
@@ -188,7 +188,7 @@ def tombstone_key_lines(user_id: int) -> Rows:
 
 
 def report_path(conversation_id: int) -> str:
-    """The path in an export of the PDF summary for a conversation's journey."""
+    """Return the path in an export of the PDF summary for a conversation's journey."""
     return f"reports/conversation-{conversation_id}.pdf"
 
 

@@ -173,7 +173,7 @@ def download_export(path: ExportPath) -> Any:
 
 
 def send_export(export_id: int) -> Any:
-    """The file of one of the caller's exports, as a download."""
+    """Return the file of one of the caller's exports, as a download."""
     row = export_jobs.download(current_user_id(), export_id)
     place, name, media_type = storage.path_of(row.stored_as or ""), row.filename, row.media_type
     db.session.commit()

@@ -88,7 +88,7 @@ def take_back(user_id: int, import_id: int) -> None:
 
 
 def _take_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
-    """The id of a file, and whether it goes into prompts whole or is searched. Raises DomainError, Refused."""
+    """Return the id of a file, and whether it goes into prompts whole or is searched. Raises DomainError, Refused."""
     data = file.data
     if data is None:
         with upload.open(file.member or "") as member:
@@ -107,7 +107,7 @@ def _take_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> 
 
 
 def _file_name(name: str, data: bytes) -> str:
-    """A valid name for a file, with the right extension: ChatGPT names some pictures .dat."""
+    """Return a valid name for a file, with the right extension: ChatGPT names some pictures .dat."""
     safe = safe_name(name)
     suffix = PurePosixPath(safe).suffix.lower()
     if suffix in ("", ".dat"):

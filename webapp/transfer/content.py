@@ -120,7 +120,7 @@ def day(value: Any) -> date | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """A moment as exports give it: seconds or milliseconds since 1970, or ISO 8601; None for anything else."""
+    """Return a moment as exports give it: seconds or milliseconds since 1970, or ISO 8601; None for anything else."""
     try:
         if isinstance(value, bool) or value in (None, ""):
             return None
@@ -136,12 +136,12 @@ def instant(value: Any) -> datetime | None:
 
 
 def text_or_none(value: Any) -> str | None:
-    """A string that is not blank, stripped; None for anything else."""
+    """Return a string that is not blank, stripped; None for anything else."""
     return value.strip() or None if isinstance(value, str) else None
 
 
 def branch(parents: dict[str, str | None], leaf: str | None) -> list[str]:
-    """The ids from the root to a leaf, oldest first; a circle ends the walk."""
+    """Return the ids from the root to a leaf, oldest first; a circle ends the walk."""
     path: list[str] = []
     seen: set[str] = set()
     while leaf is not None and leaf in parents and leaf not in seen:
@@ -152,7 +152,7 @@ def branch(parents: dict[str, str | None], leaf: str | None) -> list[str]:
 
 
 def newest_leaf(parents: dict[str, str | None], times: dict[str, float]) -> str | None:
-    """The leaf that was written last; the last one listed if times do not tell."""
+    """Return the leaf that was written last; the last one listed if times do not tell."""
     inner = {parent for parent in parents.values() if parent is not None}
     leaves = [node for node in parents if node not in inner] or list(parents)
     order = {node: position for position, node in enumerate(parents)}

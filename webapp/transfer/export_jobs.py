@@ -89,7 +89,7 @@ def get_export(user_id: int, export_id: int) -> Export:
 
 
 def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
-    """The user's exports, newest first. Raises Invalid for a foreign cursor."""
+    """Return the user's exports, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("exports", query, int, scope=user_id)
     statement = _exports_of(user_id).order_by(Export.export_id.desc()).limit(query.limit + 1)
     if query.cursor:
@@ -99,7 +99,7 @@ def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
 
 
 def download(user_id: int, export_id: int) -> Export:
-    """An export whose file can be downloaded now. Raises NotFound, Conflict while it is being made."""
+    """Return an export whose file can be downloaded now. Raises NotFound, Conflict while it is being made."""
     row = get_export(user_id, export_id)
     if row.status == "waiting":
         raise Conflict("This export is still being made.")
@@ -198,7 +198,7 @@ def _account(user_id: int) -> Work[tuple[str, int]]:
 
 
 def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str, bytes]:
-    """The stem of a file name for one of the user's conversations, and the file's bytes. Raises NotFound."""
+    """Return the stem of a file name for one of the user's conversations, and the file's bytes. Raises NotFound."""
     row = get_conversation(user_id, conversation_id)
     messages = db.session.scalars(
         select(Message)
@@ -229,7 +229,7 @@ def _as_pdf(talk: conversations.ExportedConversation) -> bytes:
 
 
 def _memories(user_id: int, form: str) -> bytes:
-    """The memories in use; in the bundle and in JSON, also those that were replaced or archived."""
+    """Return the memories in use; in the bundle and in JSON, also those that were replaced or archived."""
     statement = select(Memory).where(Memory.user_id == user_id, Memory.needs_review.is_(False))
     if form in ("markdown", "text"):
         statement = statement.where(Memory.valid_to.is_(None), Memory.is_archived.is_(False))

@@ -50,7 +50,7 @@ def goes_out(column: Any) -> bool:
 
 
 def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
-    """Rows in the order of a key, in batches that are released from the session."""
+    """Yield rows in the order of a key, in batches that are released from the session."""
     last: Any = None
     while True:
         page = statement.order_by(key).limit(BATCH)
@@ -65,7 +65,7 @@ def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
 def own_rows(
     model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
 ) -> Callable[[int], Rows]:
-    """A reader of rows with the user's id, or that meet a condition made from it."""
+    """Return a reader of rows with the user's id, or that meet a condition made from it."""
 
     def read(user_id: int) -> Rows:
         clause = condition(user_id) if condition else model.user_id == user_id

@@ -85,7 +85,7 @@ def _write_parts(
 
 
 def _batch(parts: Iterator[Part]) -> list[Part]:
-    """The next parts that are written together."""
+    """Return the next parts that are written together."""
     batch: list[Part] = []
     weight = 0
     while len(batch) < BATCH and weight < MOST_WEIGHT and (part := next(parts, None)) is not None:
@@ -107,7 +107,7 @@ def go_on(import_id: int, job: str) -> str:
 
 
 def imports_to_resume(status: str, limit: int = 50) -> list[int]:
-    """Imports with a status, reading or running, that should be making progress but are not."""
+    """Return imports with a status, reading or running, that should be making progress but are not."""
     still = select(Import.import_id).where(Import.status == status, Import.updated_at < now() - STALE)
     return list(db.session.scalars(still.limit(limit)))
 
@@ -185,7 +185,7 @@ def _write_part(row: Import, part: Part, options: dict[str, Any], files: Convers
 
 
 def _place(row: Import, part: ReadMemory, options: dict[str, Any]) -> int | None:
-    """The space for a memory: the one that was chosen, or that of its project."""
+    """Return the space for a memory: the one that was chosen, or that of its project."""
     if options.get("space_id"):
         return int(options["space_id"])
     return space_of_project(row.user_id, row.format or "", part.project) if part.project else None

@@ -230,7 +230,7 @@ def _halt(user_id: int, import_id: int, status: str, before: tuple[str, ...]) ->
 
 
 def _priced() -> tuple[str | None, Price]:
-    """The model for background work, and its price if an admin set one. Ends the current transaction."""
+    """Return the model for background work, and its price if an admin set one. Ends the current transaction."""
     target = background_target()
     if target is None:
         return app_settings().model.background_model, None
@@ -239,7 +239,7 @@ def _priced() -> tuple[str | None, Price]:
 
 
 def _learnable(user_id: int, import_id: int) -> tuple[Any, ...]:
-    """The conditions for conversations that an import brought and that memories may be made from."""
+    """Return the conditions for conversations that an import brought and that memories may be made from."""
     statement = select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id)
     return (
         Conversation.user_id == user_id,
@@ -251,7 +251,7 @@ def _learnable(user_id: int, import_id: int) -> tuple[Any, ...]:
 
 
 def _conversations(user_id: int, import_id: int) -> Any:
-    """The ids of those conversations, oldest first."""
+    """Return the ids of those conversations, oldest first."""
     return (
         select(Conversation.conversation_id)
         .where(*_learnable(user_id, import_id))

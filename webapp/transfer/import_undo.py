@@ -91,7 +91,7 @@ def _size(row: Import) -> int:
 
 
 def _steps(row: Import) -> Iterator[Step]:
-    """The steps of undoing an import; each runs in the current transaction, or in one of its own."""
+    """Yield the steps of undoing an import; each runs in the current transaction, or in one of its own."""
     if (row.options or {}).get("restore"):
         before = (row.options or {}).get("before")
         return restore_undoing.steps(row.user_id, row.import_id, row.created_at, before)

@@ -106,13 +106,13 @@ def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
 
 
 def space_of_project(user_id: int, source: str, project: str) -> int | None:
-    """The space that a project was imported as."""
+    """Return the space that a project was imported as."""
     row = db.session.get(ImportSource, (user_id, origin_of(source, "project", project)))
     return row.target_id if row and db.session.get(Space, row.target_id) else None
 
 
 def origin_of(source: str, kind: str, source_id: str) -> str:
-    """A stable name for a part of another program's export."""
+    """Return a stable name for a part of another program's export."""
     return f"{source}:{kind}:{_key(source_id)}"
 
 
@@ -296,5 +296,5 @@ def _first_words(part: ReadConversation) -> str:
 
 
 def _key(source_id: str) -> str:
-    """An id of any length and script in a form that fits into a key."""
+    """Return an id of any length and script in a form that fits into a key."""
     return source_id if len(source_id) <= 64 and source_id.isascii() else hashlib.sha256(source_id.encode()).hexdigest()

@@ -61,7 +61,7 @@ def _file(portrait: PortraitView, title: str) -> ViewResult:
 
 
 def _printable_portrait(portrait: PortraitView, title: str) -> PrintedPortrait:
-    """The portrait in the reader's language and time zone."""
+    """Return the portrait in the reader's language and time zone."""
     zone, language = reader_zone(), language_of(this_app())
     numbers = {source.memory.memory_id: number for number, source in enumerate(portrait.sources, 1)}
     today = _day(now(), zone)

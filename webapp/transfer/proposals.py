@@ -46,14 +46,14 @@ def init_proposals() -> None:
 
 
 def import_memories(row: Import) -> Select[int]:
-    """The ids of the memories that an import brought, or that were learned from it."""
+    """Return the ids of the memories that an import brought, or that were learned from it."""
     return select(MemoryRevision.memory_id).where(
         MemoryRevision.change_set_id.in_(row.change_set_ids), MemoryRevision.revision == 1
     )
 
 
 def group_of(row: Import) -> Group:
-    """An import as a group of the review."""
+    """Return an import as a group of the review."""
     waiting = select(func.count()).select_from(_select_waiting(row).subquery())
     reader = READERS.get(row.format or "")
     name = _("your pasted list") if row.filename == PASTED else row.filename

@@ -62,7 +62,7 @@ def paste(user_id: int, fields: PastedImport) -> Import:
 
 
 def add_stored(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:
-    """An import of a file that is already stored; the caller examines it. Raises Invalid, Conflict."""
+    """Return an import of a file that is already stored; the caller examines it. Raises Invalid, Conflict."""
     _check(user_id, wish)
     return _add(user_id, filename, stored_as, size, wish, by_job=False)
 
@@ -77,7 +77,7 @@ def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
 
 
 def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
-    """The user's imports, newest first. Raises Invalid for a foreign cursor."""
+    """Return the user's imports, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("imports", query, int, scope=user_id)
     statement = _imports_of(user_id).order_by(Import.import_id.desc()).limit(query.limit + 1)
     if query.cursor:
@@ -87,7 +87,7 @@ def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
 
 
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
-    """The outcomes of the parts of an import, in order. Raises NotFound, Invalid."""
+    """Return the outcomes of the parts of an import, in order. Raises NotFound, Invalid."""
     get_import(user_id, import_id)
     keyset = Keyset("parts of an import", query, int, scope=import_id)
     titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)

@@ -76,7 +76,7 @@ def deliver(webhook_id: int) -> int:
 
 
 def _claim(webhook_id: int) -> _Letter | None:
-    """The next delivery that is due, reserved for a while; None if there is none."""
+    """Return the next delivery that is due, reserved for a while; None if there is none."""
     hook = db.session.get(Webhook, webhook_id)
     if hook is None or not hook.is_active:
         return None
@@ -178,7 +178,7 @@ def _wait_too(webhook_id: int, until: datetime) -> None:
 
 
 def _delivery_body(hook: Webhook, row: WebhookDelivery) -> dict[str, Any]:
-    """The body of a delivery, from what exists now: nothing of what was forgotten meanwhile is in it."""
+    """Return the body of a delivery, from what exists now: nothing of what was forgotten meanwhile is in it."""
     data = dict(row.data)
     if row.kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         data |= _of_change_set(hook, int(data["change_set_id"]), row.kind == Kind.MEMORY_CHANGED)

@@ -53,7 +53,7 @@ class EventQuery(BaseModel):
 
 
 def response(user_id: int, query: EventQuery) -> Response:
-    """The stream of events. Raises TooMany, and Unavailable while Redis is away."""
+    """Return the stream of events. Raises TooMany, and Unavailable while Redis is away."""
     identity = require_identity()
     kinds = {kind.strip() for kind in query.kinds.split(",") if kind.strip()}
     try:

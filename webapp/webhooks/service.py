@@ -45,7 +45,7 @@ def init_webhooks() -> None:
 
 
 def list_webhooks(user_id: int) -> Sequence[Webhook]:
-    """A person's webhooks, newest first."""
+    """Return a person's webhooks, newest first."""
     statement = select(Webhook).where(Webhook.user_id == user_id)
     return db.session.scalars(statement.order_by(Webhook.webhook_id.desc())).all()
 
@@ -68,7 +68,7 @@ def get_webhook(user_id: int, webhook_id: int) -> Webhook:
 
 
 def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
-    """A new webhook and its secret, readable only this once. Raises Invalid, Conflict."""
+    """Return a new webhook and its secret, readable only this once. Raises Invalid, Conflict."""
     if len(list_webhooks(user_id)) >= MAX_WEBHOOKS:
         raise Conflict(f"There are already {MAX_WEBHOOKS} webhooks.")
     secret, identity = new_secret(), current_identity()
@@ -135,7 +135,7 @@ def ping(user_id: int, webhook_id: int) -> WebhookDelivery:
 
 
 def list_deliveries(user_id: int, webhook_id: int) -> Sequence[WebhookDelivery]:
-    """A webhook's latest deliveries, newest first, waiting ones included. Raises NotFound."""
+    """Return a webhook's latest deliveries, newest first, waiting ones included. Raises NotFound."""
     get_webhook(user_id, webhook_id)
     statement = select(WebhookDelivery).where(WebhookDelivery.webhook_id == webhook_id)
     return db.session.scalars(statement.order_by(WebhookDelivery.delivery_id.desc()).limit(SHOWN)).all()

@@ -106,12 +106,12 @@ def check_backup(path: Path) -> Manifest:
 
 
 def key_mark() -> str:
-    """A fingerprint of this installation's SECRET_KEY, which does not reveal it."""
+    """Return a fingerprint of this installation's SECRET_KEY, which does not reveal it."""
     return hashlib.sha256(b"backup:" + str(current_app.config["SECRET_KEY"]).encode()).hexdigest()[:16]
 
 
 def columns_of(connection: Connection, table: str) -> list[tuple[str, bool]]:
-    """The columns of a table that are stored rather than computed, and whether each is a float."""
+    """Return the columns of a table that are stored rather than computed, and whether each is a float."""
     return [
         (column["name"], isinstance(column["type"], Float))
         for column in inspect(connection).get_columns(table)
@@ -120,7 +120,7 @@ def columns_of(connection: Connection, table: str) -> list[tuple[str, bool]]:
 
 
 def _revision(may_be_empty: bool) -> str:
-    """The version of a database that is worth a backup. Raises BackupError."""
+    """Return the version of a database that is worth a backup. Raises BackupError."""
     place = public_url(db.engine)
     try:
         if (revision := current_revision()) != newest_revision():
@@ -172,7 +172,7 @@ def _add_file(archive: zipfile.ZipFile, key: str) -> bool:
 
 @contextmanager
 def _snapshot() -> Iterator[Connection]:
-    """A connection that sees the database as it is now, whatever is written meanwhile."""
+    """Yield a connection that sees the database as it is now, whatever is written meanwhile."""
     expect_writes(False)
     with db.engine.connect() as connection:
         if connection.dialect.name != "sqlite":
@@ -195,7 +195,7 @@ def _select(connection: Connection, table: str, columns: list[tuple[str, bool]])
 
 
 def _next_ids(connection: Connection) -> dict[str, int]:
-    """The id that the next row of each table gets: ids of deleted rows must not be used again."""
+    """Return the id that the next row of each table gets: ids of deleted rows must not be used again."""
     if connection.dialect.name == "sqlite":
         rows = connection.exec_driver_sql("SELECT name, seq + 1 FROM sqlite_sequence")
     else:

@@ -139,7 +139,7 @@ def servers() -> Iterator[Finding]:
 
 
 def database() -> Iterator[Finding]:
-    """The database's clock, and whether it has room for the connections of our processes."""
+    """Yield the database's clock, and whether it has room for the connections of our processes."""
     dialect = db.engine.dialect.name
     address = public_url(db.engine)
     if dialect == "sqlite":

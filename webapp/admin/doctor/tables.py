@@ -34,7 +34,7 @@ def tables() -> Iterator[Finding]:
 
 
 def _columns(inspector: Inspector) -> Iterator[str]:
-    """The missing tables, and the missing columns of the others."""
+    """Yield the missing tables, and the missing columns of the others."""
     existing = {
         name: {column["name"] for column in columns} for (_, name), columns in inspector.get_multi_columns().items()
     }

@@ -61,7 +61,7 @@ class TurnGone(Exception):
 
 
 def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None) -> AssembledPrompt:
-    """The prompt of a reply, with the tools of the `client` that asks.
+    """Return the prompt of a reply, with the tools of the `client` that asks.
 
     Raises TurnGone, and BudgetTooSmall when the model's window cannot hold a prompt.
     """
@@ -157,7 +157,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
 
 
 def _memories_of_prompt(prompt: ComposedPrompt) -> list[tuple[int, str]]:
-    """The memories that the prompt may hold: id and content."""
+    """Return the memories that the prompt may hold: id and content."""
     items = [(item.id, item.content) for item in prompt.place.known]
     items += [(item.id, item.content) for item in prompt.place.facts]
     return items + [(item.id, item.content) for item in prompt.result.items if item.kind == "memory"]

@@ -190,7 +190,7 @@ def _question(
 
 
 def about_request(payload: Mapping[str, Any] | None) -> str:
-    """The blocks for the prompt; empty when nothing was said."""
+    """Return the blocks for the prompt; empty when nothing was said."""
     lines = []
     if purpose := (payload or {}).get("purpose"):
         lines.append(f"Purpose: {escape(' '.join(str(purpose).split()))}")

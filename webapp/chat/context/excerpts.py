@@ -60,7 +60,7 @@ class PackedExcerpts:
     shown: list[RetrievedPassage] = field(default_factory=list)
 
     def lines(self) -> list[Line]:
-        """The items of the prompt."""
+        """Return the items of the prompt."""
         return [excerpt.line(number) for number, excerpt in enumerate(self.excerpts, 1)]
 
 
@@ -112,14 +112,14 @@ def pack(
 
 
 def _price(excerpt: Excerpt | None, item: RetrievedPassage, count: Count) -> int:
-    """The tokens that one more piece costs."""
+    """Return the tokens that one more piece costs."""
     if excerpt is None:
         return count(model_text(Excerpt([item]).line(99))) + 1
     return count(model_text(_piece_line(item))) + count("\n")
 
 
 def _merged(parts: Sequence[RetrievedPassage]) -> Iterator[RetrievedPassage]:
-    """The pieces of one conversation in its order, overlapping ones merged."""
+    """Yield the pieces of one conversation in its order, overlapping ones merged."""
     last: RetrievedPassage | None = None
     for part in sorted(parts, key=lambda part: (part.id, part.start)):
         if last is not None and last.id == part.id and part.start <= last.end:
@@ -134,7 +134,7 @@ def _merged(parts: Sequence[RetrievedPassage]) -> Iterator[RetrievedPassage]:
 
 
 def _piece_line(part: RetrievedPassage) -> Line:
-    """A piece of a message, after its speaker, with an ellipsis where the message continues."""
+    """Return a piece of a message, after its speaker, with an ellipsis where the message continues."""
     before = "… " if part.start > 0 else ""
     after = " …" if part.end < part.length else ""
     is_cut = bool(before or after)

@@ -41,7 +41,7 @@ def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
 
 
 def _weight(fact: Fact) -> tuple[float, int]:
-    """The most telling first; among equals the newest."""
+    """Return the most telling first; among equals the newest."""
     return -fact.weight, -fact.id
 
 

@@ -28,7 +28,7 @@ class Opening:
 
 
 def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -> Opening | None:
-    """The task of a reply that opens a point, from the point's current guidance; None for any other reply."""
+    """Return the task of a reply that opens a point, from the point's current guidance; None for any other reply."""
     slug = messages.point_opened_by(reply)
     if slug is None or conversation.journey_id is None:
         return None

@@ -32,7 +32,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(row: Row[*tuple[Any, ...]]) -> Parts:
-    """The parts of a row of `beginning`."""
+    """Return the parts of a row of `beginning`."""
     reply, conversation, owner, question, request, tool_servers, *rest = row
     split = len(PassageMarks._fields)
     return Parts(reply, conversation, owner, question, request, tool_servers, PassageMarks(*rest[:split]), rest[split:])

@@ -116,7 +116,7 @@ def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Omi
 
 
 def fit_files(source: ContextInput, count: Count) -> Part:
-    """The part of the conversation's files that belongs in the stable prompt; it was chosen within a budget."""
+    """Return the part of the conversation's files that belongs in the stable prompt; it was chosen within a budget."""
     part = Part("files", source.limits.prompt // 2)
     if source.files.text:
         part.set_text([source.files], count)
@@ -152,7 +152,7 @@ def fit_instructions(source: ContextInput, count: Count) -> Part:
 
 
 def _strip(prompt: str | Line) -> Line:
-    """A prompt without white space around it."""
+    """Return a prompt without white space around it."""
     if isinstance(prompt, str):
         return [Segment(prompt.strip())]
     segments = [segment for segment in prompt if segment.text]
@@ -163,7 +163,7 @@ def _strip(prompt: str | Line) -> Line:
 
 
 def _shortened(text: Line, limit: int, count: Count) -> Line:
-    """A text cut to a number of tokens. Marks do not survive a cut: the stored form is cut separately."""
+    """Return a text cut to a number of tokens. Marks do not survive a cut: the stored form is cut separately."""
     full_text = model_text(text)
     cut = shorten(full_text, limit, count)
     return text if cut == full_text else [Segment(cut, shorten(stored_text(text), limit, count))]

@@ -64,14 +64,14 @@ class Spot:
 
     @classmethod
     def of(cls, conversation: Conversation) -> Spot:
-        """The spot of a conversation."""
+        """Return the spot of a conversation."""
         return cls(conversation.user_id, conversation.conversation_id, conversation.space_id, conversation.persona)
 
 
 def place_of(
     conversation: Conversation | Spot, *, remembers: bool, since: datetime | None = None, version: int | None = None
 ) -> Place:
-    """The place of a conversation as it is now; without memory, only its instructions and its persona.
+    """Return the place of a conversation as it is now; without memory, only its instructions and its persona.
 
     Memories that changed after `since` are in the group NEW. `version` is that of the user's memory, if already read.
     """
@@ -99,7 +99,7 @@ def place_of(
 
 
 def _without_memory(conversation: Conversation | Spot, space: Space | None) -> Place:
-    """The persona, and the space's instructions."""
+    """Return the persona, and the space's instructions."""
     if space is None:
         return Place()
     if space.kind != "legacy":

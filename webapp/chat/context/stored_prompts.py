@@ -50,7 +50,7 @@ def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]
 
 
 def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> Callable[[re.Match[str]], str]:
-    """A function that returns the text for each mark found in some texts."""
+    """Return a function that returns the text for each mark found in some texts."""
     marks = [match for text in texts for match in _MARK.finditer(text)]
     memories = _memories(user_id, {int(match["memory"]) for match in marks if match["memory"]})
     keys = {(match["kind"], int(match["passage"])) for match in marks if match["kind"]}

@@ -64,7 +64,7 @@ def _coarser(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[
 
 
 def _few_words(oldest_first: Sequence[Chunk], budget: int, count: Count) -> dict[int, str]:
-    """The beginning of each summary that its equal share of the budget holds, by chunk id."""
+    """Return the beginning of each summary that its equal share of the budget holds, by chunk id."""
     if not oldest_first:
         return {}
     extra = count("- ") + 2  # the dash, the end of the line, and a margin because counters are not additive

@@ -35,7 +35,7 @@ class Asker:
         self._client = client
 
     async def ask(self, turn_id: int, number: int) -> str:
-        """The answer to a question that is on the turn's stream."""
+        """Return the answer to a question that is on the turn's stream."""
         start = last_seen = time.monotonic()
         key = turnlog.consent_key(turn_id, number)
         while time.monotonic() - start < ASK_SECONDS:

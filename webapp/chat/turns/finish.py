@@ -168,7 +168,7 @@ def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
 # Building a statement costs about as much as sending it: those of every reply are built once.
 @cache
 def _conversation_of() -> Select[Conversation, int | None, datetime]:
-    """The conversation of a turn and the version of its user's memory, both locked, and when the turn began."""
+    """Return the conversation of a turn and the version of its user's memory, both locked, and when the turn began."""
     conversation_id = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
     began_at = select(Message.created_at).where(Message.message_id == bindparam("turn")).scalar_subquery()
     return (
@@ -235,7 +235,7 @@ def _owe_search(conversation: Conversation, reply: Message) -> None:
 
 
 def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:
-    """The last event of a reply's text: `done`, or `error` for one that failed or was interrupted.
+    """Return the last event of a reply's text: `done`, or `error` for one that failed or was interrupted.
 
     Without `retryable` the stored code says whether trying again may help.
     """
@@ -261,7 +261,7 @@ def _owe_extraction(conversation: Conversation, reply: Message, owner: User) -> 
 
 
 def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, dict[str, Any]]]:
-    """The background work a finished reply asks for, at most one model call.
+    """Return the background work a finished reply asks for, at most one model call.
 
     The extraction also titles the conversation; if there is none, the title has its own job. Work that needs an
     additional call replaces the extraction, which then waits for the next turn or the sweep.
@@ -277,7 +277,7 @@ def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, 
 
 
 def fit_column(text: str) -> str:
-    """The longest prefix that fits a message's column."""
+    """Return the longest prefix that fits a message's column."""
     raw = text.replace("\x00", "").encode("utf-8", "replace")
     if len(raw) <= MAX_TEXT_BYTES:
         return raw.decode()

@@ -40,7 +40,7 @@ def follow(
     patience: float | None = None,
     launched: bool = False,
 ) -> Iterator[Entry | None]:
-    """Entries of a turn after a cursor, None as a heartbeat; ends after `done` or `error`.
+    """Yield entries of a turn after a cursor, None as a heartbeat; ends after `done` or `error`.
 
     With `jobs` it continues until `settled`, at most JOBS_SECONDS after the end of the reply. `patience` limits the
     total time in seconds; a turn that was just `launched` cannot have ended yet. The generator holds no database
@@ -175,7 +175,7 @@ def _stored_end(app: Flask, turn_id: int) -> list[Entry]:
 
 
 def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
-    """A finished turn as entries made from the tables, none for a deleted one; None while it is being written.
+    """Return a finished turn as entries made from the tables, none for a deleted one; None while it is being written.
 
     Their ids are smaller than any id of a real stream, so that a cursor of either kind resumes in the right place.
     """
@@ -194,7 +194,7 @@ def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
 
 
 def header(row: Message) -> dict[str, int | None]:
-    """The data of a turn's first event."""
+    """Return the data of a turn's first event."""
     return {
         "conversation_id": row.conversation_id,
         "user_message_id": row.reply_to_id,

@@ -123,7 +123,7 @@ class Progress:
             raise MalformedOutput(detail)
 
     def complete(self, outcome: Outcome, assembled: AssembledPrompt | None) -> Outcome:
-        """The outcome with everything known about the prompt and the model's calls."""
+        """Return the outcome with everything known about the prompt and the model's calls."""
         self._thought()
         usage = self.usage
         model = (self.finish.model if self.finish else None) or self.model
@@ -189,7 +189,7 @@ class Progress:
 
 
 def _result(record: dict[str, Any]) -> dict[str, Any]:
-    """The result of a call without its text, which is stored with the message."""
+    """Return the result of a call without its text, which is stored with the message."""
     output = record.get("output") or {}
     fields: dict[str, Any] = {name: record[name] for name in ("server", "duration_ms") if name in record}
     tokens = estimate_tokens(str(output.get("text") or output))

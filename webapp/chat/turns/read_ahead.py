@@ -90,7 +90,7 @@ class ReadAhead:
             wait = 0.0
 
     def _concerned(self, message: Mapping[str, bytes]) -> list[int]:
-        """The users that a message is about and of whom this process keeps something."""
+        """Return the users that a message is about and of whom this process keeps something."""
         cache = index_cache.of(self._app)
         ids = [int(number) for number in message["data"].split(b",")]
         if message["channel"] == SPACES.encode():

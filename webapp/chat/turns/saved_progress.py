@@ -63,7 +63,7 @@ def streaming_replies(turn_ids: Collection[int]) -> set[int]:
 
 
 def _batches(texts: Mapping[int, str]) -> Iterator[list[tuple[int, str]]]:
-    """The texts ordered by id, as everyone who locks several rows does, in batches that fit a statement."""
+    """Yield the texts ordered by id, as everyone who locks several rows does, in batches that fit a statement."""
     batch: list[tuple[int, str]] = []
     size = 0
     for turn_id in sorted(texts):

@@ -40,7 +40,7 @@ class Subscription:
         self._last = order(after)
 
     def get(self, timeout: float) -> Entry | None:
-        """The next entry, or None if none comes in time."""
+        """Return the next entry, or None if none comes in time."""
         deadline = time.monotonic() + timeout
         while True:
             try:
@@ -131,7 +131,7 @@ class Hub:
 
     @contextmanager
     def subscribe(self, turn_id: int, after: str = "") -> Iterator[Subscription]:
-        """Every entry of a turn after an id (all if none is given), until the context ends.
+        """Yield every entry of a turn after an id (all if none is given), until the context ends.
 
         Raises redis.RedisError if Redis is unreachable at the start, unless the turn has yet to begin here.
         """

@@ -174,7 +174,7 @@ class ToolCalling:
         return None if consent in ("once", "always") else {"status": "declined", "detail": _DECLINED[consent]}
 
     async def _within_bounds(self, tool: Tool, arguments: dict[str, Any]) -> Output:
-        """The output of a call that reaches out, within the time and size that are left."""
+        """Return the output of a call that reaches out, within the time and size that are left."""
         if self._seconds <= 0:
             return failure(NO_TIME)
         if self._tokens < LEAST_TOKENS:
@@ -215,7 +215,7 @@ def _since(start: float) -> int:
 
 
 def _assistant_message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
-    """The model's message that asks for tools, as it is sent back to it."""
+    """Return the model's message that asks for tools, as it is sent back to it."""
     requests = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
         for call in calls

@@ -253,7 +253,7 @@ class Turn:
             self.services.writer.entry(self.id, READING, {"tokens": tokens, "seconds": round(tokens / speed)})
 
     def _targets(self, assembled: AssembledPrompt) -> Sequence[Target]:
-        """The models to ask, the chosen one first; once another has stood in for it, starting with that one."""
+        """Return the models to ask, the chosen one first; once another has stood in for it, starting with that one."""
         ids = [target.id for target in assembled.targets]
         start = ids.index(self.progress.target) if self.progress.target in ids else 0
         return assembled.targets[start:]

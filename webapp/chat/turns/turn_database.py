@@ -109,7 +109,7 @@ class TurnDatabase:
         await self._call(self._ends, lambda: queue_jobs(turn_id, finished_turn))
 
     async def _patiently(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        """The same for reads only: a database that fails over is back in a moment."""
+        """Return the same for reads only: a database that fails over is back in a moment."""
         for pause in PAUSES:
             try:
                 return await self._call(pool, work)

@@ -146,7 +146,7 @@ def _ask(api: Server, body: dict[str, Any], show: Callable[[str], None]) -> Repl
 
 
 def _stream(api: Server, reply: Reply, body: dict[str, Any], key: str) -> Iterator[tuple[str, str, Any]]:
-    """The events of the reply: from the beginning, or after the last one received."""
+    """Yield the events of the reply: from the beginning, or after the last one received."""
     if not reply.turn_id:
         return api.events("POST", "/api/chat/stream", body, {"Idempotency-Key": key})
     headers = {"Last-Event-ID": reply.event_id} if reply.event_id else {}

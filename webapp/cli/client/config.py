@@ -23,7 +23,7 @@ class Access:
 
 
 def path() -> Path:
-    """The file, in the configuration folder that XDG defines."""
+    """Return the file, in the configuration folder that XDG defines."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     folder = Path(base) if base and Path(base).is_absolute() else Path.home() / ".config"
     return folder / "commonplace" / "config.json"
@@ -61,7 +61,7 @@ def forget() -> bool:
 
 
 def find(url: str | None) -> Access:
-    """The access to use; `url` was given on the command line. Raises Trouble if there is no token.
+    """Return the access to use; `url` was given on the command line. Raises Trouble if there is no token.
 
     A saved token goes to the URL it was saved for, and to no other.
     """
@@ -76,7 +76,7 @@ def find(url: str | None) -> Access:
 
 
 def clean_url(url: str) -> str:
-    """A URL as it is compared and used. Raises Trouble for anything other than http and https."""
+    """Return a URL as it is compared and used. Raises Trouble for anything other than http and https."""
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise Trouble(

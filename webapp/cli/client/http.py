@@ -31,11 +31,11 @@ class Server:
         self.url = access.url
 
     def get(self, path: str, **query: Any) -> Any:
-        """The response to a GET; parameters that are None are left out."""
+        """Return the response to a GET; parameters that are None are left out."""
         return self._json("GET", path, query=query)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The response to a POST, which carries an Idempotency-Key."""
+        """Return the response to a POST, which carries an Idempotency-Key."""
         return self._json("POST", path, json.dumps(body or {}).encode(), {"Idempotency-Key": uuid.uuid4().hex})
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
@@ -43,7 +43,7 @@ class Server:
         return self._json("PATCH", path, json.dumps(body).encode())
 
     def delete(self, path: str) -> Any:
-        """The response to a DELETE."""
+        """Return the response to a DELETE."""
         return self._json("DELETE", path)
 
     def events(
@@ -110,7 +110,7 @@ class Server:
                 raise self._away(error) from None
 
     def _open(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> HTTPResponse:
-        """The response, once its headers are there. Raises Trouble for anything but a success."""
+        """Return the response, once its headers are there. Raises Trouble for anything but a success."""
         kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
         connection = kind(self._url.hostname or "", self._url.port, timeout=CONNECT_SECONDS)
         sent = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", "User-Agent": "commonplace-cli"}

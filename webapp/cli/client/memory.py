@@ -122,7 +122,7 @@ def memories(
 
 
 def _mark(row: dict[str, Any]) -> str:
-    """A memory's state at a glance; one that is waiting for review is not used yet."""
+    """Return a memory's state at a glance; one that is waiting for review is not used yet."""
     return "to review" if row["needs_review"] else "pinned" if row["is_pinned"] else ""
 
 

@@ -14,12 +14,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def clean(text: str) -> str:
-    """A text without what could control a terminal: escapes, other control characters, changes of direction."""
+    """Return a text without what could control a terminal: escapes, other control characters, changes of direction."""
     return _CONTROL.sub("", text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, limit: int = 0) -> str:
-    """A text on one line of at most `limit` characters; 0 means no limit."""
+    """Return a text on one line of at most `limit` characters; 0 means no limit."""
     line = " ".join(clean(text).split())
     return line if not limit or len(line) <= limit else line[: limit - 1] + "…"
 

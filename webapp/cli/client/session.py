@@ -15,7 +15,7 @@ in_space = click.option("--space", "space_id", type=click.IntRange(min=1), metav
 
 
 def server(context: click.Context) -> Server:
-    """The server that the command talks to. Raises Trouble without a token."""
+    """Return the server that the command talks to. Raises Trouble without a token."""
     return Server(config.find(context.find_root().obj))
 
 
@@ -27,5 +27,5 @@ def read_piped_input() -> str:
 
 
 def words(parts: Sequence[str]) -> str:
-    """The words of a command as one text; a lone `-` stands for piped input and is not a word."""
+    """Return the words of a command as one text; a lone `-` stands for piped input and is not a word."""
     return "" if tuple(parts) == ("-",) else " ".join(parts).strip()

@@ -166,7 +166,7 @@ def _upload(api: Server, file: Path, kind: str | None) -> dict[str, Any]:
 
 
 def _ending(beginning: bytes) -> str:
-    """The file extension for piped input, by its first bytes."""
+    """Return the file extension for piped input, by its first bytes."""
     if beginning.startswith(b"PK"):
         return "zip"
     return "json" if _JSON.match(beginning) else "txt"  # a list of memories may begin with a bracket, too: "[date] …"

@@ -55,7 +55,7 @@ class Child:
         return self.process.stdout.fileno()
 
     def read_lines(self) -> list[str] | None:
-        """The complete lines of output that have arrived; None once nothing can write to it any more."""
+        """Return the complete lines of output that have arrived; None once nothing can write to it any more."""
         assert self.process is not None and self.process.stdout is not None
         try:
             data = os.read(self.process.stdout.fileno(), LONGEST_LINE)

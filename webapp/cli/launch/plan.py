@@ -70,13 +70,13 @@ def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
 
 
 def free_port() -> int:
-    """A loopback port that is free at the moment."""
+    """Return a loopback port that is free at the moment."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 
 
 def whole_number(environ: Mapping[str, str], name: str, default: int, least: int, maximum: int) -> int:
-    """A setting that is a whole number within bounds. Raises LaunchError, which names it."""
+    """Return a setting that is a whole number within bounds. Raises LaunchError, which names it."""
     text = environ.get(name) or str(default)
     if not text.isdigit() or not least <= int(text) <= maximum:
         raise LaunchError(f"{name} must be a whole number from {least} to {maximum}, not {text!r}.")

@@ -16,7 +16,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(parent: int, death: int = signal.SIGKILL) -> Callable[[], None]:
-    """A preexec_fn: the kernel sends the child this signal once its parent, with the given pid, is gone."""
+    """Return a preexec_fn: the kernel sends the child this signal once its parent, with the given pid, is gone."""
 
     def before_exec() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, int(death), 0, 0, 0)

@@ -41,7 +41,7 @@ def _digest() -> str:
 
 
 def path_with_node() -> str:
-    """A PATH on which `node` and `npm` are found and new enough, with Node from the package index if need be."""
+    """Return a PATH on which `node` and `npm` are found and new enough, with Node from the package index if need be."""
     path = os.environ.get("PATH", os.defpath)
     if shutil.which("npm", path=path) and _major_version(shutil.which("node", path=path)) >= MINIMUM_NODE:
         return path

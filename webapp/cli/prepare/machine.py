@@ -89,7 +89,7 @@ def _chromium_package() -> str:
 
 
 def find_chromium() -> str | None:
-    """The Chromium that CHROMIUM names, else the first on the PATH that runs."""
+    """Return the Chromium that CHROMIUM names, else the first on the PATH that runs."""
     candidates = [os.environ.get("CHROMIUM"), *map(find_program, CHROMIUMS)]
     return next((path for path in candidates if path and succeeds([path, "--version"])), None)
 

@@ -78,7 +78,7 @@ def _body(part: Message, left_out: Counter[str]) -> Iterator[str]:
 
 
 def _best(parts: list[Message]) -> Message:
-    """The plain one of several forms of a text, unless it only says that there is another."""
+    """Return the plain one of several forms of a text, unless it only says that there is another."""
     plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
     other = next((part for part in parts if part is not plain), parts[0])
     if plain is None:
@@ -101,7 +101,7 @@ def _text(part: Message) -> str:
 
 
 def _header(value: Any) -> str:
-    """A header in plain text, whatever its encoded words say they are in."""
+    """Return a header in plain text, whatever its encoded words say they are in."""
     out = []
     for text, charset in decode_header(str(value)):
         if isinstance(text, str):

@@ -105,7 +105,7 @@ def read_sheets(data: bytes) -> Pages:
 
 
 def _cell_text(value: object, form: str) -> str:
-    """A value as the sheet shows it."""
+    """Return a value as the sheet shows it."""
     if value is None:
         return ""
     if isinstance(value, bool):

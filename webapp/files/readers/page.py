@@ -53,7 +53,7 @@ def text_of_html(html: str) -> str:
 
 
 def _unclosed(html: str) -> str:
-    """A page without what its author forgot to close: a browser would hide all the rest."""
+    """Return a page without what its author forgot to close: a browser would hide all the rest."""
     for opening, closing in (("<!--", "-->"), ("<title>", "</title>"), ("<textarea", "</textarea>")):
         index = html.lower().rfind(opening)
         if index >= 0 and closing not in html.lower()[index:]:

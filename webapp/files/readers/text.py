@@ -57,7 +57,7 @@ def read_table(data: bytes) -> Pages:
 
 
 def _separator(lines: list[str]) -> str:
-    """The separator that the most lines have equally often."""
+    """Return the separator that the most lines have equally often."""
 
     def fit(separator: str) -> tuple[int, int]:
         counts = Counter(len(row) - 1 for row in csv.reader(lines, delimiter=separator) if row)

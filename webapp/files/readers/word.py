@@ -140,7 +140,7 @@ class _Document:
 
 
 def _links(archive: zipfile.ZipFile, parser: Any) -> dict[str, str]:
-    """The URLs that the document links to, by their ids."""
+    """Return the URLs that the document links to, by their ids."""
     from lxml import etree  # noqa: PLC0415
 
     name = "word/_rels/document.xml.rels"
@@ -151,7 +151,7 @@ def _links(archive: zipfile.ZipFile, parser: Any) -> dict[str, str]:
 
 
 def _numbering(tree: Any) -> dict[tuple[str, int], tuple[str, int]]:
-    """The form and the first number of each level of each list."""
+    """Return the form and the first number of each level of each list."""
     if tree is None:
         return {}
     abstract = {node.get(f"{_W}abstractNumId"): node for node in tree.iter(f"{_W}abstractNum")}

@@ -26,13 +26,13 @@ class DependentMemories:
 
 
 def conversation_dependents(user_id: int, conversation_id: int) -> DependentMemories:
-    """The memories that rest on a conversation. Raises NotFound."""
+    """Return the memories that rest on a conversation. Raises NotFound."""
     conversations.get_conversation(user_id, conversation_id)
     return _dependents_where(_in_conversations([conversation_id]))
 
 
 def message_dependents(user_id: int, message_id: int) -> DependentMemories:
-    """The memories that rest on a message. Raises NotFound."""
+    """Return the memories that rest on a message. Raises NotFound."""
     messages.get_message(user_id, message_id)
     return _dependents_where(MemoryEvidence.message_id == message_id)
 

@@ -31,7 +31,7 @@ class QuotedEvidence:
 
 
 def revisions_of(user_id: int, memory_id: int) -> Sequence[MemoryRevision]:
-    """Every revision of a memory, oldest first. Raises NotFound."""
+    """Return every revision of a memory, oldest first. Raises NotFound."""
     get_memory(user_id, memory_id)
     return db.session.scalars(
         select(MemoryRevision).where(MemoryRevision.memory_id == memory_id).order_by(MemoryRevision.revision)
@@ -39,7 +39,7 @@ def revisions_of(user_id: int, memory_id: int) -> Sequence[MemoryRevision]:
 
 
 def values_of(user_id: int, memory_id: int) -> Sequence[Memory]:
-    """Every memory that has had the same key, and those it replaced or was replaced by; oldest first."""
+    """Return every memory that has had the same key, and those it replaced or was replaced by; oldest first."""
     memory = get_memory(user_id, memory_id)
     ties = [Memory.memory_id == memory_id, Memory.superseded_by_id == memory_id]
     if memory.superseded_by_id:
@@ -52,7 +52,7 @@ def values_of(user_id: int, memory_id: int) -> Sequence[Memory]:
 
 
 def evidence_of(user_id: int, memory_ids: Iterable[int]) -> dict[int, list[QuotedEvidence]]:
-    """The evidence of the user's memories, by memory, in the order it was said."""
+    """Return the evidence of the user's memories, by memory, in the order it was said."""
     # The owner is checked here: as part of the query, SQLite would begin with all of the user's memories.
     rows = db.session.execute(
         select(MemoryEvidence, Memory.user_id, Message.conversation_id, Conversation.title, Message.superseded_by_id)

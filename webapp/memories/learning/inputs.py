@@ -107,7 +107,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
 
 
 def owner_of(conversation: Conversation) -> User:
-    """The conversation's user."""
+    """Return the conversation's user."""
     return get_or_raise(User, conversation.user_id)
 
 

@@ -56,7 +56,7 @@ class PointAssessment(BaseModel):
 
 
 def points_schema() -> dict[str, Any]:
-    """The JSON schema of the list, within the subset that strict structured output accepts."""
+    """Return the JSON schema of the list, within the subset that strict structured output accepts."""
     texts = {"type": "array", "items": {"type": "string"}}
     numbers = {"type": "array", "items": {"type": "integer"}}
     fields = {
@@ -77,7 +77,7 @@ def points_schema() -> dict[str, Any]:
 
 
 def read_points(items: object) -> tuple[PointAssessment, ...]:
-    """The well-formed assessments of an answer; a malformed one costs only itself."""
+    """Return the well-formed assessments of an answer; a malformed one costs only itself."""
     points = []
     for item in items[:MOST] if isinstance(items, list) else ():
         try:
@@ -129,7 +129,7 @@ def ground_assessments(
 
 
 def _ground(quote: str, sources: Sequence[SourceMessage]) -> Evidence | None:
-    """The latest user message that contains the quote."""
+    """Return the latest user message that contains the quote."""
     for source in reversed(sources):
         if source.role == "user" and (span := find_quote(quote, source.content)):
             words = source.content[span.start : span.end]

@@ -115,7 +115,7 @@ def ask(reading: ExtractionInput) -> Answer:
 
 
 def _last_number(items: Sequence[Any], reading: ExtractionInput) -> int | None:
-    """The number of the last message that a cut-off answer reached; None if it contains nothing of any."""
+    """Return the number of the last message that a cut-off answer reached; None if it contains nothing of any."""
     numbers = [item.get("message") for item in items if isinstance(item, Mapping)]
     message_numbers = {source.number for source in reading.call.sources}
     return max((n for n in numbers if isinstance(n, int) and n in message_numbers), default=None)

@@ -213,7 +213,7 @@ def _join(profile: list[str], memories: list[str], points: list[str], conversati
 
 
 def _fitting(rows: list[str], room: int, cost: Callable[[str], int]) -> list[str]:
-    """The longest beginning of `rows` that fits."""
+    """Return the longest beginning of `rows` that fits."""
     for count, row in enumerate(rows):
         room -= cost(row)
         if room < 0:

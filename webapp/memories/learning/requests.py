@@ -131,7 +131,7 @@ def stop(user_id: int, conversation_id: int) -> None:
 
 
 def run_of(conversation_id: int) -> Run | None:
-    """The latest run over a conversation, if there was one within a day."""
+    """Return the latest run over a conversation, if there was one within a day."""
     fields = {_text(name): _text(value) for name, value in redis().hgetall(_key(conversation_id)).items()}
     if not fields:
         return None
@@ -157,7 +157,7 @@ class Progress:
 
 
 def progress_of(conversation_id: int, job_id: str) -> Progress:
-    """The state of the extraction that this job began, whichever job has it now."""
+    """Return the state of the extraction that this job began, whichever job has it now."""
     run = run_of(conversation_id)
     job = _job(job_id)
     if job is not None and run is not None and run.job_id:
@@ -181,7 +181,7 @@ def _job(job_id: str) -> Job | None:
 
 
 def due_extractions(*, limit: int = 200) -> Sequence[int]:
-    """Conversations waiting for an extraction that have been idle for a while, longest first."""
+    """Return conversations waiting for an extraction that have been idle for a while, longest first."""
     moment: datetime = now()
     return db.session.scalars(
         select(Conversation.conversation_id)

@@ -132,7 +132,7 @@ def remember(
 
 
 def search(turn: Message, args: Search) -> dict[str, Any]:
-    """The user's memories that contain words of the query, best first."""
+    """Return the user's memories that contain words of the query, best first."""
     conversation = get_or_raise(Conversation, turn.conversation_id)
     query = MemoryQuery(q=args.query, limit=FOUND, needs_review=False, space_id=conversation.space_id)
     return {
@@ -145,7 +145,7 @@ def search(turn: Message, args: Search) -> dict[str, Any]:
 
 
 def lock_conversation(turn: Message) -> Conversation:
-    """The turn's conversation, locked before the user's memory is: locking in two orders ends in deadlocks."""
+    """Return the turn's conversation, locked before the user's memory is: locking in two orders ends in deadlocks."""
     return get_or_raise(Conversation, turn.conversation_id, lock=True, fresh=True)
 
 
@@ -158,7 +158,7 @@ def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
 
 
 def _replies(turn: Message) -> tuple[str, ...]:
-    """The latest replies before this one."""
+    """Return the latest replies before this one."""
     replies = previous_messages(turn.conversation_id, turn.message_id, "assistant", RECENT_MESSAGES)
     return tuple(db.session.scalars(replies.with_only_columns(Message.content)))
 

@@ -139,7 +139,7 @@ def _lasting_queries(user_id: int, space_id: int | None) -> _LastingQueries:
 
 
 def _usable_memories(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
-    """The memories that may be in the user's prompts, filtered by the columns of the indexes."""
+    """Return the memories that may be in the user's prompts, filtered by the columns of the indexes."""
     scope = visible(user_id).where(Memory.space_slot == 0)
     if space_id is not None:
         scope = readable(user_id).where(Memory.space_id == space_id)
@@ -231,7 +231,7 @@ def memory_lines(conversation: Conversation) -> list[str]:
 
 @lines_for("USER_PROFILE")
 def profile_lines(conversation: Conversation) -> list[str]:
-    """The profile, one line per field; none if memory is off, or in a space, which has memories of its own."""
+    """Return the profile, one line per field; none if memory is off, or in a space, which has memories of its own."""
     if not _is_on(conversation) or conversation.space_id is not None:
         return []
     return [f"{name.replace('_', ' ')}: {value}" for name, value in current_profile(conversation.user_id).items()]

@@ -80,13 +80,13 @@ def flush_uses(client: Redis) -> int:
 
 
 def profile_of(items: Iterable[Memory]) -> dict[str, str]:
-    """The profile fields among some memories, for the extraction call."""
+    """Return the profile fields among some memories, for the extraction call."""
     fields = {key: name for name, key in KEYS.items()}
     return {fields[m.fact_key]: m.fact_value or m.content for m in items if m.fact_key in fields}
 
 
 def current_profile(user_id: int) -> dict[str, str]:
-    """The profile as the extraction call shows it."""
+    """Return the profile as the extraction call shows it."""
     rows = db.session.scalars(
         select(Memory).where(
             Memory.user_id == user_id,

@@ -62,7 +62,7 @@ def review_queue(
 def list_conflict_pairs(
     user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
 ) -> Page[tuple[Memory, Memory | None]]:
-    """The memories of the queue, each with the one it contradicts or would replace."""
+    """Return the memories of the queue, each with the one it contradicts or would replace."""
     page = list_memories(user_id, query.model_copy(update={"needs_review": True}), *conditions, part=part)
     other_ids = {row.memory_id: row.contradicts_id for row in page.items}
     keyed = [row for row in page.items if row.contradicts_id is None and row.fact_key]

@@ -160,7 +160,7 @@ def _decide(user_id: int, review_item: WaitingMemory, decision: Decision) -> Set
 
 
 def _forgets(user_id: int) -> Select[ForgetProposal, Memory]:
-    """The proposals of replies that are part of their conversations, each with its memory."""
+    """Return the proposals of replies that are part of their conversations, each with its memory."""
     return (
         select(ForgetProposal, Memory)
         .join(Memory, Memory.memory_id == ForgetProposal.memory_id)
@@ -227,7 +227,7 @@ def _tainted_ids(review_items: Iterable[WaitingMemory]) -> set[int]:
 
 
 def _contradicts() -> ColumnElement[bool]:
-    """The condition for memories in review that contradict another, or would take the key of one."""
+    """Return the condition for memories in review that contradict another, or would take the key of one."""
     holder = aliased(Memory)
     condition = exists().where(
         holder.user_id == Memory.user_id,

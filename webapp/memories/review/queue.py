@@ -47,7 +47,7 @@ class Spot:
 
 
 def requested_position(page: str) -> Spot:
-    """The spot that a request names, in a URL or a form."""
+    """Return the spot that a request names, in a URL or a form."""
     form = request.values
     done_count, total = (min(max(form.get(name, 0, type=int), 0), 100_000) for name in ("done", "of"))
     held_id, last = (parse_id(form.get(name, "")) for name in ("held", "last"))

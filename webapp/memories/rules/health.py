@@ -104,7 +104,7 @@ def examine(memories: Iterable[Checkup], now: datetime, policy: HealthPolicy = D
 
 
 def find_duplicates(memories: Sequence[Checkup], similarity: float) -> list[tuple[int, ...]]:
-    """Groups of two or more that say the same: in the same words, or close enough with the same type and key."""
+    """Return groups of two or more that say the same: in the same words, or close enough with the same type and key."""
     parent = {memory.ref: memory.ref for memory in memories}
 
     def root(ref: int) -> int:

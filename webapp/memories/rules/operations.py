@@ -70,7 +70,7 @@ class MemoryOperation(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _default_missing(cls, data: Any) -> Any:
-        """A null where a default exists means the default: models fill every field of a strict schema."""
+        """Return a null where a default exists means the default: models fill every field of a strict schema."""
         if not isinstance(data, Mapping):
             raise ValueError("an operation is an object")
         fields = {"memory_type", "content"}

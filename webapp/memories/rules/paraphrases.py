@@ -78,7 +78,7 @@ class ForgottenStatements:
 
 
 def without_retold(text: str, statements: ForgottenStatements, mark: str = "") -> str:
-    """A text without the sentences that retell, replaced by `mark`; NOTHING_LEFT if nothing else remains."""
+    """Return a text without the sentences that retell, replaced by `mark`; NOTHING_LEFT if nothing else remains."""
     if not statements.may_be_in(text):
         return text
     lines, is_changed = [], False

@@ -69,7 +69,7 @@ class AlwaysKnown:
 
 
 def decay(memory: RankedMemory, now: datetime, policy: RankingPolicy = DEFAULT_RANKING) -> float:
-    """A factor from 1 (just used, or pinned) towards the floor."""
+    """Return a factor from 1 (just used, or pinned) towards the floor."""
     if memory.is_pinned:
         return 1.0
     last_use = max(filter(None, (memory.last_used_at, memory.updated_at, memory.created_at)))
@@ -115,7 +115,7 @@ def always_known(
 def fit(
     memories: Sequence[RankedMemory], budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[tuple[RankedMemory, ...], int]:
-    """The memories that fit, in order, each in full, and the tokens they take (including a line break each)."""
+    """Return the memories that fit, in order, each in full, and the tokens they take (including a line break each)."""
     selection: list[RankedMemory] = []
     total = 0
     for memory in memories:

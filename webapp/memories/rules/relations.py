@@ -90,7 +90,7 @@ def is_related(claim: Claim, target: KnownMemory, policy: Policy) -> bool:
 
 
 def similar_memories(claim: Claim, board: Board, policy: Policy) -> list[KnownMemory]:
-    """The memories of the same type without a key that say the same, most similar first."""
+    """Return the memories of the same type without a key that say the same, most similar first."""
     similar = [
         (similarity, memory)
         for memory in board.find_all(lambda m: not m.slot and m.memory_type == claim.draft.memory_type)
@@ -101,7 +101,7 @@ def similar_memories(claim: Claim, board: Board, policy: Policy) -> list[KnownMe
 
 
 def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
-    """The record that the same value has lost to the same fact before."""
+    """Return the record that the same value has lost to the same fact before."""
     slot = claim.draft.slot
     return next(
         (
@@ -116,7 +116,7 @@ def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemor
 
 
 def stale_proposals(history: Sequence[KnownMemory], claim: Claim, policy: Policy) -> list[KnownMemory]:
-    """The values waiting for the user that are settled by a usable one said later."""
+    """Return the values waiting for the user that are settled by a usable one said later."""
     return [
         memory
         for memory in history

@@ -267,7 +267,7 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
 
 
 def apply_effects(memories: Iterable[KnownMemory], effects: Iterable[Effect]) -> tuple[KnownMemory, ...]:
-    """The memories after all effects, in order of reference."""
+    """Return the memories after all effects, in order of reference."""
     by_ref = {memory.ref: memory for memory in memories}
     for effect in effects:
         apply_effect(by_ref, effect)

@@ -70,7 +70,7 @@ _CATEGORIES = {MemoryType.INSTRUCTION: "instruction", MemoryType.ENTITY: "people
 
 
 def _text(value: object) -> object:
-    """A text, or the only item of a list."""
+    """Return a text, or the only item of a list."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
@@ -79,7 +79,7 @@ def _line(value: object) -> object:
 
 
 def _optional_text(value: object) -> object:
-    """A text on one line, or a number as text; None for nothing, or for anything else."""
+    """Return a text on one line, or a number as text; None for nothing, or for anything else."""
     value = _text(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if isinstance(value, float) else str(value)
@@ -88,7 +88,7 @@ def _optional_text(value: object) -> object:
 
 
 def _number(value: object) -> int | None:
-    """A number from 1, in figures if it is a text; None for anything else."""
+    """Return a number from 1, in figures if it is a text; None for anything else."""
     value = _text(value)
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         value = int(value.strip()[:8])
@@ -98,7 +98,7 @@ def _number(value: object) -> int | None:
 
 
 def _member(members: type[StrEnum], default: str | None) -> BeforeValidator:
-    """A member of an enum; another word is the default, or malformed if there is none."""
+    """Return a member of an enum; another word is the default, or malformed if there is none."""
 
     def read(value: object) -> object:
         value = _text(value)
@@ -110,7 +110,7 @@ def _member(members: type[StrEnum], default: str | None) -> BeforeValidator:
 
 
 def _share(value: object) -> object:
-    """A number in 0–1, from a fraction or a percentage; doubtful if it is neither."""
+    """Return a number in 0–1, from a fraction or a percentage; doubtful if it is neither."""
     if isinstance(value, str):
         try:
             value = float(value.strip().rstrip("%"))
@@ -123,7 +123,7 @@ def _share(value: object) -> object:
 
 
 def _day(value: object) -> object:
-    """A date as YYYY-MM-DD; None for anything else."""
+    """Return a date as YYYY-MM-DD; None for anything else."""
     try:
         return date.fromisoformat(value.strip()) if isinstance(value, str) else None
     except ValueError:
@@ -154,7 +154,7 @@ class Statement(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _default_missing(cls, data: Any) -> Any:
-        """A null where a default exists means the default: models fill every field of a strict schema."""
+        """Return a null where a default exists means the default: models fill every field of a strict schema."""
         if not isinstance(data, Mapping):
             raise ValueError("a statement is an object")
         return {name: value for name, value in data.items() if value is not None}
@@ -233,7 +233,7 @@ def read_statements(items: Sequence[Any]) -> Extraction:
 
 
 def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[str, Any]:
-    """The JSON schema of the list, within the subset that strict structured output accepts.
+    """Return the JSON schema of the list, within the subset that strict structured output accepts.
 
     `messages` and `memories` are the numbers that this call shows. A statement that is not to be remembered ends with
     what it is about.

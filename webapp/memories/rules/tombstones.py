@@ -79,7 +79,7 @@ _NOW = Version("/2", fold, trim_punctuation, canonical_statement, canonical_fact
 
 
 def person_key(secret: bytes, user_id: int) -> bytes:
-    """The key of one person's tombstones; it reveals nothing about the secret or another person's key."""
+    """Return the key of one person's tombstones; it reveals nothing about the secret or another person's key."""
     return hmac.digest(secret, f"tombstones of {user_id}".encode(), "sha256")
 
 
@@ -165,7 +165,7 @@ class TombstoneSet:
         return self._without(text, mark, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
 
     def without_forgotten(self, text: str, mark: str) -> str:
-        """The same for forgotten statements and quotes, in the entire text."""
+        """Return the same for forgotten statements and quotes, in the entire text."""
         return self._without(text, mark, (TombstoneKind.QUOTE, TombstoneKind.CONTENT))
 
     def _without(self, text: str, mark: str, kinds: Collection[TombstoneKind], limit: int | None = None) -> str:

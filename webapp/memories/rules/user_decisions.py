@@ -51,7 +51,7 @@ def settle(
     moment: datetime,
     until: datetime | None = None,
 ) -> tuple[Step, ...]:
-    """The steps, in order, by which the user's decision about a memory in review takes effect.
+    """Return the steps, in order, by which the user's decision about a memory in review takes effect.
 
     `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that the
     accepted one replaces it; `replace` and `until` mean that the later of the two replaces the earlier, whichever

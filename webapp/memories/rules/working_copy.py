@@ -103,11 +103,11 @@ class Board:
         self.effects: list[Effect] = []
 
     def get(self, ref: MemoryRef | None) -> KnownMemory | None:
-        """The memory's current state."""
+        """Return the memory's current state."""
         return self._memories.get(ref) if ref is not None else None
 
     def find(self, predicate: Callable[[KnownMemory], bool]) -> KnownMemory | None:
-        """The first match: current before waiting before archived before closed, then the lowest reference."""
+        """Return the first match: current before waiting before archived before closed, then the lowest reference."""
         return next(self.find_all(predicate), None)
 
     def find_all(self, predicate: Callable[[KnownMemory], bool]) -> Iterator[KnownMemory]:
@@ -116,11 +116,11 @@ class Board:
         return (memory for memory in ranked if predicate(memory))
 
     def in_slot(self, slot: str) -> list[KnownMemory]:
-        """The history of one key, current first."""
+        """Return the history of one key, current first."""
         return list(self.find_all(lambda memory: memory.slot == slot))
 
     def saying(self, content: str) -> KnownMemory | None:
-        """An open memory with exactly this statement."""
+        """Return an open memory with exactly this statement."""
         form = canonical_statement(content)
         return self.find(lambda memory: memory.is_open and canonical_statement(memory.content) == form)
 

@@ -62,7 +62,7 @@ class Filters(BaseModel):
         return sum([bool(self.category), self.show != "current", self.here, self.space is not None])
 
     def query(self) -> MemoryQuery:
-        """The same for the service."""
+        """Return the same for the service."""
         return MemoryQuery(
             q=self.q or None,
             memory_type=self.memory_type,
@@ -137,7 +137,7 @@ def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, 
 
 
 def cards(user_id: int, filters: Filters) -> Page[Card]:
-    """A page of the list, without quotes: by relevance when searching for words, else last changed first."""
+    """Return a page of the list, without quotes: by relevance when searching for words, else last changed first."""
     page = _page_of_memories(user_id, filters)
     return Page([Card(row) for row in page.items], page.next_cursor)
 
@@ -151,7 +151,7 @@ def _page_of_memories(user_id: int, filters: Filters) -> Page[Memory]:
 
 
 def cards_of(user_id: int, rows: Iterable[Memory]) -> list[Card]:
-    """Memories with their quotes, in two queries."""
+    """Return memories with their quotes, in two queries."""
     rows = list(rows)
     quotes = revisions.evidence_of(user_id, [row.memory_id for row in rows]) if rows else {}
     return [Card(row, quotes.get(row.memory_id, ())) for row in rows]

@@ -141,7 +141,7 @@ def label(lines: Iterable[ChangeLine]) -> str:
 
 
 def shorten_statement(statement: str) -> str:
-    """A statement as part of a line: without "The user" and full stop, cut at a word."""
+    """Return a statement as part of a line: without "The user" and full stop, cut at a word."""
     text = _ABOUT_THE_USER.sub("", " ".join(statement.split())).removesuffix(".")
     first, _, rest = text.partition(" ")
     if first.casefold() in _LOWERED:

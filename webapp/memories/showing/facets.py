@@ -77,7 +77,7 @@ def _by_kind(user_id: int) -> CompoundSelect[*tuple[Any, ...]]:
 
 
 def facets(user_id: int, filters: Filters, spaces: Sequence[Choice]) -> list[Group]:
-    """The groups for a list with these filters. Beside a search or a long memory there are no numbers."""
+    """Return the groups for a list with these filters. Beside a search or a long memory there are no numbers."""
     rows = db.session.execute(_count_query(user_id, filters)).all()
     is_counted = not filters.q and sum(row.number for row in rows) <= COUNTED_TO
 

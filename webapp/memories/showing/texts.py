@@ -150,7 +150,7 @@ def revision_cause(name: str) -> str:
 
 
 def count_noun(number: int, singular: str, plural: str = "") -> str:
-    """A number with its noun: "1 quote", "2 quotes"."""
+    """Return a number with its noun: "1 quote", "2 quotes"."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 

@@ -99,7 +99,7 @@ def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
 
 
 def _by_word(texts: Iterable[str]) -> dict[str, list[str]]:
-    """The texts by their longest word."""
+    """Return the texts by their longest word."""
     by_word: dict[str, list[str]] = defaultdict(list)
     for text in texts:
         by_word[next(iter(_longest(text)), "")].append(text)
@@ -158,7 +158,7 @@ def _words(text: str) -> list[str]:
 
 
 def _longest(text: str) -> list[str]:
-    """The words of a text, the longest first: they are likely to be rare."""
+    """Return the words of a text, the longest first: they are likely to be rare."""
     return sorted(set(_words(text)), key=lambda word: (-len(word), word))
 
 
@@ -167,7 +167,7 @@ def _run(text: str) -> str:
 
 
 def replace_copies(text: str, wordings: Sequence[str], mark: str = GONE) -> str:
-    """A text with the mark in place of everything that repeats one of these, ignoring white space and case."""
+    """Return a text with the mark in place of everything that repeats one of these, ignoring white space and case."""
     for words in wordings:
         result = ""
         while span := find_quote(words, text):

@@ -51,7 +51,7 @@ def watch(user_id: int) -> Callable[[], bool]:
 
 
 def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[TombstoneSet]:
-    """The graveyards of the users who have forgotten something since then, each with only those tombstones.
+    """Return the graveyards of the users who have forgotten something since then, each with only those tombstones.
 
     The clocks of two machines may differ: pass a time somewhat earlier.
     """

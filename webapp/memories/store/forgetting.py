@@ -238,7 +238,7 @@ def drop_streams(message_ids: Collection[int]) -> None:
 
 
 def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str, conversation_id: int | None) -> int:
-    """The change set of the forgetting: ids and counts, no text, and nothing to undo."""
+    """Return the change set of the forgetting: ids and counts, no text, and nothing to undo."""
     changes: list[dict[str, Any]] = [
         {"memory_id": row.memory_id, "before": row.revision, "after": None, "evidence": []} for row in rows
     ]

@@ -171,7 +171,7 @@ def _stored_hashes(user_id: int, hashes: list[str]) -> set[str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """A statement in parts that each fit into a memory."""
+    """Return a statement in parts that each fit into a memory."""
     plain = plain_text(text)
     if len(plain) <= CONTENT_MAX:
         return [plain]

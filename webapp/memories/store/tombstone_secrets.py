@@ -20,7 +20,7 @@ _HEX_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 def tombstone_set(user_id: int, *, tombstones: Mapping[str, str | None] | None = None) -> TombstoneSet:
-    """A user's tombstones: all of them, or those in `tombstones` (digests with the names of their keys)."""
+    """Return a user's tombstones: all of them, or those in `tombstones` (digests with the names of their keys)."""
     if tombstones is None:
         rows = select(MemoryTombstone.digest, MemoryTombstone.key_id).where(MemoryTombstone.user_id == user_id)
         tombstones = dict(db.session.execute(rows).all())
@@ -31,7 +31,7 @@ def tombstone_set(user_id: int, *, tombstones: Mapping[str, str | None] | None =
 
 
 def keys_of(user_id: int) -> dict[str, bytes]:
-    """The keys of a user's tombstones by name, for an export: this installation's and those brought along."""
+    """Return the keys of a user's tombstones by name, for an export: this installation's and those brought along."""
     keys = (person_key(secret, user_id) for secret in _secrets())
     return {key_id(key): key for key in keys} | imported_keys(user_id)
 
@@ -54,12 +54,12 @@ def carry(user_id: int, keys: Collection[bytes]) -> None:
 
 
 def default_key() -> bytes:
-    """The tombstone key if none is set: derived from SECRET_KEY, so it changes with it."""
+    """Return the tombstone key if none is set: derived from SECRET_KEY, so it changes with it."""
     return hmac.new(current_app.config["SECRET_KEY"].encode(), b"memory tombstones", hashlib.sha256).digest()
 
 
 def _secrets() -> list[bytes]:
-    """The keys of tombstones, the one for new tombstones first: those that are set, or the derived one.
+    """Return the keys of tombstones, the one for new tombstones first: those that are set, or the derived one.
 
     A key of 64 hexadecimal digits stands for those bytes, which is how the derived one is carried over.
     """

@@ -68,7 +68,7 @@ def lock(user_id: int) -> int:
 
 
 def current_version(user_id: int) -> int:
-    """The number that every change of the user's memory raises; 0 before the first."""
+    """Return the number that every change of the user's memory raises; 0 before the first."""
     return db.session.scalar(select(MemoryVersion.version).where(MemoryVersion.user_id == user_id)) or 0
 
 

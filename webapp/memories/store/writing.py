@@ -48,7 +48,7 @@ _CARRIED = (
 
 
 def load_known(ids: Collection[int]) -> list[KnownMemory]:
-    """The memories of these ids as decisions need them, in order of id."""
+    """Return the memories of these ids as decisions need them, in order of id."""
     if not ids:
         return []
     rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(ids)).order_by(Memory.memory_id)).all()
@@ -117,7 +117,7 @@ def candidates(
 
 
 def memories_with_evidence(user_id: int, space_id: int | None, message_ids: Collection[int]) -> set[int]:
-    """Ids of the memories with evidence in these messages."""
+    """Return ids of the memories with evidence in these messages."""
     resting = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
     statement = select(Memory.memory_id).where(*scope_of(user_id, space_id), Memory.memory_id.in_(resting))
     return set(db.session.scalars(use_primary_key(statement, Memory)))
@@ -126,7 +126,7 @@ def memories_with_evidence(user_id: int, space_id: int | None, message_ids: Coll
 def nearest(
     user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int
 ) -> dict[int, float]:
-    """The memories nearest to any of the vectors, by id with their cosine; archived and closed ones included.
+    """Return the memories nearest to any of the vectors, by id with their cosine; archived and closed ones included.
 
     Rows are streamed in blocks, so that a worker's memory does not grow with a user's; they come in no particular
     order, because sorting them would carry all vectors along.
@@ -177,7 +177,7 @@ def important(user_id: int, space_id: int | None, count: int) -> list[int]:
 
 
 def scope_of(user_id: int, space_id: int | None) -> list[Any]:
-    """The conditions of one user's memories in one scope: personal, or one space."""
+    """Return the conditions of one user's memories in one scope: personal, or one space."""
     return [Memory.user_id == user_id, Memory.space_id.is_(None) if space_id is None else Memory.space_id == space_id]
 
 

@@ -99,7 +99,7 @@ def review() -> ViewResult:
 
 
 def _chosen_ids() -> list[int]:
-    """The chosen ids. Raises Invalid for none, or for more than a page holds."""
+    """Return the chosen ids. Raises Invalid for none, or for more than a page holds."""
     ids = sorted({number for text in request.form.getlist("ids") if (number := parse_id(text))})
     if not 0 < len(ids) <= MOST:
         raise Invalid.field("ids", say("choose between one and %(most)s", most=MOST))

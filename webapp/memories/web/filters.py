@@ -13,7 +13,7 @@ from webapp.spaces.current_space import chosen_space
 
 
 def read_filters(conversation: Conversation | None = None, *, arrives: bool = False) -> Filters:
-    """The filters of the request; nonsensical ones count as not set.
+    """Return the filters of the request; nonsensical ones count as not set.
 
     A panel that `arrives` at a place shows only what is used there, whatever was chosen elsewhere.
     """

@@ -46,7 +46,7 @@ class _Talk:
     number: int = 0
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """The result of a request. Raises ToolFailed, and _Older."""
+        """Return the result of a request. Raises ToolFailed, and _Older."""
         self.number += 1
         body = wire.request(self.number, method, params, self.age)
         headers = wire.headers(method, params, self.age, self.server.token, self.session)
@@ -89,7 +89,7 @@ class _Talk:
                 pass
 
     async def _answer(self, kind: str, pieces: Any, keys: tuple[str, ...]) -> dict[str, Any]:
-        """The answer without `keys`, as soon as it is there: a stream may stay open after it."""
+        """Return the answer without `keys`, as soon as it is there: a stream may stay open after it."""
         data = bytearray()
         streams = kind == "text/event-stream"
         try:
@@ -110,7 +110,7 @@ class _Talk:
 
 
 async def tools(server: Server) -> tuple[str, list[ListedTool]]:
-    """The revision that a server speaks, and its tools. Raises ToolFailed."""
+    """Return the revision that a server speaks, and its tools. Raises ToolFailed."""
     try:
         async with asyncio.timeout(LIST_SECONDS):
             talk = _Talk(server, STATELESS)
@@ -127,7 +127,7 @@ async def tools(server: Server) -> tuple[str, list[ListedTool]]:
 
 
 async def call(server: Server, name: str, arguments: dict[str, Any]) -> Output:
-    """A tool's result. Raises ToolFailed, and TimeoutError if the caller limits the time."""
+    """Return a tool's result. Raises ToolFailed, and TimeoutError if the caller limits the time."""
     if server.age == STATELESS:
         try:
             talk = _Talk(server, STATELESS)
@@ -159,7 +159,7 @@ def name_for(server: str, tool: str, names: set[str]) -> str:
 
 
 async def _shaken(server: Server) -> _Talk:
-    """A conversation with a server of the older age, after the handshake."""
+    """Return a conversation with a server of the older age, after the handshake."""
     talk = _Talk(server, HANDSHAKE[0])
     result = await talk.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
     version = result.get("protocolVersion")

@@ -66,7 +66,7 @@ class _Cleaner:
         return self._object(self._union(flat, options, seen), seen, 0)
 
     def _part(self, value: object, seen: Open, depth: int) -> Schema:
-        """A part below the root."""
+        """Return a part below the root."""
         flat, options, seen = self._flat(value, seen)
         kinds = _kinds(flat)
         if not options and len(kinds) > 1:
@@ -170,7 +170,7 @@ def _kinds(flat: Mapping[str, Any]) -> list[str]:
 
 
 def _kind(value: object) -> str:
-    """The type of a part, also of one that does not name it; text stands for anything."""
+    """Return the type of a part, also of one that does not name it; text stands for anything."""
     if not isinstance(value, Mapping):
         return "string"
     if kinds := _kinds(value):
@@ -185,7 +185,7 @@ def _kind(value: object) -> str:
 
 
 def _plain(kind: str, flat: Schema) -> Schema:
-    """A text, number or truth value. Some servers take a list of values only for texts."""
+    """Return a text, number or truth value. Some servers take a list of values only for texts."""
     result: Schema = {"type": kind}
     values = list(dict.fromkeys(item for item in _values(flat) if item != ""))
     if kind == "string" and values and all(isinstance(item, str) and len(item) <= LONGEST_VALUE for item in values):
@@ -196,7 +196,7 @@ def _plain(kind: str, flat: Schema) -> Schema:
 
 
 def _describe(flat: Schema, schema: Schema) -> Schema:
-    """A cleaned part with its description, to which is added what the part itself can no longer say."""
+    """Return a cleaned part with its description, to which is added what the part itself can no longer say."""
     texts = [flat.get("description")]
     if (values := _values(flat)) and schema.get("type") in ("string", "integer", "number") and "enum" not in schema:
         texts.append("One of " + ", ".join(json.dumps(item, ensure_ascii=False) for item in values[:MOST_VALUES]))
@@ -207,7 +207,7 @@ def _describe(flat: Schema, schema: Schema) -> Schema:
 
 
 def _values(flat: Mapping[str, Any]) -> list[Any]:
-    """The scalar values to choose from."""
+    """Return the scalar values to choose from."""
     values = [flat["const"]] if "const" in flat else _list(flat.get("enum"))
     return [item for item in values if isinstance(item, str | bool) or _is_number(item)]
 

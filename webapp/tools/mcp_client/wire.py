@@ -40,7 +40,7 @@ class ListedTool:
 
 
 def request(number: int | None, method: str, params: Mapping[str, Any], age: str) -> dict[str, Any]:
-    """The body of a request, or of a notification without a number."""
+    """Return the body of a request, or of a notification without a number."""
     parameters = dict(params)
     if age == STATELESS:
         parameters["_meta"] = {
@@ -53,7 +53,7 @@ def request(number: int | None, method: str, params: Mapping[str, Any], age: str
 
 
 def headers(method: str, params: Mapping[str, Any], age: str, token: str, session: str = "") -> dict[str, str]:
-    """The headers of a request."""
+    """Return the headers of a request."""
     result = {"Accept": ACCEPT, "Content-Type": "application/json"}
     if token:
         result["Authorization"] = f"Bearer {token}"
@@ -69,7 +69,7 @@ def headers(method: str, params: Mapping[str, Any], age: str, token: str, sessio
 
 
 def answer_of(kind: str, data: bytes, number: int) -> dict[str, Any] | None:
-    """The answer to a request in a body of this media type; None if it has not arrived yet.
+    """Return the answer to a request in a body of this media type; None if it has not arrived yet.
 
     Anything else a server sends on a stream is skipped. Raises ValueError for invalid JSON.
     """
@@ -88,7 +88,7 @@ def answer_of(kind: str, data: bytes, number: int) -> dict[str, Any] | None:
 
 
 def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
-    """The result in an answer. Raises ToolFailed with the server's reason."""
+    """Return the result in an answer. Raises ToolFailed with the server's reason."""
     error = answer.get("error")
     if error is not None:
         message = error.get("message") if isinstance(error, Mapping) else None
@@ -102,14 +102,14 @@ def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
 
 
 def tools_of(result: Mapping[str, Any]) -> list[ListedTool]:
-    """The tools in an answer to tools/list, without those that a model cannot be told about."""
+    """Return the tools in an answer to tools/list, without those that a model cannot be told about."""
     rows = result.get("tools")
     tools = [_tool(row) for row in rows[: 2 * MOST_TOOLS] if isinstance(row, dict)] if isinstance(rows, list) else []
     return [tool for tool in tools if tool is not None]
 
 
 def output_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of a call, as text."""
+    """Return the result of a call, as text."""
     content = result.get("content")
     parts = [_text(part) for part in content if isinstance(part, Mapping)] if isinstance(content, Sequence) else []
     text = "\n\n".join(filter(None, parts))
@@ -151,7 +151,7 @@ def _text(part: Mapping[str, Any]) -> str:
 
 
 def _events(data: bytes) -> Iterator[str]:
-    """The data of the complete events of a stream."""
+    """Yield the data of the complete events of a stream."""
     for block in data.decode("utf-8", "replace").split("\n\n")[:-1]:
         lines = [line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:")]
         if lines:

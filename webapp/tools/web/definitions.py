@@ -48,7 +48,7 @@ class Engine:
     key: str = field(default="", repr=False)
 
     async def search(self, query: str) -> list[Hit]:
-        """The results of a search. Raises ToolFailed."""
+        """Return the results of a search. Raises ToolFailed."""
         provider = PROVIDERS[self.provider]
         return hits(provider, await json_of(provider.ask(self.address, self.key, query)))
 

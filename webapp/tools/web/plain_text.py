@@ -40,7 +40,7 @@ def page_of(data: bytes, charset: str, kind: str) -> dict[str, str]:
 
 
 def decode(data: bytes, charset: str) -> str:
-    """The text, decoded with the given encoding or, if that is not named, with the one in the page's head."""
+    """Return the text, decoded with the given encoding or, if that is not named, with the one in the page's head."""
     if not charset and (match := _CHARSET.search(data[:4_096])):
         charset = match[1].decode()
     try:
@@ -50,7 +50,7 @@ def decode(data: bytes, charset: str) -> str:
 
 
 def text_of(snippet: str) -> str:
-    """A few words that may contain tags, without those."""
+    """Return a few words that may contain tags, without those."""
     return html.unescape(re.sub(r"<[^<>]{0,200}>", "", snippet))
 
 

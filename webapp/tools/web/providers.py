@@ -69,7 +69,7 @@ PAGES_ONLY = "pages"
 
 
 def hits(provider: Provider, answer: Any) -> list[Hit]:
-    """The results in a response, without any that is not a URL. Raises ToolFailed if it is not understood."""
+    """Return the results in a response, without any that is not a URL. Raises ToolFailed if it is not understood."""
     try:
         rows = provider.rows(answer)
         items = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else None
@@ -90,7 +90,7 @@ def _hit(row: dict[str, Any], text: str) -> Hit | None:
 
 
 def result_list(query: str, hits: list[Hit]) -> str:
-    """The results, as the model reads them."""
+    """Return the results, as the model reads them."""
     if not hits:
         return f"Nothing was found for: {query}"
     return "\n\n".join(f"{number}. {hit.title}\n{hit.url}\n{hit.text}".strip() for number, hit in enumerate(hits, 1))

@@ -48,7 +48,7 @@ web = _CachedAccess()
 
 
 def access() -> WebAccess | None:
-    """The settings of an admin, if there are any."""
+    """Return the settings of an admin, if there are any."""
     return db.session.get(WebAccess, ONLY)
 
 
@@ -80,7 +80,7 @@ def set_access(fields: WebAccessFields) -> WebAccess:
 
 
 def engine_of(row: WebAccess | None) -> Engine | None:
-    """The engine as set up, whether on or off."""
+    """Return the engine as set up, whether on or off."""
     provider = PROVIDERS.get(row.provider) if row is not None else None
     if row is None or provider is None:
         return None

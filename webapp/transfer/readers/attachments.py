@@ -56,7 +56,7 @@ class Assets:
 
 
 def picture_from_url(url: Any, name: Any = None) -> ReadFile | None:
-    """The picture in a data URL; None for any other URL."""
+    """Return the picture in a data URL; None for any other URL."""
     if not isinstance(url, str) or len(url) > MOST_DATA or not (match := _DATA.match(url)):
         return None
     try:
@@ -67,7 +67,7 @@ def picture_from_url(url: Any, name: Any = None) -> ReadFile | None:
 
 
 def text_file(text: Any, name: Any) -> ReadFile | None:
-    """The text extracted from a file, as a text file with its name; None if there is none."""
+    """Return the text extracted from a file, as a text file with its name; None if there is none."""
     words = text_or_none(text)
     if words is None:
         return None
@@ -76,10 +76,10 @@ def text_file(text: Any, name: Any) -> ReadFile | None:
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list; an empty one for anything else."""
+    """Return a list; an empty one for anything else."""
     return value if isinstance(value, list) else []
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """An object; an empty one for anything else."""
+    """Return an object; an empty one for anything else."""
     return value if isinstance(value, dict) else {}

@@ -56,7 +56,7 @@ class ChatGPT:
         return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in names)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """Conversations, then memories."""
+        """Yield conversations, then memories."""
         memories, assets = _Known(), Assets(upload)
         yield from read_records(
             upload, _files(upload), _is_conversation, lambda item: [_conversation(item, memories, assets)]
@@ -91,7 +91,7 @@ class _Known:
                 self._instructions = (moment, wishes)
 
     def memories(self) -> Iterator[ReadMemory]:
-        """The latest list or, without one, everything the `bio` tool was told; then the custom instructions."""
+        """Yield the latest list or, without one, everything the `bio` tool was told; then the custom instructions."""
         yield from self._listed[1] or self._noted_lines.values()
         yield from self._instructions[1]
 
@@ -173,7 +173,7 @@ class _Talk:
         return bool(self.messages) and self.messages[-1].content == text
 
     def _canvas(self, content: dict[str, Any]) -> Iterator[str]:
-        """The versions of a document that one call of its tool writes."""
+        """Yield the versions of a document that one call of its tool writes."""
         try:
             call = as_dict(json.loads(content.get("text") or "".join(map(str, as_list(content.get("parts"))))))
         except (ValueError, RecursionError, TypeError):
@@ -262,7 +262,7 @@ def _is_shown(message: dict[str, Any]) -> bool:
 
 
 def _lines(text: Any) -> list[str]:
-    """The statements in a text that people wrote about themselves, without what ChatGPT puts around it."""
+    """Return the statements in a text that people wrote about themselves, without what ChatGPT puts around it."""
     if not isinstance(text, str):
         return []
     inner = re.search(r"```(?:\w*\n)?(.*?)```", text, re.DOTALL)

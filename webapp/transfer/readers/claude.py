@@ -134,7 +134,7 @@ def _files_of(row: dict[str, Any]) -> list[Any]:
 
 
 def _text_of(block: dict[str, Any], documents: SideDocuments, left_out: Counter[str]) -> str:
-    """The text of a block as Claude shows it: its words, or the document that it writes or changes."""
+    """Return the text of a block as Claude shows it: its words, or the document that it writes or changes."""
     kind = block.get("type")
     if kind in ("text", "voice_note"):
         return block["text"] if isinstance(block.get("text"), str) else ""
@@ -155,7 +155,7 @@ def _text_of(block: dict[str, Any], documents: SideDocuments, left_out: Counter[
 
 
 def _language(call: dict[str, Any], key: str) -> str:
-    """The language of a document: that of its code, or its kind; a file's is its ending."""
+    """Return the language of a document: that of its code, or its kind; a file's is its ending."""
     if language := text_or_none(call.get("language")):
         return language
     kind = str(call.get("type") or "").rpartition("/")[2].rpartition(".")[2].partition("+")[0]
@@ -196,7 +196,7 @@ def _memories(item: dict[str, Any]) -> Iterator[ReadMemory]:
 
 
 def statements(text: Any) -> list[str]:
-    """The statements of a summary in Markdown: its sentences, without headings, emphasis and list marks."""
+    """Return the statements of a summary in Markdown: its sentences, without headings, emphasis and list marks."""
     if not isinstance(text, str):
         return []
     statements = []

@@ -37,7 +37,7 @@ class Commonplace:
         return isinstance(manifest, dict) and manifest.get("format") == FORMAT
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """Conversations, then memories that are still valid."""
+        """Yield conversations, then memories that are still valid."""
         folders = {row.get("folder_id"): row.get("name") for row in rows(upload, "folders.jsonl")}
         for row in rows(upload, "conversations.jsonl"):
             try:

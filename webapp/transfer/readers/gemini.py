@@ -61,7 +61,7 @@ class Gemini:
         return bool(_json(upload) or _html(upload))
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The conversations, oldest first."""
+        """Yield the conversations, oldest first."""
         records: list[_Activity] = []
         for name in _json(upload):
             try:
@@ -93,7 +93,7 @@ class Gemini:
 
 
 def _questions(records: list[_Activity]) -> list[_Activity]:
-    """The records that are questions, without the words before them.
+    """Return the records that are questions, without the words before them.
 
     If no beginning is known, those that were answered are questions; if none was, all of them.
     """
@@ -108,7 +108,7 @@ def _questions(records: list[_Activity]) -> list[_Activity]:
 
 
 def common_beginning(titles: list[str]) -> str:
-    """The words that at least three in four titles begin with, if there are enough titles to tell."""
+    """Return the words that at least three in four titles begin with, if there are enough titles to tell."""
     if len(titles) < 3:
         return ""
     words = [title.split(" ", 4) for title in titles]
@@ -142,7 +142,7 @@ def _session(records: list[_Activity]) -> ReadConversation:
 
 
 def _name(record: _Activity) -> str:
-    """A stable name for a record: its time and, if that has no fractions of a second, what was asked."""
+    """Return a stable name for a record: its time and, if that has no fractions of a second, what was asked."""
     if record.at and record.at.microsecond:
         return record.at.isoformat()
     words = hashlib.sha256(record.title.encode()).hexdigest()[:16]
@@ -221,7 +221,7 @@ def _of_html(name: str, page: str) -> list[_Activity]:
 
 
 def _parse_date(text: str) -> datetime | None:
-    """A date as Takeout writes it in English or in numbers; None if the month is in another language."""
+    """Return a date as Takeout writes it in English or in numbers; None if the month is in another language."""
     cleaned = re.sub(r"(?<!\s)\s+[A-Z]{2,5}(?:[+-]\d+)?$", "", text.replace("\u202f", " ").strip())
     for form in _DATES:
         try:
@@ -232,7 +232,7 @@ def _parse_date(text: str) -> datetime | None:
 
 
 def markdown_of(html: str) -> str:
-    """The text of a piece of HTML, with its paragraphs, lists, code and emphasis as Markdown."""
+    """Return the text of a piece of HTML, with its paragraphs, lists, code and emphasis as Markdown."""
     writer = _Writer()
     writer.feed(html)
     writer.close()

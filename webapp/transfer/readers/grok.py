@@ -50,7 +50,7 @@ class Grok:
         return isinstance(first, dict) and "conversation" in first and "responses" in first
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """Conversations, and projects with their instructions."""
+        """Yield conversations, and projects with their instructions."""
         for name in _files(upload) if upload.is_archive else upload.names:
             number = 0
             try:
@@ -105,7 +105,7 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
 
 
 def _moment(value: Any) -> datetime | None:
-    """A date in ISO 8601, or MongoDB's `{"$date": {"$numberLong": "milliseconds"}}`."""
+    """Return a date in ISO 8601, or MongoDB's `{"$date": {"$numberLong": "milliseconds"}}`."""
     if isinstance(value, dict):
         value = value.get("$date")
         if isinstance(value, dict):

@@ -31,7 +31,7 @@ class LibreChat:
         return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in upload.json_names[:3])
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The conversations: one per file, or several in an array."""
+        """Yield the conversations: one per file, or several in an array."""
         yield from read_records(upload, upload.json_names, _is_conversation, lambda item: [_conversation(item)])
 
 
@@ -79,7 +79,7 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
 
 
 def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
-    """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
+    """Yield pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
     for part in map(as_dict, as_list(row.get("content"))):
         image = part.get("image_url")
         if file := picture_from_url(as_dict(image).get("url") if isinstance(image, dict) else image):

@@ -29,7 +29,7 @@ class _Rows(ABC):
         return bool(rows) and isinstance(rows[0], dict) and all(name in rows[0] for name in self.fields)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The memories that are still valid."""
+        """Yield the memories that are still valid."""
         try:
             rows = _rows(json.loads(upload.text(upload.names[0], _LARGE)))
         except ImportRefused:
@@ -44,7 +44,7 @@ class _Rows(ABC):
 
     @abstractmethod
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
-        """The memory in a row, if there is one."""
+        """Return the memory in a row, if there is one."""
 
 
 class Mem0(_Rows):
@@ -70,7 +70,7 @@ class Mem0Markdown:
         return front is not None and {"id", "created_at"} <= dict(_FIELD.findall(front.group(1))).keys()
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The memories."""
+        """Yield the memories."""
         text = _lines_of(upload.text(upload.names[0], _LARGE))
         fronts = list(_FRONT.finditer(text))
         ends = [front.start() for front in fronts[1:]] + [len(text)]
@@ -111,7 +111,7 @@ class MemoryGraph:
         return isinstance(row, dict) and row.get("type") in ("entity", "relation")
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """A statement for each observation and each relation."""
+        """Yield a statement for each observation and each relation."""
         for number, line in enumerate(upload.text(upload.names[0], _LARGE).splitlines(), 1):
             if not line.strip():
                 continue

@@ -114,7 +114,7 @@ def _path(rows: dict[str, dict[str, Any]], keys: list[Any]) -> list[str]:
 
 
 def _tags(value: Any) -> Iterator[str]:
-    """Names of tags: the export has their ids, with underscores; old exports have objects with a name."""
+    """Yield names of tags: the export has their ids, with underscores; old exports have objects with a name."""
     for tag in as_list(value):
         name = text_or_none(as_dict(tag).get("name") if isinstance(tag, dict) else tag)
         if name and name != "none":
@@ -187,7 +187,7 @@ def _unquoted(inner: str) -> str:
 
 
 def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
-    """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
+    """Yield pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
     for part in as_list(row.get("content")):
         if file := picture_from_url(as_dict(as_dict(part).get("image_url")).get("url")):
             yield file

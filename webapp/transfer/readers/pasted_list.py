@@ -48,7 +48,7 @@ class PastedList:
         return any(_DATE.match(line.strip()) or _ITEM.match(line.strip()) or _RULE.match(line) for line in lines)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The memories, without headings, fences, and prose before a list."""
+        """Yield the memories, without headings, fences, and prose before a list."""
         lines = upload.text(upload.names[0], _LARGE).splitlines()
         items = [*_table_rows(lines), *_entries(lines)]
         first = next((number for number, entry in enumerate(items) if entry.is_item), 0)
@@ -58,7 +58,7 @@ class PastedList:
 
 
 def _entries(lines: list[str]) -> Iterator[_Line]:
-    """The entries of a text that are in no table; a line that goes on belongs to the one above it."""
+    """Yield the entries of a text that are in no table; a line that goes on belongs to the one above it."""
     entry: _Line | None = None
     for line in lines:
         text = line.strip()
@@ -93,7 +93,7 @@ def _is_cells(text: str) -> bool:
 
 
 def _table_rows(lines: list[str]) -> Iterator[_Line]:
-    """The rows of Markdown's tables: the longest cell that is no date, with the date of another."""
+    """Yield the rows of Markdown's tables: the longest cell that is no date, with the date of another."""
     heads = {number - 1 for number, line in enumerate(lines) if _RULE.match(line.strip()) and "|" in line}
     for number, line in enumerate(lines):
         text = line.strip()

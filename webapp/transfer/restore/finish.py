@@ -125,7 +125,7 @@ def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 
 def _numbers(lines: Iterable[dict[str, Any]], names: Sequence[str], lists: Sequence[str] = ()) -> Iterator[Any]:
-    """The values of lines under some names, and in the lists under others."""
+    """Yield the values of lines under some names, and in the lists under others."""
     for line in lines:
         yield from (line.get(name) for name in names)
         for name in lists:

@@ -45,7 +45,7 @@ class RestoreBatch:
             ids.update(dict(db.session.execute(rows).all()))
 
     def new(self, kind: str, old: Any) -> int | None:
-        """The id here of a row of the export; None if it was not restored."""
+        """Return the id here of a row of the export; None if it was not restored."""
         if not is_id(old):
             return None
         if old not in self._ids.get(kind, {}):
@@ -85,12 +85,12 @@ class RestoreBatch:
         return {(journey_id, slug): point_id for journey_id, slug, point_id in db.session.execute(rows)}
 
     def journey(self, line: dict[str, Any]) -> int | None:
-        """The journey of a line: a restored one, or else the one with that slug here."""
+        """Return the journey of a line: a restored one, or else the one with that slug here."""
         new_id = self.new("journey", line.get("journey_id"))
         return new_id or self._journeys.get(line.get("journey") or "")
 
     def point(self, line: dict[str, Any]) -> int | None:
-        """The point of a line, found in the same way."""
+        """Return the point of a line, found in the same way."""
         new_id = self.new("point", line.get("point_id"))
         journey_id = self._journeys.get(line.get("journey") or "")
         return new_id or (self._points.get((journey_id, line.get("point") or "")) if journey_id else None)

@@ -144,7 +144,7 @@ def _report(import_id: int, step: Step, reason: str, name: str = "") -> None:
 
 
 def _batches(upload: Upload, position: int) -> Iterator[tuple[Step, list[bytes]]]:
-    """The lines of all steps in order, from a position on, in batches that belong to one step."""
+    """Yield the lines of all steps in order, from a position on, in batches that belong to one step."""
     for step in STEPS:
         rows = _lines(upload, step.file)
         skipped = sum(1 for _ in islice(rows, position)) if position else 0
@@ -162,7 +162,7 @@ def _batches(upload: Upload, position: int) -> Iterator[tuple[Step, list[bytes]]
 
 
 def _lines(upload: Upload, name: str) -> Iterator[bytes]:
-    """The lines of a member as they are; of the manifest only the account, as one line."""
+    """Yield the lines of a member as they are; of the manifest only the account, as one line."""
     if name not in upload.names:
         return
     if name == "manifest.json":

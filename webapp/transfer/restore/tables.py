@@ -63,7 +63,7 @@ class Table:
             batch.look_up(kind, numbers)
 
     def values(self, batch: RestoreBatch, line: dict[str, Any]) -> dict[str, Any] | None:
-        """The attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
+        """Return the attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
         line = {self.former.get(name, name): value for name, value in line.items()}
         values = attributes(self.model, line, {self.key, *self.refs, *self.later})
         for column, kind in self.refs.items():

@@ -190,7 +190,7 @@ def _pass_over(import_id: int, kind: str, batch: Mapping[int, int], staying: Col
 
 
 def _batches(import_id: int, kind: str, size: int = BATCH) -> list[dict[int, int]]:
-    """The restored rows of a kind, in batches: their ids here, with those in the export."""
+    """Return the restored rows of a kind, in batches: their ids here, with those in the export."""
     statement = select(RestoredRow.new_id, RestoredRow.old_id).where(
         RestoredRow.import_id == import_id, RestoredRow.kind == kind
     )

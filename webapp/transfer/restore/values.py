@@ -29,7 +29,7 @@ LONG = {
 
 
 def attributes(model: type[Base], line: dict[str, Any], but: Collection[str] = ()) -> dict[str, Any]:
-    """The values for a row from a line, by attribute of its model. Raises ValueError naming an unfit column."""
+    """Return the values for a row from a line, by attribute of its model. Raises ValueError naming an unfit column."""
     values: dict[str, Any] = {}
     for attribute in model.__mapper__.column_attrs:
         column = attribute.columns[0]
@@ -45,7 +45,7 @@ def attributes(model: type[Base], line: dict[str, Any], but: Collection[str] = (
 
 
 def check_value(column: Column[Any], value: Any) -> Any:
-    """A value in the type of its column. Raises ValueError."""
+    """Return a value in the type of its column. Raises ValueError."""
     kind = column.type
     if isinstance(kind, Timestamp):
         time = instant(value)
@@ -81,14 +81,14 @@ def check_value(column: Column[Any], value: Any) -> Any:
 
 
 def whole(value: Any, name: str = "a number") -> int:
-    """A whole number that fits into an INT. Raises ValueError."""
+    """Return a whole number that fits into an INT. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_ID:
         raise ValueError(f"{name} is no whole number")
     return value
 
 
 def moment(value: Any) -> datetime:
-    """A moment. Raises ValueError."""
+    """Return a moment. Raises ValueError."""
     time = instant(value)
     if time is None:
         raise ValueError("a time is missing")
@@ -96,7 +96,7 @@ def moment(value: Any) -> datetime:
 
 
 def plain_json(value: Any, name: str) -> Any:
-    """A JSON value of a size that can be stored. Raises ValueError."""
+    """Return a JSON value of a size that can be stored. Raises ValueError."""
     try:
         encoded = json.dumps(value, allow_nan=False)
     except ValueError:

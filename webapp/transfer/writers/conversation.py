@@ -64,7 +64,7 @@ class ExportedConversation:
 
 
 def as_markdown(talk: ExportedConversation) -> str:
-    """The messages as they were written, each under a heading with its speaker."""
+    """Return the messages as they were written, each under a heading with its speaker."""
     parts = [f"# {talk.title}\n"]
     for message in talk.messages:
         parts.append(f"## {talk.wording.heading(message)}\n\n{message.content}\n")
@@ -82,7 +82,7 @@ def as_json(talk: ExportedConversation) -> str:
 
 
 def as_html(talk: ExportedConversation) -> str:
-    """A self-contained page without scripts, which fetches nothing from elsewhere."""
+    """Return a self-contained page without scripts, which fetches nothing from elsewhere."""
     parts = [
         f'<!doctype html><html lang="{talk.wording.tag}" dir="{talk.wording.direction}"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',

@@ -14,7 +14,7 @@ from .conversation import ExportedConversation
 
 
 def as_pdf(talk: ExportedConversation) -> bytes:
-    """Pages of plain text; characters that no font has are left out."""
+    """Return pages of plain text; characters that no font has are left out."""
     entries = [(printable(talk.wording.heading(message)), printable(message.content)) for message in talk.messages]
     title = printable(talk.title) or talk.wording.untitled
     align = Align.R if talk.wording.direction == "rtl" else Align.L

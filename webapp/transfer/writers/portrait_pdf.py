@@ -85,7 +85,7 @@ def _marked(text: str, marks: Sequence[int]) -> str:
 
 
 def _printable(portrait: PrintedPortrait) -> PrintedPortrait:
-    """The portrait with texts that can be printed."""
+    """Return the portrait with texts that can be printed."""
     return replace(
         portrait,
         title=printable(portrait.title),
