@@ -17,7 +17,7 @@ MOST_GROUPS = 200
 
 def init_groups() -> None:
     """Follow the groups the provider reports."""
-    signals.vouched_for.connect(_on_vouched_for)
+    signals.provider_sign_in.connect(_on_vouched_for)
 
 
 def list_groups() -> list[tuple[UserGroup, int]]:

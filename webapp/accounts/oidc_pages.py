@@ -92,7 +92,7 @@ def callback() -> ViewResult:
         if vouched.groups is None:
             log.warning("the provider did not send somebody's groups", extra={"user_id": user.user_id})
         elif user.is_active:
-            signals.vouched_for.send(None, user_id=user.user_id, groups=vouched.groups)
+            signals.provider_sign_in.send(None, user_id=user.user_id, groups=vouched.groups)
         db.session.commit()
     except Forbidden as error:
         db.session.rollback()

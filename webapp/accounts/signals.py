@@ -17,7 +17,7 @@ account_closed = Signal()
 account_event = Signal()
 """`user_id=, action=, target=`: something happened to an account that its owner should be able to read about later."""
 
-vouched_for = Signal()
+provider_sign_in = Signal()
 """`user_id=, groups=`: an OpenID provider vouched for a user signing in; all the groups it says they are in."""
 
 

@@ -90,7 +90,7 @@ def _generate(conversation_id: int, source: Source) -> GenerationResult | None:
         answer, completion = completions().complete_structured(
             source.messages, ModelDigest, SCHEMA_NAME, max_tokens=ANSWER_TOKENS
         )
-        data, model = answer.tidied(), completion.model
+        data, model = answer.tidy(), completion.model
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
         if conversation is None or not _makes_digest(conversation):

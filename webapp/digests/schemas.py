@@ -95,7 +95,7 @@ class ModelDigest(BaseModel):
     action: list[str]
     typical_observation: str
 
-    def tidied(self) -> ConversationMemoryData:
+    def tidy(self) -> ConversationMemoryData:
         """Return the answer within the bounds of a digest."""
 
         def items(items: list[str]) -> list[str]:

@@ -22,7 +22,7 @@ from webapp.gateway import previous_responses, requests, responses_input, respon
 from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.previous_responses import RESPONSE
 from webapp.gateway.requests import End
-from webapp.gateway.responses_output import About
+from webapp.gateway.responses_output import ResponseHeader
 from webapp.gateway.service import LaunchableReply, Wish
 from webapp.http.views import ViewResult
 from webapp.parameters import PAYLOAD
@@ -45,7 +45,7 @@ def create() -> ViewResult:
     except UnsupportedRequest as error:
         raise Invalid.field(error.param, str(error)) from None
     requests.launch(reply)
-    header = About.of(reply.turn_id, int(time.time()), body, reply.conversation_id)
+    header = ResponseHeader.of(reply.turn_id, int(time.time()), body, reply.conversation_id)
     if body.background:
         answer = jsonify(responses_output.response(header, "in_progress"))
     else:
@@ -95,9 +95,9 @@ def list_input_items(name: str) -> ViewResult:
     return responses_output.item_page(items, has_more=has_more)
 
 
-def _header_of(reply: Message) -> About:
+def _header_of(reply: Message) -> ResponseHeader:
     stored_response = (reply.custom_payload or {}).get(RESPONSE) or {}
-    return About(
+    return ResponseHeader(
         reply.message_id,
         int(reply.created_at.timestamp()),
         reply.model or "default",
@@ -153,7 +153,7 @@ def _stored_response(reply: Message) -> dict[str, Any]:
     return responses_output.response(header, status, output, finish=finish, usage=usage)
 
 
-def _full_response(reply: LaunchableReply, header: About) -> Response:
+def _full_response(reply: LaunchableReply, header: ResponseHeader) -> Response:
     end = requests.wait_for(reply)
     if not isinstance(end, End):
         return end
@@ -163,7 +163,7 @@ def _full_response(reply: LaunchableReply, header: About) -> Response:
     return jsonify(responses_output.response(header, "completed", output, finish=end.finish, usage=usage))
 
 
-def _streamed(user_id: int, reply: LaunchableReply, header: About) -> Response:
+def _streamed(user_id: int, reply: LaunchableReply, header: ResponseHeader) -> Response:
     app, reading = this_app(), requests.open_stream(user_id, reply)
     stream = responses_output.Stream(header)
 

@@ -18,7 +18,7 @@ Item = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ResponseHeader:
     """The constant fields of a response and its request; `created` in seconds."""
 
     turn_id: int
@@ -37,7 +37,9 @@ class About:
     conversation_id: int | None = None
 
     @classmethod
-    def of(cls, turn_id: int, created: int, request: ResponseRequest, conversation_id: int | None = None) -> About:
+    def of(
+        cls, turn_id: int, created: int, request: ResponseRequest, conversation_id: int | None = None
+    ) -> ResponseHeader:
         """Return what it says for a request."""
         return cls(
             turn_id,
@@ -58,7 +60,7 @@ class About:
 
 
 def response(
-    header: About,
+    header: ResponseHeader,
     status: str,
     output: Sequence[Item] = (),
     *,
@@ -124,7 +126,7 @@ def item_page(items: Sequence[Item], *, has_more: bool) -> Item:
 class Stream:
     """The events of one response, numbered."""
 
-    def __init__(self, header: About) -> None:
+    def __init__(self, header: ResponseHeader) -> None:
         self.about = header
         self._number = 0
         self._is_open = False
@@ -188,7 +190,7 @@ class Stream:
         return f"event: {kind}\ndata: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
-def _text(header: About) -> Item:
+def _text(header: ResponseHeader) -> Item:
     options = {"verbosity": header.parameters["verbosity"]} if "verbosity" in header.parameters else {}
     return {"format": flat(header.form), **options}
 

@@ -155,7 +155,7 @@ def init_errors(app: Flask) -> None:
             return error
         adapter = current_app.create_url_adapter(request)
         if isinstance(error, MethodNotAllowed) and adapter and _is_navigation():
-            return redirect(page_meant(adapter, request.path))
+            return redirect(nearest_page(adapter, request.path))
         status = error.code or 500
         retry_after = getattr(error, "retry_after", None)
         response = present(
@@ -207,7 +207,7 @@ def init_errors(app: Flask) -> None:
         return present(500, N_("Something went wrong"), N_("It is not your fault, and it has been written to the log."))
 
 
-def page_meant(adapter: MapAdapter, path: str) -> str:
+def nearest_page(adapter: MapAdapter, path: str) -> str:
     """Return the nearest page at or above a URL that does not answer GET; the first page if there is none."""
     while path:
         if endpoint := _page(adapter, path):

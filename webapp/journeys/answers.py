@@ -74,7 +74,7 @@ class LockedPoint:
             raise NotFound("There is no such answer to this point.")
         return quote
 
-    def done(self) -> PointView:
+    def finish(self) -> PointView:
         """Return the point after the change; outdated summaries are made again."""
         db.session.flush()
         owe_reports(self.user_id, self.point.journey_id)
@@ -106,7 +106,7 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
         merged = merge(state, assessment, point.confidence_threshold, rests_on=len(lock.evidence) + 1)
         write_state(row, merged)
     row.confirmed_at = now()
-    return lock.done()
+    return lock.finish()
 
 
 def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
@@ -144,14 +144,14 @@ def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
     lock = LockedPoint(user_id, conversation_id, slug)
     get_memory(user_id, memory_id)
     lock.row.dismissed_memory_ids = sorted({*(lock.row.dismissed_memory_ids or ()), memory_id})
-    return lock.done()
+    return lock.finish()
 
 
 def confirm_point(user_id: int, conversation_id: int, slug: str) -> PointView:
     """Confirm what other conversations established, or what the user said long ago. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     lock.row.confirmed_at = now()
-    return lock.done()
+    return lock.finish()
 
 
 def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
@@ -162,7 +162,7 @@ def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -
     _take_out(wrong, "not right")
     left = len(lock.evidence) - 1
     write_state(lock.row, as_it_stands(lock.state, left))
-    return lock.done()
+    return lock.finish()
 
 
 def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_id: int | None = None) -> PointView:
@@ -188,7 +188,7 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
     write_state(lock.row, merge(state, assessment, point.confidence_threshold, rests_on=left + 1))
     if lock.row.is_addressed:
         lock.row.settled_for = aims_of(point)
-    return lock.done()
+    return lock.finish()
 
 
 def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
@@ -208,7 +208,7 @@ def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> P
     write_state(lock.row, PointState(**{**asdict(state), "rests_on": min(state.rests_on, left)}))
     if right.message_id is None:
         lock.row.confirmed_at = now()
-    return lock.done()
+    return lock.finish()
 
 
 def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
@@ -218,7 +218,7 @@ def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
     lock.remember()
     pairs = [[pair.one, pair.other] for pair in view.conflicts] if view else []
     lock.row.settled_conflicts = [*(lock.row.settled_conflicts or ()), *pairs]
-    return lock.done()
+    return lock.finish()
 
 
 def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
@@ -229,7 +229,7 @@ def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
     lock = LockedPoint(user_id, conversation_id, slug)
     lock.remember()
     set_point_aside(lock.conversation, lock.point, wish)
-    return lock.done()
+    return lock.finish()
 
 
 def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
@@ -243,7 +243,7 @@ def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
         set_point_aside(lock.conversation, lock.point, None)
     else:
         open_again(lock)
-    return lock.done()
+    return lock.finish()
 
 
 def open_again(lock: LockedPoint) -> None:
@@ -275,7 +275,7 @@ def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
     lock.row.settled_conflicts, lock.row.settled_for = before["settled_conflicts"], before["settled_for"]
     lock.row.set_aside, lock.row.confirmed_at = before["set_aside"], _timed("confirmed_at", before["confirmed_at"])
     lock.row.before_change = None
-    return lock.done()
+    return lock.finish()
 
 
 def forget_state(row: PointMemory) -> None:

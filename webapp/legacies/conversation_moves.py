@@ -28,7 +28,7 @@ class Move:
     """The effect of a move: memories that go along, those among them that others can see now and will not any more,
     those that are archived because their new place has another value under their key, and those that stay."""
 
-    along: list[Memory] = field(default_factory=list)
+    dependents: list[Memory] = field(default_factory=list)
     withdrawn: list[Memory] = field(default_factory=list)
     set_aside: list[Memory] = field(default_factory=list)
     staying: list[Memory] = field(default_factory=list)
@@ -53,7 +53,7 @@ def _plan(row: Conversation, to: int | None) -> Move:
     ).all()
     dependents = [memory for memory in rows if resting[memory.memory_id]]
     return Move(
-        along=dependents,
+        dependents=dependents,
         withdrawn=[memory for memory in dependents if memory.visibility == "shared"],
         set_aside=[memory for memory in dependents if _is_known_there(memory, to)],
         staying=[memory for memory in rows if not resting[memory.memory_id]],
@@ -85,16 +85,16 @@ def _moved(_sender: object, *, conversation: Conversation, to: int | None, confi
         )
     if move.withdrawn:
         withdraw(conversation.user_id, move.withdrawn)
-    if move.along:
+    if move.dependents:
         journal = Journal(conversation.user_id, "moved", conversation_id=conversation.conversation_id)
         ids = {memory.memory_id for memory in move.set_aside}
-        for memory in move.along:
+        for memory in move.dependents:
             touch(memory.space_id)
             memory.is_archived = memory.is_archived or memory.memory_id in ids
             memory.space_id, memory.visibility = to, "private"
             db.session.flush()
-            journal.changed(memory)
-        journal.close({"moved": len(move.along)})
+            journal.record_change(memory)
+        journal.close({"moved": len(move.dependents)})
     db.session.execute(
         update(ConversationChunk)
         .where(ConversationChunk.conversation_id == conversation.conversation_id)

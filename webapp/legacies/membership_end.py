@@ -109,7 +109,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
         for row in rows:
             row.space_id, row.visibility, row.is_archived, row.is_pinned = None, "private", True, False
             db.session.flush()
-            journal.changed(row)
+            journal.record_change(row)
         journal.close({"archived": len(rows)})
     changes.note(user_id, Change("memories"))  # everything of theirs in the space has moved
     return reach

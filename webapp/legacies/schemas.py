@@ -119,7 +119,8 @@ class MoveReport(BaseModel):
 
         return cls(
             memories=[
-                MovedMemory(memory_id=row.memory_id, content=row.content, happens=happens(row)) for row in move.along
+                MovedMemory(memory_id=row.memory_id, content=row.content, happens=happens(row))
+                for row in move.dependents
             ]
             + [MovedMemory(memory_id=row.memory_id, content=row.content, happens="stays") for row in move.staying],
             needs_confirmation=bool(withdrawn),

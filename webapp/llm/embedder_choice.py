@@ -63,7 +63,7 @@ class Embeddings:
         """The embedder that was chosen when this process last checked; does not look it up."""
         return self._embedder_at(self._get_settings())
 
-    def named(self, model: str) -> Embedder | None:
+    def embedder_of(self, model: str) -> Embedder | None:
         """Return the embedder that made vectors of this name, if its server still exists; otherwise None."""
         if model == self._home.model:
             return self._home

@@ -207,7 +207,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     if was_shared and (memory.visibility != "shared" or memory.space_id != was_in):
         withdraw(user_id, [memory])
     journal = Journal(user_id, cause)
-    journal.changed(memory)
+    journal.record_change(memory)
     journal.close({"updated": 1})
     return memory
 

@@ -128,7 +128,7 @@ def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges)
         raise Invalid.field(
             "embedding_model", say("cannot be used for search by meaning: %(trouble)s", trouble=trouble)
         )
-    if (model := fields.background_model) and (trouble := connection_check.trouble_working(settings, model)):
+    if (model := fields.background_model) and (trouble := connection_check.background_problem(settings, model)):
         raise Invalid.field("background_model", say("cannot do this: %(trouble)s", trouble=trouble))
 
 

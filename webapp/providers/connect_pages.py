@@ -24,7 +24,7 @@ from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.models import ModelConnection
 from webapp.providers.providers import PROVIDERS, Provider
 from webapp.providers.schemas import NewConnection, OfferFields, header_lines
-from webapp.providers.server_models import Choice, speed_found
+from webapp.providers.server_models import Choice, stored_speed
 from webapp.providers.status import status
 
 blueprint = Blueprint("connect_pages", __name__)
@@ -157,7 +157,7 @@ def _fields() -> NewConnection:
 def _connected(row: ModelConnection) -> ViewResult:
     """Store the connection, find out what else works where that is quick, and go where its model answers."""
     db.session.commit()
-    if (speed_found(row.test_result, "prompt") or SLOW) >= SLOW:
+    if (stored_speed(row.test_result, "prompt") or SLOW) >= SLOW:
         row = run_test(row.connection_id)
     flash(_("Connected. Replies now come from %(name)s.", name=row.name), "message")
     return redirect(url_for("conversations_pages.new"), 303)
@@ -202,7 +202,7 @@ def _servers() -> list[local_servers.Nearby]:
     """Return the servers on this machine that are not connected yet."""
     urls = local_servers.connected_urls()
     db.session.remove()  # nothing is held while they are contacted
-    return [server for server in local_servers.look_around(app_settings().local_servers) if server.base_url not in urls]
+    return [server for server in local_servers.discover(app_settings().local_servers) if server.base_url not in urls]
 
 
 def _local() -> dict[str, Any]:

@@ -23,7 +23,7 @@ from webapp.llm.prompt_speed import CHARACTERS
 from webapp.llm.sdk import sync_client
 from webapp.llm.settings import ModelSettings, is_own
 from webapp.providers.providers import prefers_at
-from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, window_told
+from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, window_from_listing
 
 NOT_SPOKEN = N_(
     "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
@@ -195,7 +195,7 @@ def list_models(settings: ModelSettings) -> list[ListedModel]:
         if page.object != "list" and not isinstance(page.data, list):
             raise TypeError("this is no list of models")
         return [
-            ListedModel(model.id, window_told(model.model_extra or {}), _as_int(getattr(model, "created", 0)))
+            ListedModel(model.id, window_from_listing(model.model_extra or {}), _as_int(getattr(model, "created", 0)))
             for model in page
             if len(model.id) <= LONGEST_NAME
         ]
@@ -261,7 +261,7 @@ def trouble_with(settings: ModelSettings) -> str:
     return "" if result["ok"] else str(result["detail"])
 
 
-def trouble_working(settings: ModelSettings, model: str) -> str:
+def background_problem(settings: ModelSettings, model: str) -> str:
     """Return why a server's model cannot do background work, which needs structured answers; empty if it can."""
     client = CompletionClient(settings, Capabilities())
     try:

@@ -22,7 +22,7 @@ blueprint = api_blueprint("local_models_api", __name__, tag="Models")
 def detect() -> dict[str, Any]:
     """The model servers that answer on their usual ports on this machine."""
     db.session.rollback()
-    servers = local_servers.look_around(app_settings().local_servers)
+    servers = local_servers.discover(app_settings().local_servers)
     return {"servers": [asdict(server) for server in servers]}
 
 

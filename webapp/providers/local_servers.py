@@ -33,7 +33,7 @@ class Nearby:
     can_pull: bool = False
 
 
-def look_around(places: Mapping[str, str]) -> list[Nearby]:
+def discover(places: Mapping[str, str]) -> list[Nearby]:
     """Return those of these URLs, by name, whose servers answer within SECONDS; no transaction may be open."""
     if not places:
         return []

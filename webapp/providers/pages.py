@@ -26,7 +26,7 @@ from webapp.providers.catalogue import environment_embeds, environment_works, ho
 from webapp.providers.model_choice import choice, like
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.providers.schemas import ConnectionChanges, OfferFields, Parameters, header_lines
-from webapp.providers.server_models import budget, speed_found, window_found
+from webapp.providers.server_models import budget, stored_speed, stored_window
 from webapp.providers.status import state_of
 
 blueprint = Blueprint("models_pages", __name__)
@@ -235,8 +235,8 @@ def _page() -> str:
 
 def _budget(row: ModelConnection, offer: ModelOffer) -> int | None:
     """Return the tokens used with a model that is too slow for its window; None if it reads all of that."""
-    window = window_found(row.test_result, offer.model)
-    tokens = budget(window, speed_found(row.test_result, "prompt"))
+    window = stored_window(row.test_result, offer.model)
+    tokens = budget(window, stored_speed(row.test_result, "prompt"))
     return tokens if tokens != window and not offer.context_window else None
 
 
@@ -257,7 +257,7 @@ def _connection(
         names=names,
         all_names=all_names,
         windows=(row.test_result or {}).get("windows") or {},
-        speed={kind: speed_found(row.test_result, kind) for kind in ("prompt", "generation")},
+        speed={kind: stored_speed(row.test_result, kind) for kind in ("prompt", "generation")},
         budgets={offer.model: _budget(row, offer) for offer in offers},
         roles={"embedding_model": row.embedding_model or "", "background_model": row.background_model or ""}
         | (values or {}),

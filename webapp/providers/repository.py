@@ -13,7 +13,7 @@ from webapp.providers.key_encryption import Secrets, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
 from webapp.providers.providers import provider_at
 from webapp.providers.schemas import offer_id
-from webapp.providers.server_models import budget, speed_found, window_found
+from webapp.providers.server_models import budget, stored_speed, stored_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ def load(home: ModelSettings) -> LoadedConnections:
 def _as_offered_model(
     connection: ModelConnection, offer: ModelOffer, server: ModelSettings, groups: frozenset[int]
 ) -> OfferedModel:
-    speed = speed_found(connection.test_result, "prompt")
+    speed = stored_speed(connection.test_result, "prompt")
     target = Target(
         offer_id(connection.connection_id, offer.model),
         offer.model,
         server,
         {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
-        offer.context_window or budget(window_found(connection.test_result, offer.model), speed),
+        offer.context_window or budget(stored_window(connection.test_result, offer.model), speed),
         connection.builtin_tools,
         _sees(connection, offer.model),
         str(offer.parameters.get("system") or ""),

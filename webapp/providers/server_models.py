@@ -84,7 +84,7 @@ SMALLEST_BUDGET, LARGEST_BUDGET = 2_048, 16_000
 """A slow model's window is never cut below the first; one that reads the second in time is not slow."""
 
 
-def window_told(row: Mapping[str, Any]) -> int | None:
+def window_from_listing(row: Mapping[str, Any]) -> int | None:
     """The most tokens a model of the list can read; None if its server does not say. The smallest number counts: some
     servers report the model's window and, beside it, how much of that they serve."""
     places = [row, *(row[name] for name in _WITHIN if isinstance(row.get(name), Mapping))]
@@ -93,14 +93,14 @@ def window_told(row: Mapping[str, Any]) -> int | None:
     return min(*sizes, MOST) if sizes else None
 
 
-def window_found(result: Mapping[str, Any] | None, model: str) -> int | None:
+def stored_window(result: Mapping[str, Any] | None, model: str) -> int | None:
     """Return the same, as a test of its connection found it."""
     windows = (result or {}).get("windows")
     window = windows.get(model) if isinstance(windows, Mapping) else None
     return window if isinstance(window, int) else None
 
 
-def speed_found(result: Mapping[str, Any] | None, kind: str) -> float | None:
+def stored_speed(result: Mapping[str, Any] | None, kind: str) -> float | None:
     """Return how many tokens a second the server read (`prompt`) or wrote (`generation`) when it was tested."""
     speed = (result or {}).get("speed")
     value = speed.get(kind) if isinstance(speed, Mapping) else None

@@ -30,7 +30,7 @@ def search(query: SearchQuery) -> ViewResult:
     results = service.search(
         current_user_id(),
         query.q,
-        kinds=query.chosen,
+        kinds=query.selected_kinds,
         space_id=query.space_id,
         since=query.since,
         until=query.until,

@@ -52,7 +52,7 @@ class KeywordIndex:
         return self._previous.values
 
     @property
-    def following(self) -> Rows:
+    def next_rows(self) -> Rows:
         """Row of each row's next neighbour, or NONE."""
         return self._next_rows.values
 
@@ -211,7 +211,7 @@ class KeywordIndex:
         for index, word in enumerate(query_words):
             last = prefix and index == len(query_words) - 1
             numbers = self._vocabulary.find(word, language)
-            term_numbers = self._vocabulary.near(word, numbers, unfinished=last)
+            term_numbers = self._vocabulary.similar_terms(word, numbers, unfinished=last)
             term_numbers = [*(number for number in numbers or () if number not in term_numbers), *term_numbers]
             term_numbers = [term for term in term_numbers if term not in seen]
             seen.update(term_numbers)

@@ -76,7 +76,7 @@ class IndexCache:
             return self._built(user_id, wait) or entry
         return entry
 
-    def held(self, user_id: int) -> Entry | None:
+    def peek(self, user_id: int) -> Entry | None:
         """Return the user's index as it is, if this process has one."""
         with self._lock:
             return self._entries.get(user_id)
@@ -89,7 +89,7 @@ class IndexCache:
 
     def catch_up(self, user_id: int, position: Position) -> None:
         """Bring the user's index up to `position`, if this process has one and need not rebuild it for that."""
-        if (entry := self.held(user_id)) is not None:
+        if (entry := self.peek(user_id)) is not None:
             self._refresh(user_id, entry, position, 0)
 
     def drop(self, user_id: int | None = None) -> None:

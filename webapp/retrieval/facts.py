@@ -16,7 +16,7 @@ from webapp.db.index_hints import use_primary_key
 from webapp.db.text_search import holds
 from webapp.memories.models import Memory
 from webapp.retrieval.changes import Position, memories_changed, position
-from webapp.retrieval.hydration import load_memories_found
+from webapp.retrieval.hydration import load_memory_hits
 from webapp.retrieval.passage_rows import usable_memories
 from webapp.retrieval.passages import FoundPassage
 from webapp.retrieval.scope import Scope
@@ -39,7 +39,7 @@ class Keys:
         self._by_stem: dict[str, dict[int, frozenset[str]]] = defaultdict(dict)
         self._stem_of: dict[int, str] = {}
 
-    def named_by(self, query_words: frozenset[str]) -> list[int]:
+    def matching_ids(self, query_words: frozenset[str]) -> list[int]:
         """Return the facts all of whose stems occur in the question, oldest first."""
         return sorted(
             memory_id
@@ -82,11 +82,11 @@ def exact_facts(text: str, scope: Scope, position: Position) -> list[FoundPassag
     query_words = frozenset(stems(words(text[:2_000])))
     cache = _fact_keys_of(scope.user_id)
     with cache.lock:
-        ids = _current_keys(cache, scope.user_id, position.memory_version).named_by(query_words)
+        ids = _current_keys(cache, scope.user_id, position.memory_version).matching_ids(query_words)
     if not ids:
         return []
     statement = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
-    return load_memories_found(statement, scope, "exact fact")[:MOST]
+    return load_memory_hits(statement, scope, "exact fact")[:MOST]
 
 
 def catch_up(user_id: int, position: Position) -> None:
@@ -164,4 +164,4 @@ def scan_words(text: str, scope: Scope) -> list[FoundPassage]:
         .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
         .limit(SCANNED)
     )
-    return load_memories_found(statement, scope, "words")
+    return load_memory_hits(statement, scope, "words")

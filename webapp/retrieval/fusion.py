@@ -134,7 +134,7 @@ def second_look(
 ) -> NDArray[np.int64]:
     """Rank rows again, best first, by how much they resemble the best few; the scores change in place."""
     for store in stores if weight else ():
-        rows = store.held(ranked[:LOOKED_AT].tolist())
+        rows = store.rows_with_vector(ranked[:LOOKED_AT].tolist())
         if len(rows) > STANDING:
             look_again(scores, rows, store.likeness(rows, rows[:ALIKE_TO]), weight)
     return ranked[best_rows(scores[ranked], times[ranked], len(ranked))]

@@ -43,7 +43,7 @@ def hits_of(
     )
     hits = []
     for place, (score, keyword, similarity, deviation), terms in zip(
-        places, values, keywords.held_by(rows), strict=True
+        places, values, keywords.terms_in(rows), strict=True
     ):
         number_of_kind, number, piece, group, start, end = place
         kind, keyword = KINDS[number_of_kind], keyword / best

@@ -29,7 +29,7 @@ _Read = tuple[int, int | None, bool, FoundPassage]
 """A passage's owner, its space, whether it is shared there, and the passage."""
 
 
-def load_found(hits: Sequence[Hit], scope: Scope) -> list[FoundPassage]:
+def load_hits(hits: Sequence[Hit], scope: Scope) -> list[FoundPassage]:
     """Return the passages of the hits, best first, weighted by the worth of memories; one query per kind.
 
     Leaves out passages that are deleted, closed, superseded, hidden or not in scope.
@@ -70,7 +70,7 @@ def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
         yield item
 
 
-def load_memories_found(statement: Select[*tuple[Any, ...]], scope: Scope, reason: str) -> list[FoundPassage]:
+def load_memory_hits(statement: Select[*tuple[Any, ...]], scope: Scope, reason: str) -> list[FoundPassage]:
     """Usable memories that a statement selects, best first."""
     passages = [
         replace(item, score=item.extra["worth"] / ORDINARY, reason=reason)

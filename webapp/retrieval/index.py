@@ -262,7 +262,7 @@ class UserIndex:
             z = part if z is None else z + part
             meaning = np.where(np.isnan(cosines), meaning, cosines / np.float32(floor(model)))
         if z is not None:
-            z = with_neighbours(z, self._keywords.previous, self._keywords.following, self._fusion)
+            z = with_neighbours(z, self._keywords.previous, self._keywords.next_rows, self._fusion)
         return meaning, z
 
     def _group_of(self, row: int) -> tuple[int, int] | None:
@@ -273,7 +273,7 @@ class UserIndex:
         """Tell which of some rows say the same as one of them, itself included; all are compared at once."""
         similar: dict[int, list[int]] = {}
         for store in self._vectors.values():
-            vector_rows = store.held(rows)
+            vector_rows = store.rows_with_vector(rows)
             for first, second in np.argwhere(store.similarities(vector_rows) >= ALIKE_VECTORS).tolist():
                 similar.setdefault(vector_rows[first], []).append(vector_rows[second])
         return lambda row: similar.get(row, ())

@@ -25,7 +25,7 @@ class KeywordScores:
     terms: list[tuple[str, float, Rows]]
     total_idf: float = 0.0
 
-    def held_by(self, rows: Sequence[int]) -> list[Terms]:
+    def terms_in(self, rows: Sequence[int]) -> list[Terms]:
         """Return the terms that each of some rows has: one search per term for all rows."""
         terms: list[Terms] = [[] for _ in rows]
         row_numbers = np.asarray(rows, np.int64)

@@ -15,7 +15,7 @@ from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Position
 from webapp.retrieval.facts import exact_facts, scan_words
 from webapp.retrieval.fusion import spread
-from webapp.retrieval.hydration import load_found
+from webapp.retrieval.hydration import load_hits
 from webapp.retrieval.passages import KINDS, Filter, FoundPassage
 from webapp.retrieval.query_vectors import query_vectors
 from webapp.retrieval.relevance import is_rejected, relevant, terms_of
@@ -190,7 +190,7 @@ class LookUp:
         if self.was_long:
             scope = scope_of(question.user_id, question.space_id)
         loaded = [
-            item for item in load_found(relevant(hits, query_terms), scope) if _is_wanted(entry, item, query_terms)
+            item for item in load_hits(relevant(hits, query_terms), scope) if _is_wanted(entry, item, query_terms)
         ]
         loaded = with_phrases(loaded, self._text, index.fusion.phrase)
         passages = spread([(item, item.key, item.score) for item in loaded])

@@ -170,7 +170,7 @@ def make_query_vectors(current: Embedder | Embeddings, settings: Settings) -> Qu
     """Return the query vectors of a process."""
 
     def older(model: str) -> Embedder | None:
-        if isinstance(current, Embeddings) and ((client := current.named(model)) is not None or "@" in model):
+        if isinstance(current, Embeddings) and ((client := current.embedder_of(model)) is not None or "@" in model):
             return client
         packaged = packaged_embedder(model, settings.embedder_socket)
         return packaged or OpenAIEmbedder(replace(settings.model, embedding_model=model))

@@ -38,7 +38,7 @@ class SearchQuery(BaseModel):
         return ",".join(names)
 
     @property
-    def chosen(self) -> frozenset[str]:
+    def selected_kinds(self) -> frozenset[str]:
         """The kinds asked for."""
         return frozenset(kind for kind in self.kinds.split(",") if kind) or frozenset(KINDS)
 

@@ -12,7 +12,7 @@ from webapp.retrieval import facts
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.changes import Position, position
 from webapp.retrieval.facts import scan_words
-from webapp.retrieval.hydration import load_found
+from webapp.retrieval.hydration import load_hits
 from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, is_unwanted, scope_of, with_phrases
 from webapp.retrieval.passages import KINDS, Filter, Hit
 from webapp.retrieval.query_vectors import query_vectors
@@ -71,7 +71,7 @@ def search(
     query_terms = terms_of(q)
     passages = [
         item.scored(item.score * UNWANTED) if item.score > 0 and is_unwanted(entry, item, query_terms) else item
-        for item in with_phrases(load_found(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)
+        for item in with_phrases(load_hits(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)
     ]
     clock.lap("load")
     result.items = sorted(passages, key=lambda item: -item.score)[:limit]
@@ -92,7 +92,7 @@ def catch_up(user_id: int) -> Position | None:
 
     Returns the position it has reached; None, without having read anything, if this process has no index of them.
     """
-    if index_cache().held(user_id) is None:
+    if index_cache().peek(user_id) is None:
         return None
     current = position(user_id)
     index_cache().catch_up(user_id, current)
@@ -105,7 +105,7 @@ def anticipate(user_id: int, text: str) -> Future[Any] | None:
 
     Uses no database and does not wait.
     """
-    entry = index_cache().held(user_id)
+    entry = index_cache().peek(user_id)
     if entry is None or not entry.index.generations or len(terms_of(text)) < FEW_TERMS:
         return None
     return query_vectors().start(text).future

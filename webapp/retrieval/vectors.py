@@ -33,7 +33,7 @@ class VectorStore:
         """Tell whether a row has a vector here."""
         return row in self._places
 
-    def held(self, rows: Sequence[int]) -> list[int]:
+    def rows_with_vector(self, rows: Sequence[int]) -> list[int]:
         """Return the rows that have a vector here."""
         places = self._places
         return [row for row in rows if row in places]

@@ -266,7 +266,7 @@ def _name(space_id: int) -> str:
 
 def init_group_spaces() -> None:
     """React to the groups the provider reports."""
-    signals.vouched_for.connect(_on_vouched_for)
+    signals.provider_sign_in.connect(_on_vouched_for)
 
 
 def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:

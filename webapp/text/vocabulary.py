@@ -109,7 +109,7 @@ class Vocabulary:
         )
         return list(dict.fromkeys(number for _, number in matching if number != STOP))[:limit]
 
-    def near(self, word: str, numbers: list[int] | None, *, unfinished: bool) -> list[int]:
+    def similar_terms(self, word: str, numbers: list[int] | None, *, unfinished: bool) -> list[int]:
         """Return the numbers of other terms that a query word, for which `find` returned `numbers`, stands for: those
         that it begins if it is unfinished, those that contain it if it has none or is one character of a pair."""
         if unfinished:

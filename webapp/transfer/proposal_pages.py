@@ -41,7 +41,7 @@ def decide(import_id: int) -> ViewResult:
         raise Invalid.field("decision", "is not one of the choices offered")
     end, done, left, last_id = time.monotonic() + SECONDS, 0, 0, 0
     while True:
-        step = proposals.decide_some(user_id, import_id, Decision(decision), after=last_id)
+        step = proposals.decide_batch(user_id, import_id, Decision(decision), after=last_id)
         db.session.commit()
         done, left = done + step.done, left + step.left
         if not step.last_id or time.monotonic() > end:

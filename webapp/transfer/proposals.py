@@ -14,7 +14,7 @@ from webapp.errors import Conflict
 from webapp.i18n.request_language import gettext as _
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.review import decisions
-from webapp.memories.review.groups import Group, groups_wanted, waits
+from webapp.memories.review.groups import Group, review_groups, waits
 from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.store import forgetting
@@ -42,7 +42,7 @@ class DecisionCounts:
 
 def init_proposals() -> None:
     """Provide the review with groups."""
-    groups_wanted.connect(_groups)
+    review_groups.connect(_groups)
 
 
 def import_memories(row: Import) -> Select[int]:
@@ -66,7 +66,7 @@ def group_of(row: Import) -> Group:
     )
 
 
-def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int = 0) -> DecisionCounts:
+def decide_batch(user_id: int, import_id: int, decision: Decision, *, after: int = 0) -> DecisionCounts:
     """Keep or drop the next proposals of an import, up to AT_ONCE, after an id. Raises NotFound.
 
     The caller commits, and continues after `last_id`. What contradicts another memory is not kept, but left for a

@@ -12,7 +12,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.blocks import escape
 from webapp.chat.context.budget import Limits
 from webapp.chat.context.builder import Context, ContextInput, build_context
-from webapp.chat.context.knowledge import changes_since_beginning, excerpt_candidates, with_found_pictures
+from webapp.chat.context.knowledge import changes_since_beginning, excerpt_candidates, with_retrieved_pictures
 from webapp.chat.context.opening_prompt import Opening
 from webapp.chat.context.segments import Line, Segment, filled_mark, join_segments
 from webapp.chat.context.space_context import Place, Spot, place_of
@@ -116,7 +116,7 @@ def compose(
         files = file_texts(spot.conversation_id, question.text, limits.prompt)
         looks = pictures_of([message.id for message in history], limits.prompt)
         history = [replace(message, pictures=looks.get(message.id, ())) for message in history] if looks else history
-    history = with_found_pictures(history, result, int(limits.prompt * SHARE))
+    history = with_retrieved_pictures(history, result, int(limits.prompt * SHARE))
     if place.opening:
         opens[0] = [Segment(place.opening)]
     if particulars.addition:

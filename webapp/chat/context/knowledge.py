@@ -59,7 +59,7 @@ def excerpt_candidates(result: Result) -> list[RetrievedPassage]:
     ]
 
 
-def with_found_pictures(history: Sequence[Message], result: Result, room: int) -> Sequence[Message]:
+def with_retrieved_pictures(history: Sequence[Message], result: Result, room: int) -> Sequence[Message]:
     """Return the messages, the last with the retrieved pictures and pictured pages, as many as there is room for."""
     documents = [item.extra["picture"] for item in result.items if "picture" in item.extra]
     if not documents or not history or history[-1].role != "user":

@@ -31,7 +31,7 @@ class _KnownAtVersion:
     """
 
     by_instant: dict[datetime, list[KnownMemory]] = field(default_factory=dict)
-    everything: list[KnownMemory] | None = None
+    all_memories: list[KnownMemory] | None = None
     quiet_since: datetime | None = None
     asked: datetime | None = None
 
@@ -149,9 +149,9 @@ def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None)
             lookups.by_instant[since] = memories
             return memories
         lookups.quiet_since = since
-    if lookups.everything is None:
-        lookups.everything = _known_memories(lasting_memories(user_id))
-    return lookups.everything
+    if lookups.all_memories is None:
+        lookups.all_memories = _known_memories(lasting_memories(user_id))
+    return lookups.all_memories
 
 
 def _known_memories(items: Iterable[KnownItem]) -> list[KnownMemory]:

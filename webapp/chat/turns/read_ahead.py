@@ -95,7 +95,7 @@ class ReadAhead:
         ids = [int(number) for number in message["data"].split(b",")]
         if message["channel"] == SPACES.encode():
             return cache.held_in(ids)
-        return [user_id for user_id in ids if cache.held(user_id) is not None]
+        return [user_id for user_id in ids if cache.peek(user_id) is not None]
 
     def work(self) -> None:
         """Bring one user up to date, the longest unchanged, if it is time for that."""

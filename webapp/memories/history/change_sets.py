@@ -196,7 +196,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         memory = get_or_raise(Memory, step.ref)
         put_back(memory, step.fields)
         check_key(memory)
-        journal.changed(memory)
+        journal.record_change(memory)
     evidence_steps = [step for step in plan.steps if isinstance(step, DropEvidence)]
     for drop in evidence_steps:
         drop_evidence(MemoryEvidence.evidence_id.in_(drop.evidence))

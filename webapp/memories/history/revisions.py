@@ -94,7 +94,7 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     journal = Journal(user_id, "restored")
     put_back(memory, fields)
     check_key(memory)
-    journal.changed(memory)
+    journal.record_change(memory)
     journal.close({"updated": 1})
     return memory
 

@@ -193,7 +193,7 @@ def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
     for memory_id in sorted(removed_ids):
         rows[memory_id].is_archived = True
         db.session.flush()
-        journal.changed(rows[memory_id])
+        journal.record_change(rows[memory_id])
     journal.close({"tidied": len(removed_ids)})
     return len(removed_ids)
 

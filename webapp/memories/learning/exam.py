@@ -22,7 +22,7 @@ from webapp.llm.structured import Part
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.rules.check import Refusal, place_of
 from webapp.memories.rules.evidence import find_own_quote
-from webapp.memories.rules.statements import FIELD, KEYS, MOST, About, Statement, statements_schema
+from webapp.memories.rules.statements import FIELD, KEYS, MOST, Statement, Topic, statements_schema
 from webapp.text.provenance import touches
 from webapp.text.quotes import Span
 from webapp.text.words import fold_marks
@@ -41,7 +41,7 @@ class RightStatement(_Labelled):
     It may be `about` any of several; `value` is at least a part of the value of its key.
     """
 
-    about: tuple[About, ...]
+    about: tuple[Topic, ...]
     quote: str
     content: str
     says: tuple[str, ...]
@@ -118,7 +118,7 @@ class _AnsweredStatement:
 
     message: str
     span: Span
-    about: About
+    about: Topic
     words: str
     key: str | None
     value: str

@@ -104,7 +104,7 @@ def _step(batch: ExtractionInput) -> Result:
             if batch.wants_title and (not error.retryable or isinstance(error, MalformedOutput)):
                 _title(batch, None)  # a conversation must get a title even if its memories cannot be read
             raise
-    nearby = look_around(batch, answer) if answer is not None else None
+    nearby = find_similar(batch, answer) if answer is not None else None
     db.session.remove()
     try:
         result = _write(batch, answer, nearby)
@@ -133,12 +133,12 @@ def _title(batch: ExtractionInput, suggestion: str | None) -> str | None:
         return title if set_automatic_title(batch.conversation_id, title) else None
 
 
-def look_around(batch: ExtractionInput, answer: Answer) -> writing.Nearby | None:
+def find_similar(batch: ExtractionInput, answer: Answer) -> writing.Nearby | None:
     """Return memories similar to the extracted statements, looked up before the transaction; None without vectors."""
     if not answer.vectors or not answer.embedding_model:
         return None
     vectors = list(answer.vectors.values())
-    return writing.look_around(batch.user_id, batch.space_id, answer.embedding_model, vectors, NEAREST * len(vectors))
+    return writing.find_similar(batch.user_id, batch.space_id, answer.embedding_model, vectors, NEAREST * len(vectors))
 
 
 def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby | None = None) -> Result:
@@ -220,7 +220,7 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | No
     ids = set(batch.call.numbered.values())
     ids |= writing.candidates(batch.user_id, batch.space_id, operations, message_ids)
     if nearby is None or nearby.version + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
-        nearby = look_around(batch, answer)
+        nearby = find_similar(batch, answer)
     ids |= nearby.ids if nearby else frozenset()
     return State(
         messages=batch.call.sources,

@@ -75,7 +75,7 @@ def _ask_about(conversation_id: int, after: int) -> Step | None:
             continue
         sent = sum(len(str(message)) for message in batch.call.messages) // 3
         tokens = (answer.prompt_tokens or sent, answer.completion_tokens or 0)
-        return Step(batch, answer, limit, tokens, extraction.look_around(batch, answer))
+        return Step(batch, answer, limit, tokens, extraction.find_similar(batch, answer))
 
 
 def write(step: Step) -> LearningCall:

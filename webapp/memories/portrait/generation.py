@@ -36,7 +36,7 @@ def make_portrait(subject: Subject) -> int | None:
     made_from = row.made_from if row else None
     memories = subject.memories() if subject.is_on() else []
     digest = digest_of(memories)
-    description = subject.about() if memories else ("", "")
+    description = subject.describe() if memories else ("", "")
     is_trusted = policy().is_trusted
     db.session.remove()
     if digest == made_from:

@@ -81,7 +81,7 @@ class Subject(Protocol):
     def in_use(self) -> Select[Memory]:
         """Return the memories that a sentence may rest on."""
 
-    def about(self) -> tuple[str, str]:
+    def describe(self) -> tuple[str, str]:
         """Return the instructions for the model, and the name it is told besides the notes, if any."""
 
     def hold(self, sentences: Sentences) -> Sentences:
@@ -117,7 +117,7 @@ class Person:
             Memory.valid_to.is_(None),
         )
 
-    def about(self) -> tuple[str, str]:
+    def describe(self) -> tuple[str, str]:
         return OF_PERSON, ""
 
     def hold(self, sentences: Sentences) -> Sentences:
@@ -152,7 +152,7 @@ class Members:
     def in_use(self) -> Select[Memory]:
         return select(Memory).where(shared_in([self.space_id]))
 
-    def about(self) -> tuple[str, str]:
+    def describe(self) -> tuple[str, str]:
         name = db.session.scalars(select(Space.name).where(Space.space_id == self.space_id)).one()
         return (OF_LEGACY, name) if self._is_legacy() else (OF_SPACE, "")
 

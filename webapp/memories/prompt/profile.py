@@ -85,5 +85,5 @@ def _close(user_id: int, row: Memory) -> None:
     journal = Journal(user_id, "profile")
     row.valid_to = now()
     row.edited_by_user = True
-    journal.changed(row)
+    journal.record_change(row)
     journal.close({"retracted": 1})

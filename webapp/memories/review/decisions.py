@@ -118,7 +118,7 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
         row = get_or_raise(Memory, step.ref)
         _edit(row, step)
         check_key(row)
-        journal.changed(row)
+        journal.record_change(row)
     journal.close({"updated": 1, "superseded": sum(step.fields.get("valid_to") is not None for step in edits)})
     return get_memory(user_id, memory_id)
 
@@ -129,7 +129,7 @@ def confirm_memory(user_id: int, memory_id: int) -> Memory:
     memory = get_memory(user_id, memory_id, lock=True)
     memory.asserted_at, memory.until = now(), None
     journal = Journal(user_id, "confirmed")
-    journal.changed(memory)
+    journal.record_change(memory)
     journal.close({"merged": 1})
     return memory
 

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, false
 
 from webapp.memories.models import Memory
 
-groups_wanted = Signal()
+review_groups = Signal()
 """Sent with `user_id`; domains that bring memories in return a list of Group."""
 
 
@@ -30,7 +30,7 @@ class Group:
 
 def groups_of(user_id: int) -> list[Group]:
     """Return the groups in which memories await the user's decision, newest first."""
-    all_groups = [group for _, groups in groups_wanted.send(None, user_id=user_id) for group in groups]
+    all_groups = [group for _, groups in review_groups.send(None, user_id=user_id) for group in groups]
     return sorted(all_groups, key=lambda group: group.at, reverse=True)
 
 

@@ -260,7 +260,7 @@ def archive_expired(moment: datetime, limit: int = 1_000) -> int:
             journal = Journal(user_id, "waited", actor="extraction")
             for row in rows:
                 row.is_archived = True
-                journal.changed(row)
+                journal.record_change(row)
             journal.close({"tidied": len(rows)})
             count += len(rows)
     return count

@@ -84,7 +84,7 @@ def show_queue(
 def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
     """Carry out a decision made in the queue, and go on to the next question. Raises what `decide_review` raises."""
     user_id, spot = current_user_id(), requested_position(safe_next(request.form.get("queue")))
-    forget_held(user_id, spot.held)
+    forget_previous(user_id, spot.held)
     spot = replace(spot, done=spot.done + 1, held=None, last=None)
     if body.decision is Decision.REJECT:
         spot = replace(spot, held=service.get_memory(user_id, memory_id).memory_id)
@@ -97,7 +97,7 @@ def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
     return go_to(spot)
 
 
-def forget_held(user_id: int, memory_id: int | None) -> None:
+def forget_previous(user_id: int, memory_id: int | None) -> None:
     """Forget the memory discarded one step before, unless a later decision kept it."""
     if memory_id is not None:
         try:

@@ -128,7 +128,7 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     said_at = claim.evidence.said_at
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
         return Refusal.OLDER  # it ended after this was said
-    if (twin := board.saying(claim.draft.content)) is not None and twin.slot != slot:
+    if (twin := board.find_statement(claim.draft.content)) is not None and twin.slot != slot:
         if _may_adopt(claim, twin, policy):
             board.give_key(twin, claim)
         else:
@@ -193,7 +193,7 @@ def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | No
     if board.find(lambda m: m.rests_on(claim.evidence) and (was_noted(m, claim) or contains(m, claim))):
         return Refusal.KNOWN  # also if later words of the turn closed it: deciding again would find it so
     content = claim.draft.content
-    duplicate = board.saying(content) or next((memory for memory in similar if memory.is_open), None)
+    duplicate = board.find_statement(content) or next((memory for memory in similar if memory.is_open), None)
     if duplicate is not None:
         board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim, policy))
         return None
@@ -208,7 +208,7 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
     if is_older(claim.evidence.moment, target):
         return Refusal.OLDER
     supersedes = claim.action is Action.SUPERSEDE
-    duplicate = board.saying(claim.draft.content)
+    duplicate = board.find_statement(claim.draft.content)
     if duplicate is not None:
         if supersedes and may_contradict(duplicate, target):
             _settle_known(claim, duplicate, target, board, policy)
@@ -262,7 +262,7 @@ def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | N
 def _dispute(claim: Claim, target: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
     """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it."""
     texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
-    statement = next((text for text in texts if not board.saying(text)), None)
+    statement = next((text for text in texts if not board.find_statement(text)), None)
     if statement is None:
         return Refusal.KNOWN
     claim = replace(claim, draft=replace(claim.draft, content=plain_text(statement), fact_key=None, fact_value=None))

@@ -31,7 +31,7 @@ UNSURE = 0.7
 """The confidence of an answer that does not give it as a number."""
 
 
-class About(StrEnum):
+class Topic(StrEnum):
     """The subject of a statement. Only those in `KEPT` are remembered; naming the others keeps them apart."""
 
     USER = "user"
@@ -44,8 +44,8 @@ class About(StrEnum):
     SECRET = "secret"
 
 
-KEPT = (About.USER, About.THEIRS, About.ANSWERS)
-PASSED_OVER = tuple(about for about in About if about not in KEPT)
+KEPT = (Topic.USER, Topic.THEIRS, Topic.ANSWERS)
+PASSED_OVER = tuple(about for about in Topic if about not in KEPT)
 
 KEYS: dict[str, str] = {
     "name": "identity/name",
@@ -140,7 +140,7 @@ class Statement(BaseModel):
 
     message: Annotated[Number, BeforeValidator(lambda value: _number(value) or NO_MESSAGE)] = NO_MESSAGE
     quote: Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=QUOTE_MAX)]
-    about: Annotated[About, _member(About, None)] = About.USER
+    about: Annotated[Topic, _member(Topic, None)] = Topic.USER
     content: Annotated[str, BeforeValidator(_line), Field(max_length=CONTENT_MAX)] = ""
     action: Annotated[Action, _member(Action, Action.ADD.value)] = Action.ADD
     memory: Annotated[Number | None, BeforeValidator(_number)] = None
@@ -163,8 +163,8 @@ class Statement(BaseModel):
         """Return the operation that this statement asks for; None if it is not to be remembered."""
         if self.about not in KEPT:
             return None
-        kind = {About.THEIRS: MemoryType.ENTITY, About.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
-        key = _key_of(self.key) if self.about is About.USER else None
+        kind = {Topic.THEIRS: MemoryType.ENTITY, Topic.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
+        key = _key_of(self.key) if self.about is Topic.USER else None
         importance = _KEYED_IMPORTANCE if key else kind.importance
         return MemoryOperation(
             action=self.action,
@@ -228,7 +228,7 @@ def read_statements(items: Sequence[Any]) -> Extraction:
         malformed,
         max(0, len(items) - MOST),
         dict(Counter(statement.about.value for statement in passed)),
-        tuple(statement.quote for statement in passed if statement.about is About.SECRET),
+        tuple(statement.quote for statement in passed if statement.about is Topic.SECRET),
     )
 
 
@@ -251,7 +251,7 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
         }
     user = _object(
         **properties,
-        about=_one_of(About.USER.value),
+        about=_one_of(Topic.USER.value),
         content={"type": "string"},
         **fields,
         kind=_one_of(*(kind.value for kind in KINDS)),
@@ -262,7 +262,7 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
     )
     other = _object(
         **properties,
-        about=_one_of(About.THEIRS.value, About.ANSWERS.value),
+        about=_one_of(Topic.THEIRS.value, Topic.ANSWERS.value),
         content={"type": "string"},
         **fields,
         confidence={"type": "number", "enum": list(SURENESS)},

@@ -119,7 +119,7 @@ class Board:
         """Return the history of one key, current first."""
         return list(self.find_all(lambda memory: memory.slot == slot))
 
-    def saying(self, content: str) -> KnownMemory | None:
+    def find_statement(self, content: str) -> KnownMemory | None:
         """Return an open memory with exactly this statement."""
         form = canonical_statement(content)
         return self.find(lambda memory: memory.is_open and canonical_statement(memory.content) == form)

@@ -29,7 +29,7 @@ class Shape:
     columns: int
     cell_width: int
     cell_height: int
-    most: int
+    name_limit: int
     most_links: int
     largest: float
     """Radius of what is mentioned most."""
@@ -47,8 +47,8 @@ class Shape:
         return self.cell_width - 6
 
 
-WIDE = Shape(columns=7, cell_width=105, cell_height=88, most=40, most_links=70, largest=22, flatness=1.5)
-NARROW = Shape(columns=3, cell_width=113, cell_height=82, most=20, most_links=30, largest=17)
+WIDE = Shape(columns=7, cell_width=105, cell_height=88, name_limit=40, most_links=70, largest=22, flatness=1.5)
+NARROW = Shape(columns=3, cell_width=113, cell_height=82, name_limit=20, most_links=30, largest=17)
 SMALLEST = 5.0
 FONT = 13
 LABEL = 17

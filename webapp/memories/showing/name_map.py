@@ -203,7 +203,7 @@ def _linked_names(rank: int, names: Sequence[Name], links: Sequence[Link]) -> li
 
 
 def _picture(shape: Shape, entries: Sequence[Entry], links: Sequence[Link]) -> Picture:
-    visible = entries[: shape.most]
+    visible = entries[: shape.name_limit]
     drawn = [link for link in links if max(link.one, link.other) < len(visible)][: shape.most_links]
     largest = visible[0].count
     layout = lay_out(shape, [entry.count / largest for entry in visible], drawn)

@@ -94,7 +94,7 @@ class Journal:
         memory.revision = 1
         self._record(memory, before=None)
 
-    def changed(self, memory: Memory) -> None:
+    def record_change(self, memory: Memory) -> None:
         """Record a memory whose fields have just been changed, as a new revision."""
         before = memory.revision
         memory.revision = before + 1

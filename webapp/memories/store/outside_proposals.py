@@ -46,7 +46,7 @@ class KeyedFact:
     value: str | None
     content: str
 
-    def says(self, other: KeyedFact) -> bool:
+    def agrees_with(self, other: KeyedFact) -> bool:
         """Tell whether both give one key the same value."""
         return self.key == other.key and canonical_value(self.value, self.content) == canonical_value(
             other.value, other.content
@@ -82,7 +82,7 @@ def propose(
     for item, piece in pieces:
         fact = fact_in(item, piece, similar[_start(piece)])
         outcome = "empty" if not piece else _refusal(piece, fact, hashes, yard)
-        if fact and outcome == "proposed" and any(fact.says(memory) for memory in facts):
+        if fact and outcome == "proposed" and any(fact.agrees_with(memory) for memory in facts):
             outcome = "known"
         counts[outcome] += 1
         if outcome != "proposed":

@@ -158,7 +158,7 @@ class Nearby:
     ids: frozenset[int]
 
 
-def look_around(user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int) -> Nearby:
+def find_similar(user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int) -> Nearby:
     """Return what `nearest` finds; call it before a transaction that writes, so that nobody waits for the scan."""
     version = versions.current_version(user_id)
     return Nearby(version, frozenset(nearest(user_id, space_id, model, vectors, count)))
@@ -219,7 +219,7 @@ def apply_plan(
             if is_new:
                 journal.created(memory)
             else:
-                journal.changed(memory)
+                journal.record_change(memory)
         if any(ref is not None and ref < 0 and ref not in ids for ref in (after.superseded_by, after.contradicts)):
             waiting_memories.append(memory)
         if not isinstance(effect, Flag):

@@ -51,7 +51,7 @@ def _table(file: str, counted: str = "", *, is_memory: bool = False) -> Step:
     return Step(file, partial(_rows, TABLES[file]), counted, is_memory)
 
 
-def _do_nothing(_restoring: RestoreBatch, _lines: list[dict[str, Any]]) -> None:
+def _do_nothing(_batch: RestoreBatch, _lines: list[dict[str, Any]]) -> None:
     """Do nothing: files have been taken in before, in transactions of their own."""
 
 

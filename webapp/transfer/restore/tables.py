@@ -106,7 +106,7 @@ def _revision(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any])
     return True
 
 
-def _change_set(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _change_set(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
     values["changes"] = []
     return True
 
@@ -120,7 +120,7 @@ def _point_memory(batch: RestoreBatch, line: dict[str, Any], values: dict[str, A
     return True
 
 
-def _point_evidence(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _point_evidence(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
     return values["message_id"] is not None or values["memory_id"] is not None
 
 
@@ -157,17 +157,17 @@ def _passage(batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any])
     return new is not None
 
 
-def _feedback(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _feedback(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
     values["may_read"] = False  # permission was given to the admins there, not to those here
     return True
 
 
-def _chunk(_restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _chunk(_batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     values.setdefault("created_at", moment(line.get("created_at") or now().isoformat()))
     return bool(values.get("content"))
 
 
-def _schedule(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _schedule(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
     """Pause what was brought in: nothing is sent that nobody has looked at."""
     try:
         checked = rule_of("custom", values["rrule"], values["at"]) if values["rrule"] else ""
