@@ -104,5 +104,5 @@ def reply_parameters(question: Mapping[str, Any] | None, reply: Mapping[str, Any
 
 
 def longest_reply(parameters: Mapping[str, Any]) -> int:
-    """Return the most tokens a reply may have; 0 if nobody set a limit."""
+    """Return the limit of tokens in a reply; 0 if none is set."""
     return int(parameters.get("max_completion_tokens") or parameters.get("max_tokens") or 0)

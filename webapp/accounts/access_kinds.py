@@ -54,7 +54,7 @@ def list_access(user_id: int) -> dict[str, tuple[str, list[str]]]:
 
 
 def end_access(user_id: int, *, but: Collection[str] = ()) -> None:
-    """End whatever there is, except for the kinds in `but`."""
+    """End all access of a user, except for the kinds in `but`."""
     for name, kind in _KINDS.items():
         if name not in but:
             kind.end(user_id)

@@ -191,7 +191,7 @@ def _refusal(access: str, identity: Identity | None, *, services: bool) -> Respo
 
 
 def _check_token(view: Callable[..., Any], identity: Identity | None, access: str) -> None:
-    """Raises Forbidden for what no token, or not this one, may do: a leaked one must not create one to outlive it."""
+    """Raise Forbidden where no token, or not this one, is accepted: a leaked one must not create its own successor."""
     if identity is None or identity.via == "session" or access == "public":
         return
     if getattr(view, "session_only", False):
@@ -271,7 +271,7 @@ def _from_session(secret: str) -> Identity | None:
 
 
 def _from_token(_request: Request) -> Identity | None:
-    """The owner of the token, at the addresses for programs; a page is for browsers, and knows nobody by a token."""
+    """Return the owner of the token in a request to the API; pages do not accept tokens."""
     secret = bearer() if is_for_programs() else None
     row = tokens.find_by_secret(secret) if secret else None
     if row is None:

@@ -66,7 +66,7 @@ def issuers_of(user_id: int) -> list[str]:
 
 
 def unlink_all(user_id: int) -> int:
-    """Let nobody come to this account from a provider any more; returns how many could."""
+    """Unlink an account from all providers; return how many there were."""
     return rows_changed(delete(UserIdentity).where(UserIdentity.user_id == user_id))
 
 

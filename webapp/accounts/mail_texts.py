@@ -35,7 +35,7 @@ def compose(kind: str, site: str, token: str, invited_by: str = "") -> Text:
 
 
 def _texts_around_link(kind: str, site: str, invited_by: str) -> tuple[str, str, str]:
-    """Return the subject, and what is said before and after the link."""
+    """Return the subject, and the texts before and after the link."""
     if kind == JOIN:
         before = (
             _("%(name)s invites you to an account on %(site)s. Choose a password here:", name=invited_by, site=site)

@@ -116,10 +116,10 @@ def options_to_sign_in(place: Place, challenge: str) -> str:
 
 
 def recognise(credential: str, place: Place, challenge: str) -> User:
-    """Return the user whose passkey signed the challenge, who may sign in.
+    """Return the user whose passkey signed the challenge.
 
-    Raises Unauthenticated, with the same words for every reason. A counter that goes back means that the passkey
-    was copied: it is refused.
+    Raises Unauthenticated, in the same words for every reason. A counter that goes back means that the passkey was
+    copied; it is refused.
     """
     import webauthn  # noqa: PLC0415
     from webauthn.helpers import base64url_to_bytes  # noqa: PLC0415

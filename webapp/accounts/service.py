@@ -112,7 +112,7 @@ def update_account(user_id: int, changes: AccountChanges) -> User:
 
 
 def user_settings(user_id: int) -> UserSettings:
-    """Return a user's settings, with defaults for what was never set."""
+    """Return a user's settings, with defaults for those never set."""
     return UserSettings.of(get_user(user_id).settings)
 
 
@@ -214,7 +214,7 @@ def update_user(user_id: int, changes: UserChanges) -> User:
 
 
 def set_registration_open(is_open: bool) -> None:
-    """Let anybody register from now on, or nobody."""
+    """Open or close registration."""
     set_setting(REGISTRATION_OPEN, is_open)
 
 

@@ -83,7 +83,7 @@ def _keys(action: str, address: str, account: str) -> tuple[tuple[str, ...], tup
 
 
 def _network(address: str) -> str:
-    """Return an IPv4 address as it is; of an IPv6 address the network, all of which one household has."""
+    """Return an IPv4 address unchanged, or the network of an IPv6 address, which is one household's."""
     try:
         ip = ip_address(address)
     except ValueError:

@@ -112,7 +112,7 @@ def revoke_all(user_id: int) -> int:
 
 
 def find_by_secret(secret: str) -> Row[*tuple[Any, ...]] | None:
-    """Return the usable token with this secret and its active owner: what a request has to know about them, by name."""
+    """Return the usable token with this secret and its active owner, as named columns."""
     if not secret.startswith((PREFIX, SERVICE_PREFIX)):
         return None
     return db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()

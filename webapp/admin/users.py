@@ -24,7 +24,7 @@ def generate_password(choice: Callable[[str], str] = secrets.choice) -> str:
 
 
 def add(data: NewUser) -> tuple[User, str]:
-    """Return a new account for somebody, and the password to hand over."""
+    """Create an account for somebody; return it and the password to hand over."""
     password = generate_password()
     user = service.create_user(Registration(email=data.email, name=data.name, password=password))
     return _issued(user), password

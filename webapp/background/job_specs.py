@@ -251,9 +251,9 @@ _DELETE_OWN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('
 
 
 def note_start(client: Redis, request_key: str, job_id: str) -> list[int]:
-    """Note that a job has begun, so that later requests queue another; returns the turns it will report to.
+    """Note that a job has begun, so that later requests queue another; return the turns it will report to.
 
-    A retried job keeps the turns of its first try and takes on those that came since.
+    A retried job keeps the turns of its first attempt and adds those that came since.
     """
     key = f"job:turns:run:{job_id}"
     with client.pipeline(transaction=True) as pipe:

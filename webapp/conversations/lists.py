@@ -120,10 +120,10 @@ def _is_tagged(tag: str) -> ColumnElement[bool]:
 def _first_mentions(
     statement: Select[Any], q: str, position: tuple[Any, ...] | None, *, limit: int, pinned_first: bool
 ) -> list[int]:
-    """Return the first of the conversations after a position whose title or messages mention the words.
+    """Return the first conversations after a position whose title or messages contain the words.
 
-    A single statement that looks into hundreds of thousands of messages takes longer than the web waits for the
-    database, so it asks about so many conversations after the other.
+    Looks at a limited number of conversations per statement: one over hundreds of thousands of messages would exceed
+    the database's time limit.
     """
     places = statement.with_only_columns(Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned)
     mentions: list[int] = []

@@ -96,9 +96,9 @@ def thread(conversation_id: int, *, before: int | None = None, message_id: int |
 
 
 def messages_since(conversation_id: int, last_id: int | None) -> list[MessageView] | None:
-    """Return the messages after the last one a page shows (an id); None when the page has to be redrawn.
+    """Return the messages after the last one on a page (an id); None if the page must be redrawn.
 
-    That is the case when what it shows was edited or regenerated away, when it shows nothing, and when much is new.
+    It must if messages it shows were edited or regenerated, if it shows none, and if many are new.
     """
     if messages.last_message_id(conversation_id) == last_id:
         return []
@@ -143,7 +143,7 @@ def view_of(message: Message) -> MessageView:
 
 
 def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, int | None], list[int]]:
-    """Return the ids of all versions, oldest first, by what they are versions of."""
+    """Return the ids of all versions, oldest first, by place in the conversation."""
     columns = (Message.message_id, Message.role, Message.parent_id)
     # The parents are in this conversation, so they suffice; given its id as well, SQLite would read all of it.
     statement: Any = select(*columns).where(Message.parent_id.in_({row.parent_id for row in rows} - {None}))

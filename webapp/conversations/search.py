@@ -52,7 +52,7 @@ def find(user_id: int, q: str, limit: int = 12) -> list[Hit]:
 
 
 def _plain(text: str, q: str) -> str:
-    """Return a message without Markdown markup, unless that would lose the words."""
+    """Return a message without Markdown, or unchanged if the words would be lost."""
     plain = " ".join(_MARKS.sub("", text).split())
     return plain if search_form(q.strip()) in search_form(plain) else text
 

@@ -173,7 +173,7 @@ def write_transaction() -> Iterator[None]:
 
 @contextmanager
 def reads_only() -> Iterator[None]:
-    """Transactions begun inside only read, except those of `write_transaction`: on SQLite they make nobody wait."""
+    """Make transactions inside read-only, except those of `write_transaction`; on SQLite they then block nobody."""
     db.session.rollback()
     token = writing.set(False)
     try:
@@ -188,10 +188,9 @@ _ACTIONS, _DUE, _MARKS = "after_commit", "after_commit_due", "after_commit_marks
 
 
 def after_commit(action: Callable[[], object]) -> None:
-    """Call `action` once the current transaction is committed and its connection returned, in order of registration.
+    """Call `action` after the current transaction is committed and its connection returned, in order of registration.
 
-    Never if the transaction, or the SAVEPOINT in which this was registered, is rolled back. An action that fails is
-    logged: the commit stands, and the caller is not told.
+    Not called if the transaction or its SAVEPOINT is rolled back. Errors of an action are logged and not raised.
     """
     db.session.info.setdefault(_ACTIONS, []).append(action)
 
@@ -235,7 +234,7 @@ def _on_begin(session: Session, transaction: SessionTransaction) -> None:
 
 
 def _on_rollback(session: Session) -> None:
-    """Drop what was registered since the transaction, or the SAVEPOINT, began."""
+    """Discard actions registered since the beginning of the transaction or SAVEPOINT."""
     savepoint = session.get_nested_transaction()
     before = session.info.get(_MARKS, {}).pop(savepoint, 0)
     del session.info.get(_ACTIONS, [])[before:]

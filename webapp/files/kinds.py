@@ -113,7 +113,7 @@ def picture_kind(data: bytes) -> str:
 
 
 def safe_name(name: str) -> str:
-    """Return a name without its path and without unprintable characters."""
+    """Return a name without path and unprintable characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     cleaned = "".join(char for char in last if char.isprintable()).strip(". ")
     return cleaned[-200:] or "file"

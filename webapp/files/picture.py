@@ -48,7 +48,7 @@ def pictures_of_document(name: str, digest: str, media_type: str, pages: Sequenc
 
 
 def picture_tokens(width: int, height: int) -> int:
-    """Return an estimate of what a picture takes in a prompt."""
+    """Estimate the tokens of a picture in a prompt."""
     return ceil(width * height / PIXELS_A_TOKEN) + NOTE_TOKENS
 
 

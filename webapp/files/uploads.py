@@ -74,7 +74,7 @@ def take_content(name: str, data: BinaryIO) -> StoredContent:
 
 
 def store_content(name: str, data: BinaryIO) -> StoredContent:
-    """Like `take_content`, for content whose text is known: it is not read."""
+    """Store content like `take_content`, but without extracting its text."""
     content = _identify(name, data)
     db.session.rollback()
     with file_storage().take(key_of(content.digest), data):

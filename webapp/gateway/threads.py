@@ -31,7 +31,7 @@ def note(user_id: int, mark: str, conversation_id: int, reply_id: int) -> None:
 
 
 def mark_of(user_id: int, reply: Message) -> str | None:
-    """Return the fingerprint of what a reply answers; None for one that was not asked for through the gateway."""
+    """Return the fingerprint of the history before a reply; None for one not made through the gateway."""
     query = select(GatewayThread.fingerprint).where(
         GatewayThread.user_id == user_id,
         GatewayThread.conversation_id == reply.conversation_id,
@@ -112,8 +112,10 @@ def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int
 
 
 def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine]) -> Conversation:
-    """A new conversation that begins with a history from elsewhere: no memory is extracted from that, and what the
-    person has forgotten is taken out."""
+    """Create a conversation that begins with a history from a client.
+
+    No memory is extracted from that history, and forgotten text is removed from it.
+    """
     yard = tombstone_set(user_id)
     lines = [(role, yard.without_forgotten(text, GONE), now()) for role, text in history]
     first = next((text for role, text, _ in lines if role == "user"), "")

@@ -96,7 +96,7 @@ class GatewayRequest:
 
     @property
     def lines(self) -> list[TextLine]:
-        """Everything said before the requested reply: what a fingerprint is made from."""
+        """Return the history before the requested reply, from which its fingerprint is made."""
         return [
             *self.history,
             ("user", self.question),

@@ -192,7 +192,7 @@ def init_errors(app: Flask) -> None:
 
     @app.errorhandler(ResponseError)
     def _redis_refused(error: ResponseError) -> Response:
-        """Redis answers but accepts no writes: it is full, a replica, or unable to write to its disk."""
+        """Return the answer while Redis refuses writes: it is full, a replica, or cannot write to its disk."""
         is_refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
         if is_refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
             return _redis(error)

@@ -204,8 +204,7 @@ def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/
 
 
 def absolute(path: str = "") -> str:
-    """The URL of a path of this site, as others open it: at SITE_URL if it is set, since anybody may choose the host
-    that a request names."""
+    """Return the absolute URL of a path: below SITE_URL if set, since the client chooses the host in a request."""
     site = app_settings().site_url or request.url_root
     return site.rstrip("/") + path.removeprefix(request.script_root)
 

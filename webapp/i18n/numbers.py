@@ -13,7 +13,7 @@ from webapp.i18n import LANGUAGES, SOURCE
 
 @lru_cache(maxsize=len(LANGUAGES))
 def locale_of(language: str) -> Locale:
-    """Babel's locale for a language: its data, about a megabyte, is loaded when somebody first reads in it."""
+    """Return Babel's locale for a language; its data, about a megabyte, is loaded at the first use."""
     return Locale.parse(LANGUAGES[language].tag, sep="-")
 
 

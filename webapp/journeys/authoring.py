@@ -109,7 +109,7 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
 
 
 def _free_slug(user_id: int, base: str, *, is_asked_for: bool) -> str:
-    """Return the slug, or a similar one: it must not be revealed that somebody else has a journey of that name."""
+    """Return the slug or a free variant of it, without revealing that another user has a journey of that name."""
     is_used = db.session.scalar(select(Journey).where(Journey.slug == base))
     if is_used is None:
         return base

@@ -69,5 +69,5 @@ def _bullet_list(head: str, items: Sequence[str]) -> str:
 
 
 def _line(text: str) -> str:
-    """One line: what a person said cannot become a heading of the task."""
+    """Return a text as one line, so that a user's words cannot become a heading of the task."""
     return " ".join(str(text).split())

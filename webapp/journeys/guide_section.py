@@ -127,5 +127,5 @@ def _block(parts: Sequence[str]) -> str:
 
 
 def _line(text: str) -> str:
-    """One line that can neither open nor close a block."""
+    """Return a text as one line that can neither open nor close a block."""
     return re.sub(r"<(?![\d=])", "&lt;", " ".join(str(text).split()))

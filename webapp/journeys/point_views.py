@@ -163,7 +163,7 @@ class PointView:
 
     @property
     def confidence(self) -> float:
-        """The current confidence: what was said fades, as fast as the point says."""
+        """Return the current confidence, which decreases with the age of the evidence at the point's rate."""
         return self.state.confidence * average(map(self._certainty_of, self.evidence))
 
     def _certainty_of(self, item: Quote) -> float:

@@ -49,7 +49,7 @@ def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False)
 
 
 def _ask_all_again(user_id: int, conversation: Conversation) -> None:
-    """Move what is known about every point to its history, from where the user can bring it back point by point."""
+    """Move everything known about the points to their histories; the user can restore it point by point."""
     for point in points_of(conversation.journey_id or 0):
         lock = LockedPoint(user_id, conversation.conversation_id, point.slug)
         lock.remember()

@@ -161,7 +161,7 @@ def _legacy(user_id: int, space_id: int) -> Space:
 
 
 def _own_fact(user_id: int, memory_id: int) -> Memory:
-    """Return a fact of the user's own; anybody else's, shared or not, is treated as unknown. Raises NotFound."""
+    """Return a fact of the user's own. Raises NotFound for those of others, shared or not."""
     fact = get_fact(user_id, memory_id)
     if not fact.is_mine:
         raise NotFound("There is no such fact.")

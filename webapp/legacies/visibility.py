@@ -91,12 +91,12 @@ def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts
 
 
 def _not_theirs(user_id: int, texts: Collection[str]) -> set[str]:
-    """Return the texts except those that are also memories of the user's own."""
+    """Return the texts, except those that are also memories of the user's own."""
     hashes = {statement_hash(text): text for text in texts}
-    author_ids = db.session.scalars(
+    own_hashes = db.session.scalars(
         select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
     )
-    return set(texts) - {hashes[number] for number in author_ids}
+    return set(texts) - {hashes[number] for number in own_hashes}
 
 
 def _take_from(

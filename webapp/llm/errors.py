@@ -127,7 +127,7 @@ class RefusedByModel(ModelError):
 
 
 class MalformedOutput(ModelError):
-    """The answer is not what was asked for, or is not valid at all."""
+    """The answer is invalid, or does not have the requested form."""
 
     code = "malformed_output"
     default_detail = "The model's answer could not be read. Try again, or choose another model."

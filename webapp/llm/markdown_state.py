@@ -70,7 +70,7 @@ class Place:
 
     @property
     def in_quote(self) -> bool:
-        """Return whether what follows is in a block quote."""
+        """Return whether the following text is in a block quote."""
         return self._quotes(self._read(self.line.expandtabs(4) + _ANYTHING)) > 0
 
     def _past(self, line: str) -> Place:

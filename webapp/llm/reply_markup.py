@@ -158,7 +158,7 @@ class ReplyMarkup:
         return None if not ended and may_begin(rest[:_LONGEST_TAG], _ALL) else False
 
     def _take(self, mark: re.Match[str]) -> Iterator[Event]:
-        """Act on the mark with which what is held begins."""
+        """Process the mark at the start of the buffer."""
         self._after_mark = True
         if mark["channel"] and (header := _HEADER.match(self._buffer)):
             self._buffer = self._buffer[header.end() :]

@@ -99,7 +99,7 @@ class TextualCalls:
         return TextDelta(text)
 
     def _place_here(self) -> Place:
-        """Return the place in the answer where what is held begins; worked out only if something may begin there."""
+        """Return the Markdown state at the start of the buffer, computed only if a call may begin there."""
         self._place = self._place.after("".join(self._output))
         self._output.clear()
         return self._place

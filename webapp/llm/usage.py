@@ -32,7 +32,7 @@ class Usage:
 
 
 def usage_of(usage: object) -> Usage:
-    """Token counts of a `usage` object, whatever else it contains."""
+    """Return the token counts of a `usage` object; ignore other fields."""
     if not isinstance(usage, Mapping):
         return Usage()
     details = usage.get("prompt_tokens_details")

@@ -111,7 +111,7 @@ def _summary(state: StateBlock, line: int, index: int, last: int) -> tuple[int, 
 
 
 def _content(state: StateBlock, line: int, index: int, last: int, end: int) -> None:
-    """Parse what is inside, from a position on the first line to one on the last."""
+    """Parse the content between a position on the first line and one on the last."""
     before = state.bMarks[line], state.tShift[line], state.sCount[line], state.eMarks[last], state.lineMax
     state.bMarks[line], state.tShift[line], state.sCount[line] = index, 0, 0
     state.eMarks[last], state.lineMax = end, last + 1

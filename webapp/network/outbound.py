@@ -40,8 +40,9 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def is_public(text: str) -> bool:
-    """Return whether an IP address is on the open internet: not of this machine, its network or a cloud's metadata
-    service, nor an IPv6 form of such an IPv4 address. False for what is not an address.
+    """Return whether an IP address is on the open internet; False for an invalid one.
+
+    Addresses of this machine, its network and a cloud's metadata service are not, nor their IPv6 forms.
     """
     try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])

@@ -48,7 +48,7 @@ def init_docs(app: Flask) -> None:
 
 
 def _merge_paths(app: OpenAPI) -> None:
-    """Restore lost operations: if two blueprints share a path, flask-openapi3 keeps only those of the later one."""
+    """Restore operations that flask-openapi3 drops if two blueprints share a path."""
     for blueprint in app.blueprints.values():
         if not isinstance(blueprint, APIBlueprint):
             continue

@@ -53,7 +53,7 @@ def find(template: str) -> list[Placeholder]:
 
 
 def malformed_placeholders(template: str) -> list[str]:
-    """Return what looks like a placeholder but is not one: unclosed, in lower case, with spaces."""
+    """Return the parts that resemble placeholders but are none: unclosed, in lower case, with spaces."""
     spans = {match.start() for match in _TOKEN.finditer(template)}
     return [match[0] for match in _MEANT.finditer(template) if match.start() not in spans]
 

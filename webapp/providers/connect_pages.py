@@ -140,7 +140,7 @@ def cancel() -> ViewResult:
 
 
 def _fields() -> NewConnection:
-    """The connection in the form; what it leaves out is the provider's, and the key may be one entered before."""
+    """Return the connection in the form; the provider fills in what is missing, and the key may be an earlier one."""
     form, provider = request.form, PROVIDERS.get(request.form.get("provider", ""))
     before = unseal(form.get("sealed"))
     try:

@@ -187,7 +187,7 @@ def _say(text: str) -> list[dict[str, Any]]:
 
 
 def list_models(settings: ModelSettings) -> list[ListedModel]:
-    """Return the models of a server, as it lists them. Raises whatever the server, or its absence, causes."""
+    """Return the models that a server lists. Raises any error of the request."""
     with sync_client(settings) as client:
         page = client.with_options(timeout=SECONDS).models.list()
         if page.data is None and page.object == "list":  # Ollama without models
@@ -202,7 +202,7 @@ def list_models(settings: ModelSettings) -> list[ListedModel]:
 
 
 def warm_up(settings: ModelSettings, model: str) -> None:
-    """Let a server of our own load a model, which is not to count as reading; whether that works, a test tells."""
+    """Make a local server load a model, so that the test does not time the loading; errors are left to the test."""
     if is_own(settings.base_url):
         with suppress(Exception):  # a third-party server may answer anything
             _raw(settings, model, seconds=LOCAL_SECONDS, max_tokens=1)

@@ -22,7 +22,7 @@ class Original:
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """As stored with a document."""
+        """Return the values for the columns of a document."""
         return asdict(self)
 
 

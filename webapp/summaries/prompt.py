@@ -55,8 +55,7 @@ class ConversationSummary(BaseModel):
 
 
 class LegacySummary(ConversationSummary):
-    """The model's answer in a legacy: the same single call returns facts about its person. One that is malformed costs
-    only itself."""
+    """The model's answer in a legacy: a summary, and facts about its person. A malformed fact is dropped alone."""
 
     facts: Annotated[list[Any], BeforeValidator(none_is_empty)] = Field(
         default_factory=list, max_length=100, json_schema_extra={"items": LegacyFact.model_json_schema()}

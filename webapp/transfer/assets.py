@@ -78,7 +78,7 @@ def without(file_names: dict[int, str], names: Collection[str]) -> dict[int, str
 
 
 def take_back(user_id: int, import_id: int) -> None:
-    """Delete the files that an import brought and that no message has any more."""
+    """Delete the imported files that no message uses any more."""
     statement = select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == BROUGHT)
     unused = select(File.file_id).where(
         File.user_id == user_id, File.file_id.in_(statement), File.file_id.not_in(select(MessageFile.file_id))

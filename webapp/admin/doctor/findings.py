@@ -29,12 +29,12 @@ def ok(part: str, text: str) -> Finding:
 
 
 def warning(part: str, text: str, advice: str) -> Finding:
-    """It works, but may not go on working."""
+    """Return a finding about something that works now but may fail later."""
     return Finding(part, "warning", text, advice)
 
 
 def fault(part: str, text: str, advice: str) -> Finding:
-    """It does not work, or lets in people it should not."""
+    """Return a finding about something that fails, or that is not secure."""
     return Finding(part, "fault", text, advice)
 
 

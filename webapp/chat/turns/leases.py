@@ -65,7 +65,7 @@ class Leases:
             return True
 
     async def give_back(self, turn_id: int) -> None:
-        """Remove what Redis holds besides the stream of a turn that has ended here."""
+        """Remove a finished turn's keys from Redis, except its stream."""
         await self._client.delete(turnlog.lease_key(turn_id), turnlog.stop_key(turn_id))
 
     async def keep(self) -> None:

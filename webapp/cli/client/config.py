@@ -41,7 +41,7 @@ def read_config() -> Access | None:
 
 
 def save(access: Access) -> None:
-    """Write the file; at no moment can anybody but its owner read it."""
+    """Write the file; only its owner can read it, at any moment."""
     place = path()
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = place.with_name(f"{place.name}.{os.getpid()}")

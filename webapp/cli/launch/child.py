@@ -76,7 +76,7 @@ class Child:
         return code
 
     def forget(self) -> None:
-        """Drop what is left of a process that has been collected."""
+        """Discard the state of a process that has been reaped."""
         if self.process is not None and self.process.stdout is not None:
             self.process.stdout.close()
         self.process = None

@@ -94,7 +94,7 @@ def wants_mysql() -> bool:
 
 
 def try_mysqlclient() -> str:
-    """Empty if mysqlclient is installed and runs or can be compiled, else what is missing."""
+    """Return what mysqlclient lacks to run or to be compiled; empty if nothing."""
     return "" if _has_mysqlclient() or _can_compile_mysqlclient() else "mysqlclient cannot be compiled."
 
 

@@ -49,7 +49,7 @@ def run(command: Sequence[object], *, quiet: bool = True, cwd: Path = ROOT, env:
 
 
 def succeeds(command: Sequence[object]) -> bool:
-    """True if the command ended well; its output is nobody's business."""
+    """Return whether the command exits with 0; its output is discarded."""
     try:
         result = subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, check=False)
     except OSError:

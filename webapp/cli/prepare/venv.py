@@ -33,7 +33,7 @@ def ensure_venv() -> None:
 
 
 def try_venv() -> str:
-    """Empty if there is a virtual environment or what it takes to make one, else what is missing."""
+    """Return what is missing for a virtual environment; empty if nothing."""
     others = ([sys.executable, "-m", "virtualenv", "--version"], [sys.executable, "-m", "pip", "--version"])
     if _works() or _has_ensurepip() or find_program("virtualenv") or _pip_wheels() or any(map(succeeds, others)):
         return ""

@@ -101,7 +101,7 @@ def _text(part: Message) -> str:
 
 
 def _header(value: Any) -> str:
-    """Return a header in plain text, whatever its encoded words say they are in."""
+    """Return a decoded header, even if its declared encoding is wrong."""
     out = []
     for text, charset in decode_header(str(value)):
         if isinstance(text, str):

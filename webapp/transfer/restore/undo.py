@@ -32,10 +32,9 @@ ROWS = 5_000
 
 
 def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, Any] | None) -> Iterator[tuple[int, int]]:
-    """Remove what a restore of that moment brought, step by step: how many parts a step looked at, and how many of them
-    were changed since, and stay. Each step may be a transaction of its own; to begin again comes to the same.
+    """Remove the rows that a restore created, in steps; yield how many each looked at, and how many it left as changed.
 
-    `before`: the name and the settings that the account had.
+    A step may be a transaction of its own; starting again has the same result.
     """
     for ids in _batches(import_id, "conversation", CONVERSATIONS):
         staying = _conversations(user_id, import_id, ids)
