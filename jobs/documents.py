@@ -10,7 +10,7 @@ from webapp.spaces import documents
 @job("index_document")
 def index_document(document_id: int) -> int:
     """Split a document and make its missing vectors; for a long one, in several jobs, one after another."""
-    made = documents.index_document(document_id, last_try=is_last_try())
-    if made.more:
+    result = documents.index_document(document_id, last_try=is_last_try())
+    if result.has_more:
         enqueue("index_document", document_id=document_id)
-    return made.vectors
+    return result.vectors

@@ -10,7 +10,7 @@ from webapp.files import scans
 @job("read_scans")
 def read_scans(file_id: int) -> bool:
     """Read pages that are pictures for a while; the rest is another job's."""
-    more = scans.read_scans(file_id)
-    if more:
+    has_more = scans.read_scans(file_id)
+    if has_more:
         enqueue("read_scans", file_id=file_id)
-    return more
+    return has_more

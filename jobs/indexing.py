@@ -10,7 +10,7 @@ from webapp.retrieval import vector_jobs
 @job("index")
 def index(user_id: int) -> dict[str, int]:
     """Make the vectors that are owed to a user."""
-    done = vector_jobs.index_user(user_id)
-    if done.more:
+    result = vector_jobs.index_user(user_id)
+    if result.has_more:
         enqueue("index", user_id=user_id)
-    return {"messages": done.messages, "chunks": done.chunks, "memories": done.memories}
+    return {"messages": result.messages, "chunks": result.chunks, "memories": result.memories}

@@ -41,10 +41,10 @@ def tidy_memories(user_id: int) -> int:
 @job("exam")
 def examine_model(model: str) -> bool:
     """Ask a model a part of the exam of those that write memories, and continue if there is more."""
-    more = examiner.examine(model)
-    if more:
+    has_more = examiner.examine(model)
+    if has_more:
         enqueue("exam", model=model)
-    return more
+    return has_more
 
 
 @job("tidying")

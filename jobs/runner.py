@@ -121,12 +121,12 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
     token = _run.set(run)
     logs.set_context(job=name, job_id=rq_job.id if rq_job else None, **ids, **tracing.ids())
     expect_writes()
-    started, outcome = time.perf_counter(), "failed"
+    start, outcome = time.perf_counter(), "failed"
     try:
         result = conflicts.repeat_on_conflict(partial(_work, function, ids))
         # Scheduled jobs are worth a line only when something is wrong.
         level = logging.DEBUG if job_specs.JOBS[name].every else logging.INFO
-        log.log(level, "job done", extra={"ms": round((time.perf_counter() - started) * 1000)})
+        log.log(level, "job done", extra={"ms": round((time.perf_counter() - start) * 1000)})
         _forgive(client, name, ids)
         _settle(client, run)
         outcome = "done"
@@ -156,7 +156,7 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
         raise
     finally:
         db.session.remove()
-        _measure(client, name, outcome, time.perf_counter() - started, rq_job)
+        _measure(client, name, outcome, time.perf_counter() - start, rq_job)
         _run.reset(token)
 
 
@@ -180,7 +180,7 @@ def _measure(client: Redis, name: str, outcome: str, seconds: float, rq_job: Job
 
 
 def _attempt_number(name: str, rq_job: Job | None) -> int:
-    """The number of this try, from 1."""
+    """Return the number of this try, from 1."""
     left = rq_job.retries_left if rq_job is not None else None
     return 1 if left is None else len(job_specs.JOBS[name].retries) - left + 1
 

@@ -13,27 +13,27 @@ from webapp.summaries import overviews, service
 def summarise(conversation_id: int) -> dict[str, int] | None:
     """Close the oldest open messages of a conversation, and continue if there are many more."""
     try:
-        closed = service.summarise(conversation_id)
+        chunk = service.summarise(conversation_id)
     except ModelError:
         # The summary took the place of this turn's extraction; if it fails, the extraction runs after all.
         follow_with("extract", conversation_id=conversation_id)
         raise
-    if closed is None:
+    if chunk is None:
         return None
-    found = {"chunk_id": closed.chunk_id, "start": closed.start, "end": closed.end}
-    report("summary_complete", {"conversation_id": conversation_id, "range": [closed.start, closed.end]})
-    if closed.more:
+    result = {"chunk_id": chunk.chunk_id, "start": chunk.start, "end": chunk.end}
+    report("summary_complete", {"conversation_id": conversation_id, "range": [chunk.start, chunk.end]})
+    if chunk.has_more:
         enqueue("summary", conversation_id=conversation_id)
-    return found
+    return result
 
 
 @job("overview")
 def make_overview(conversation_id: int) -> bool:
     """Sum up the oldest summaries of a conversation, and continue if there are many more."""
-    made = overviews.make_overview(conversation_id)
-    if made:
+    overview = overviews.make_overview(conversation_id)
+    if overview:
         enqueue("overview", conversation_id=conversation_id)
-    return made
+    return overview
 
 
 @job("overviews")

@@ -51,7 +51,7 @@ class WorkHorse:
 
     @classmethod
     def fork(cls, run: Callable[[Order], bool], first: Order) -> WorkHorse:
-        """A process that runs `first`, then whatever it is given; it ends with the worker, or on its own.
+        """Return a process that runs `first`, then whatever it is given; it ends with the worker, or on its own.
 
         `run` returns whether more jobs may be expected after this one.
         """
@@ -99,16 +99,16 @@ def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> N
     code = 1
     try:
         os.setpgid(0, 0)  # so that whoever kills it also kills what it has started
-        most = resident_megabytes() + MOST_MORE_MB
+        limit = resident_megabytes() + MOST_MORE_MB
         order: Order | None = first
-        done = 0
+        job_count = 0
         while order is not None:
             is_one_of_several = run(order)
-            done += 1
-            stays = is_one_of_several and done < MOST_JOBS and _holds_at_most(most)
-            stays = stays or (has_unfinished_work() and _holds_at_most(most + MORE_WITH_UNFINISHED_MB))
-            channel.sendall(_STAYS if stays else _LEAVES)
-            order = _next(channel) if stays else None
+            job_count += 1
+            goes_on = is_one_of_several and job_count < MOST_JOBS and _holds_at_most(limit)
+            goes_on = goes_on or (has_unfinished_work() and _holds_at_most(limit + MORE_WITH_UNFINISHED_MB))
+            channel.sendall(_STAYS if goes_on else _LEAVES)
+            order = _next(channel) if goes_on else None
         code = 0
     except BaseException:  # a job's own failure has been dealt with: here running it failed
         log.exception("a process for jobs ended")
@@ -118,7 +118,7 @@ def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> N
 
 
 def _next(channel: socket.socket) -> Order | None:
-    """The worker's next order; None if the worker is gone, or has ordered nothing for a while."""
+    """Return the worker's next order; None if the worker is gone, or has ordered nothing for a while."""
     channel.settimeout(IDLE_SECONDS)
     try:
         message = channel.recv(_MOST_BYTES)

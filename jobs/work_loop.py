@@ -81,11 +81,11 @@ class PatientWorker(Worker):
     def wait_for_horse(self) -> tuple[int | None, int | None, struct_rusage | None]:
         """Wait until the job is done or its process is dead."""
         horse = self._horse
-        stays = horse.stays() if horse is not None else None
-        if horse is None or stays is None:
+        goes_on = horse.stays() if horse is not None else None
+        if horse is None or goes_on is None:
             self._horse = None
             return super().wait_for_horse()
-        if not stays:
+        if not goes_on:
             self._horse = None
             horse.dismiss()
         return horse.pid, os.EX_OK, None

@@ -70,14 +70,14 @@ class Sparkline:
 def stacked_columns(
     labels: Sequence[str], values: Sequence[Sequence[float]], series: Sequence[str], limit: float | None = None
 ) -> Columns:
-    """A column for each label, of as many values as there are series; none is negative."""
+    """Return a column for each label, of as many values as there are series; none is negative."""
     highest = max(map(sum, values), default=0)
     is_near = limit is not None and 0 < limit <= FARTHEST_LIMIT * highest
     top = round_up(max(highest, limit if is_near and limit else 0))
     return Columns(
         columns=[
-            Column(label, found, STEP * number + GAP / 2, stacked(found, series, top))
-            for number, (label, found) in enumerate(zip(labels, values, strict=True))
+            Column(label, column, STEP * number + GAP / 2, stacked(column, series, top))
+            for number, (label, column) in enumerate(zip(labels, values, strict=True))
         ],
         ticks=(top, top / 2, 0),
         limit=limit,
@@ -85,12 +85,12 @@ def stacked_columns(
     )
 
 
-def stacked(values: Sequence[float], series: Sequence[str], whole: float) -> list[Part]:
-    """Values end to end as shares of `whole`, out of HEIGHT; those of nothing are left out."""
+def stacked(values: Sequence[float], series: Sequence[str], total: float) -> list[Part]:
+    """Values end to end as shares of `total`, out of HEIGHT; those of nothing are left out."""
     parts: list[Part] = []
     start = 0.0
     for name, value in zip(series, values, strict=True):
-        size = HEIGHT * value / whole if whole else 0.0
+        size = HEIGHT * value / total if total else 0.0
         if size:
             parts.append(Part(name, _rounded(start), _rounded(size)))
         start += size
@@ -98,15 +98,15 @@ def stacked(values: Sequence[float], series: Sequence[str], whole: float) -> lis
 
 
 def sparkline(values: Sequence[float]) -> Sparkline | None:
-    """A line through two values or more, from nothing up to the highest; None for fewer, which make no line."""
+    """Return a line through two values or more, from nothing up to the highest; None for fewer, which make no line."""
     if len(values) < 2:
         return None
-    whole = max(values)
+    maximum = max(values)
     room = SPARK_HEIGHT - 2 * SPARK_EDGE
     points = [
         (
             _rounded(number * SPARK_WIDTH / (len(values) - 1)),
-            _rounded(SPARK_EDGE + room * (1 - value / whole if whole > 0 else 1)),
+            _rounded(SPARK_EDGE + room * (1 - value / maximum if maximum > 0 else 1)),
         )
         for number, value in enumerate(values)
     ]
@@ -114,12 +114,12 @@ def sparkline(values: Sequence[float]) -> Sparkline | None:
 
 
 def round_up(value: float) -> float:
-    """The next number that is easy to read, and to halve: 1, 2, 3, 4, 5, 6, 8 or 10 times a power of ten."""
+    """Return the next number that is easy to read, and to halve: 1, 2, 3, 4, 5, 6, 8 or 10 times a power of ten."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
     # A value may be a hair above a round number, having been summed up.
-    return next(found for step in (1, 2, 3, 4, 5, 6, 8, 10) if (found := step * power) >= value * (1 - 1e-9))
+    return next(candidate for step in (1, 2, 3, 4, 5, 6, 8, 10) if (candidate := step * power) >= value * (1 - 1e-9))
 
 
 def _rounded(value: float) -> float:

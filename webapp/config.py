@@ -248,7 +248,7 @@ class Settings(BaseModel):
     @property
     def model(self) -> ModelSettings:
         """The model server and the models on it; what is not set falls back to the adapters' defaults."""
-        given: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "base_url": self.openai_base_url,
             "api_key": self.openai_api_key,
             "chat_model": self.chat_model,
@@ -258,7 +258,7 @@ class Settings(BaseModel):
             "embedding_api_key": self.embedding_api_key,
         }
         return ModelSettings(
-            **{name: value for name, value in given.items() if value},
+            **{name: value for name, value in fields.items() if value},
             connect_timeout=self.model_connect_timeout,
             first_token_timeout=self.first_token_seconds,
             first_token_is_set=self.model_first_token_timeout is not None,
@@ -279,9 +279,9 @@ class Settings(BaseModel):
                 complete(os.environ)
             except LaunchError as error:
                 raise ConfigError(str(error)) from None
-        found = {name: environ[name.upper()] for name in cls.model_fields if environ.get(name.upper())}
+        values = {name: environ[name.upper()] for name in cls.model_fields if environ.get(name.upper())}
         try:
-            return cls(**found)
+            return cls(**values)
         except ValidationError as error:
             lines = [f"{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors()]
             raise ConfigError("Settings that cannot be read:\n  " + "\n  ".join(lines)) from None

@@ -36,17 +36,17 @@ def complete(environ: MutableMapping[str, str]) -> None:
 
     Raises LaunchError beside a launch that has not said yet what it runs with.
     """
-    written = env_file(environ)
-    var = ROOT / (environ.get("VAR_DIR") or written.get("VAR_DIR") or "var")
+    values = env_file(environ)
+    var = ROOT / (environ.get("VAR_DIR") or values.get("VAR_DIR") or "var")
     environ["VAR_DIR"] = str(var)
     launched = _settings_of_launch(var)
     if launched and (environ.get("OPENAI_API_KEY") or environ.get("OPENAI_BASE_URL")):
         launched = {name: value for name, value in launched.items() if name not in _MODEL}
-    fill(environ, written if launched is None else launched)
+    fill(environ, values if launched is None else launched)
 
 
 def env_file(environ: Mapping[str, str]) -> dict[str, str]:
-    """The NAME=value lines of `.env`, or of the file that ENV_FILE names.
+    """Return the NAME=value lines of `.env`, or of the file that ENV_FILE names.
 
     A value may be quoted; anything after white space and `#` is a comment. Raises LaunchError.
     """
@@ -55,7 +55,7 @@ def env_file(environ: Mapping[str, str]) -> dict[str, str]:
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
     except (OSError, ValueError) as error:
         raise LaunchError(f"{path} cannot be read: {error}") from None
-    return {found[1]: found[2] or found[3] or found[4] or "" for found in _LINE.finditer(text)}
+    return {match[1]: match[2] or match[3] or match[4] or "" for match in _LINE.finditer(text)}
 
 
 def fill(environ: MutableMapping[str, str], values: Mapping[str, str]) -> None:
@@ -68,13 +68,13 @@ def fill(environ: MutableMapping[str, str], values: Mapping[str, str]) -> None:
 def record(lock: int, settings: Mapping[str, str]) -> None:
     """Write what a launch runs with into its open lock file; of other variables, only what `.env` names."""
     names = {*_NAME.findall((ROOT / ".env.example").read_text()), *env_file(settings)} if settings else set()
-    ours = {name: settings[name] for name in sorted(names) if settings.get(name)}
+    values = {name: settings[name] for name in sorted(names) if settings.get(name)}
     os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n{json.dumps(ours)}\n".encode(), 0)
+    os.pwrite(lock, f"{os.getpid()}\n{json.dumps(values)}\n".encode(), 0)
 
 
 def pid_in(lock: int) -> str:
-    """The pid that an open lock file names; empty if none."""
+    """Return the pid that an open lock file names; empty if none."""
     return os.pread(lock, 20, 0).decode(errors="replace").partition("\n")[0].strip()
 
 

@@ -27,7 +27,7 @@ class Invalid(DomainError):
 
     @classmethod
     def field(cls, name: str, message: str) -> Invalid:
-        """An error about one field."""
+        """Return an error about one field."""
         return cls(message, errors=[{"loc": [name], "msg": message}])
 
 

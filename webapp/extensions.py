@@ -45,7 +45,7 @@ limiter = Limiter(key_func=get_remote_address, headers_enabled=True, in_memory_f
 
 
 def redis_options() -> dict[str, Any]:
-    """The time-outs of a client for short commands."""
+    """Return the time-outs of a client for short commands."""
     return {
         "socket_connect_timeout": CONNECT_SECONDS,
         "socket_timeout": ANSWER_SECONDS,
@@ -55,7 +55,7 @@ def redis_options() -> dict[str, Any]:
 
 
 def make_redis(url: str, *, tailing: bool = False) -> Redis:
-    """A client for short commands, or, when `tailing`, one for blocking reads of less than TAIL_SECONDS.
+    """Return a client for short commands, or, when `tailing`, one for blocking reads of less than TAIL_SECONDS.
 
     RQ's workers, which block for longer, set a longer limit. Without any limit, clients would wait for a server whose
     machine vanished until it is back, although another has become the master.
@@ -78,16 +78,16 @@ class Part(Generic[T]):
         return value
 
     def of(self, app: Flask) -> T:
-        """The value for this application."""
+        """Return the value for this application."""
         return cast(T, app.extensions[self.name])
 
     def __call__(self) -> T:
-        """The value for the current application."""
+        """Return the value for the current application."""
         return self.of(current_app)
 
 
 def this_app() -> Flask:
-    """The current application itself, for code that continues without its context."""
+    """Return the current application itself, for code that continues without its context."""
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy is typed as a Flask
     return app
 

@@ -28,9 +28,9 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 class _Duplicate(Exception):
     """The same key was used by a request that was answered first; the work of this one is rolled back."""
 
-    def __init__(self, by: IdempotencyKey) -> None:
+    def __init__(self, row: IdempotencyKey) -> None:
         super().__init__()
-        self.by = by
+        self.by = row
 
 
 @overload
@@ -111,12 +111,12 @@ def _fingerprint() -> str:
 
 
 def seal_answer(payload: Any) -> str:
-    """An answer as it is stored: encrypted, since it may hold a secret that is shown once."""
+    """Return an answer as it is stored: encrypted, since it may hold a secret that is shown once."""
     return encryption.seal(PURPOSE, json.dumps(payload))
 
 
 def open_answer(stored: Any) -> Any:
-    """A stored answer; None if SECRET_KEY has changed since."""
+    """Return a stored answer; None if SECRET_KEY has changed since."""
     text = encryption.unseal(PURPOSE, stored or "")
     return None if text is None else json.loads(text)
 

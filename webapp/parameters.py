@@ -25,14 +25,14 @@ class _Stored(BaseModel):
     @classmethod
     def of(cls, stored: Any) -> Self:
         """Parameters as stored; a value that cannot be read counts as left out."""
-        given = stored.items() if isinstance(stored, Mapping) else ()
-        known = {name: value for name, value in given if name in cls.model_fields}
+        items = stored.items() if isinstance(stored, Mapping) else ()
+        fields = {name: value for name, value in items if name in cls.model_fields}
         try:
-            return cls(**known)
+            return cls(**fields)
         except ValidationError as error:
             for item in error.errors():
-                known.pop(str(item["loc"][0]), None)
-            return cls(**known)
+                fields.pop(str(item["loc"][0]), None)
+            return cls(**fields)
 
 
 class Parameters(_Stored):
@@ -79,8 +79,8 @@ class RequestParameters(_Stored):
     @property
     def given(self) -> dict[str, Any]:
         """Those that are set, by name."""
-        found = {name: getattr(self, name) for name in RequestParameters.model_fields}
-        return {name: value for name, value in found.items() if value not in (None, [])}
+        values = {name: getattr(self, name) for name in RequestParameters.model_fields}
+        return {name: value for name, value in values.items() if value not in (None, [])}
 
 
 class ReplyParameters(RequestParameters):
@@ -104,5 +104,5 @@ def reply_parameters(question: Mapping[str, Any] | None, reply: Mapping[str, Any
 
 
 def longest_reply(parameters: Mapping[str, Any]) -> int:
-    """The most tokens a reply may have; 0 if nobody set a limit."""
+    """Return the limit of tokens in a reply; 0 if none is set."""
     return int(parameters.get("max_completion_tokens") or parameters.get("max_tokens") or 0)

@@ -26,7 +26,7 @@ LEAST_FREE = 16 * 1024 * 1024
 
 
 def readiness() -> dict[str, str]:
-    """The state of each part that requests need: `ok`, or what is wrong."""
+    """Return the state of each part that requests need: `ok`, or what is wrong."""
     parts = {"database": _database(), "redis": _redis()}
     parts["migrations"] = _migrations() if parts["database"] == "ok" else "unknown"
     return parts
@@ -72,7 +72,7 @@ def _migrations() -> str:
 
 
 def current_revision() -> str:
-    """The migration that the database is at; empty if it has no tables."""
+    """Return the migration that the database is at; empty if it has no tables."""
     if (file := database_file(db.engine)) and not file.exists():
         return ""
     with db.engine.connect() as connection:
@@ -81,12 +81,12 @@ def current_revision() -> str:
 
 @cache
 def newest_revision() -> str:
-    """The migration that this version needs; the first call reads every migration, 18 MB of code and caches."""
+    """Return the migration that this version needs; the first call reads every migration, 18 MB of code and caches."""
     return _scripts().get_current_head() or ""
 
 
 def migration_revisions() -> set[str]:
-    """Every migration of this version."""
+    """Return every migration of this version."""
     return {script.revision for script in _scripts().walk_revisions()}
 
 

@@ -53,28 +53,28 @@ def init_rendering(app: Flask) -> None:
     app.add_url_rule("/static/v-<version>/words/<code>.js", "words.static", _serve_words)
 
 
-def time_tag(at: datetime | None, *, exact: bool = False) -> Markup:
-    """A <time> in everyday words, exact on hover; or `exact`, with day and minute."""
-    if at is None:
+def time_tag(moment: datetime | None, *, exact: bool = False) -> Markup:
+    """Return a <time> in everyday words, exact on hover; or `exact`, with day and minute."""
+    if moment is None:
         return Markup("")
     zone = reader_zone()
     code = language_of(this_app()).code
-    return _when(at.replace(tzinfo=at.tzinfo or UTC), zone, datetime.now(zone).date(), code, exact)
+    return _time_markup(moment.replace(tzinfo=moment.tzinfo or UTC), zone, datetime.now(zone).date(), code, exact)
 
 
-def day(on: date) -> str:
+def day(value: date) -> str:
     """Return a day in the reader's language: "3 May 2026"."""
-    return calendar.full_date(on, language_of(this_app()).code)
+    return calendar.full_date(value, language_of(this_app()).code)
 
 
-def short_day(on: date) -> str:
+def short_day(value: date) -> str:
     """Return a day in the reader's language, without the year that is clear: "3 May"."""
-    return calendar.short_date(on, datetime.now(UTC).date(), language_of(this_app()).code)
+    return calendar.short_date(value, datetime.now(UTC).date(), language_of(this_app()).code)
 
 
 @lru_cache(maxsize=8_192)
-def _when(at: datetime, zone: tzinfo, today: date, code: str, exact: bool = False) -> Markup:
-    local = at.astimezone(zone)
+def _time_markup(moment: datetime, zone: tzinfo, today: date, code: str, exact: bool = False) -> Markup:
+    local = moment.astimezone(zone)
     full = escape(calendar.exactly(local, code))
     words = calendar.describe_moment(local, today, code)
     if exact:
@@ -83,19 +83,19 @@ def _when(at: datetime, zone: tzinfo, today: date, code: str, exact: bool = Fals
 
 
 def reader_zone() -> tzinfo:
-    """The reader's time zone: this browser's, or else the account's."""
+    """Return the reader's time zone: this browser's, or else the account's."""
     identity = current_identity()
     stored = identity.settings.get("timezone") if identity is not None else None
     return dates.zone(request.cookies.get("tz") or stored)
 
 
 def reader_theme() -> str:
-    """The reader's theme: this browser's, or else the account's, or else the device's."""
-    chosen = request.cookies.get("theme", "")
+    """Return the reader's theme: this browser's, or else the account's, or else the device's."""
+    theme = request.cookies.get("theme", "")
     identity = current_identity()
-    if chosen not in THEMES and identity is not None:
-        chosen = identity.settings.get("theme", "")
-    return chosen if chosen in THEMES else "system"
+    if theme not in THEMES and identity is not None:
+        theme = identity.settings.get("theme", "")
+    return theme if theme in THEMES else "system"
 
 
 def _account_language() -> str:
@@ -109,9 +109,9 @@ def model_name(name: str) -> str:
 
 
 def highlight(text: str, words: str, around: int = 90) -> Markup:
-    """The part of a text where the words occur, with each occurrence marked."""
+    """Return the part of a text where the words occur, with each occurrence marked."""
     needle = search_form(words.strip())
-    base = _near(text, needle)
+    base = _start_near(text, needle)
     places = [(base + begin, base + stop) for begin, stop in _places(text[base : base + 2 * WINDOW], needle)]
     start = max(0, places[0][0] - around) if places else 0
     end = start + len(needle) + 2 * around
@@ -124,7 +124,7 @@ def highlight(text: str, words: str, around: int = 90) -> Markup:
     return marked + escape(text[position:end]) + ("…" if end < len(text) else "")
 
 
-def _near(text: str, needle: str) -> int:
+def _start_near(text: str, needle: str) -> int:
     """Return where a part of a text begins that has the words: to fold it character by character takes long."""
     for start in range(0, len(text), WINDOW) if needle else ():
         if needle in search_form(text[start : start + 2 * WINDOW]):
@@ -137,24 +137,24 @@ def _places(text: str, needle: str) -> list[tuple[int, int]]:
     if not needle:
         return []
     forms = list(text.lower()) if text.isascii() else [search_form(char) for char in text]
-    folded = "".join(forms)
+    text_folded = "".join(forms)
     # The character of the text to which each one of its search form belongs.
     owner = [number for number, form in enumerate(forms) for _ in form]
-    places, at = [], folded.find(needle)
-    while at >= 0:
-        places.append((owner[at], owner[at + len(needle) - 1] + 1))
-        at = folded.find(needle, at + len(needle))
+    places, index = [], text_folded.find(needle)
+    while index >= 0:
+        places.append((owner[index], owner[index + len(needle) - 1] + 1))
+        index = text_folded.find(needle, index + len(needle))
     return places
 
 
 def _page_state() -> dict[str, Any]:
-    closed = request.cookies.get("sidebar") == "closed"
+    is_closed = request.cookies.get("sidebar") == "closed"
     return {
         # Not Flask-Login's proxy: it would query the database again while an error page reports that it is away.
         "current_user": current_identity(),
         "theme": reader_theme(),
         "language": language_of(this_app()),
-        "sidebar_state": "closed" if closed else "open",
+        "sidebar_state": "closed" if is_closed else "open",
     }
 
 
@@ -176,7 +176,7 @@ def _serve_asset(version: str, filename: str) -> Response:
 
 
 def _serve_words(version: str, code: str) -> Response:
-    """The texts that scripts show in a language; loaded before they run."""
+    """Return the texts that scripts show in a language; loaded before they run."""
     if code not in LANGUAGES:
         raise NotFound(UNKNOWN_PAGE)
     response = Response(script_words(code), mimetype="text/javascript")

@@ -61,11 +61,11 @@ class Environment(FlaskEnvironment):
         self.globals.update(_=self._say, gettext=self._say, ngettext=self._say_number)
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
-        """The environment's globals themselves, unless a template has some of its own."""
+        """Return the environment's globals themselves, unless a template has some of its own."""
         return super().make_globals(d) if d else self.globals
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        """The parsed template with its texts in this language."""
+        """Return the parsed template with its texts in this language."""
         return fold(super()._parse(source, name, filename), self, self._text, self._forms)
 
     def _text(self, message: str) -> str:
@@ -74,10 +74,10 @@ class Environment(FlaskEnvironment):
     def _forms(self, message: str, plural: str) -> list[str]:
         if self.texts is None:
             return [message, plural]
-        found = self.texts._catalog
-        forms = [found.get((message, at)) for at in PLURAL_FORMS]
-        known = [form for form in forms if form]
-        return known or [message, plural]
+        messages = self.texts._catalog
+        forms = [messages.get((message, index)) for index in PLURAL_FORMS]
+        filled = [form for form in forms if form]
+        return filled or [message, plural]
 
     def _say(self, message: Any, **values: Any) -> str:
         """Translate a text that was not known when the template was compiled."""
@@ -111,21 +111,26 @@ class LocalizedEnvironment(Environment):
         self.spoken: dict[str, Environment] = {}
 
     def in_language(self) -> Environment:
-        """The environment of the reader's language."""
+        """Return the environment of the reader's language."""
         language = language_of(self.application)
-        found = self.spoken.get(language.code)
-        if found is None:
-            found = self.spoken[language.code] = self._overlay(language.code)
-        return found
+        environment = self.spoken.get(language.code)
+        if environment is None:
+            environment = self.spoken[language.code] = self._overlay(language.code)
+        return environment
 
     def _overlay(self, code: str) -> Environment:
-        made = cast(Environment, self.overlay())
-        made.__class__ = Environment
+        overlay = cast(Environment, self.overlay())
+        overlay.__class__ = Environment
         if code != SOURCE:
-            made.language, made.texts = code, catalog()
-            made.plural = made.texts.plural
-            made.globals = {**self.globals, "_": made._say, "gettext": made._say, "ngettext": made._say_number}
-        return made
+            overlay.language, overlay.texts = code, catalog()
+            overlay.plural = overlay.texts.plural
+            overlay.globals = {
+                **self.globals,
+                "_": overlay._say,
+                "gettext": overlay._say,
+                "ngettext": overlay._say_number,
+            }
+        return overlay
 
     def get_template(self, name: Any, parent: Any = None, globals: Any = None) -> Template:
         return self.in_language().get_template(name, parent, globals)
@@ -143,10 +148,10 @@ def _number(environment: Environment, value: float) -> str:
 
 
 @pass_environment
-def _about(environment: Environment, value: int) -> str:
-    """A count to two or three digits, and exact on hover."""
-    shown, exact = numbers.number(numbers.round_count(value), environment.language), _number(environment, value)
-    return shown if shown == exact else Markup('<span title="{}">{}</span>').format(exact, shown)
+def _count_markup(environment: Environment, value: int) -> str:
+    """Return a count to two or three digits, and exact on hover."""
+    short, exact = numbers.number(numbers.round_count(value), environment.language), _number(environment, value)
+    return short if short == exact else Markup('<span title="{}">{}</span>').format(exact, short)
 
 
 @pass_environment
@@ -166,12 +171,12 @@ def _size(environment: Environment, value: float) -> str:
 
 def init_templating(app: Flask) -> None:
     """Give templates `icon`, `csrf`, a quick `url_for`, and numbers in the reader's language."""
-    app.jinja_env.filters.update(number=_number, about=_about, dollars=_dollars, percent=_percent, size=_size)
+    app.jinja_env.filters.update(number=_number, about=_count_markup, dollars=_dollars, percent=_percent, size=_size)
     app.jinja_env.globals.update(languages=LANGUAGES, icon=icon, csrf=csrf, url_for=url_for)
 
 
 def asset(filename: str) -> str:
-    """The URL of a static file, changed by every build, so that browsers may keep it for ever.
+    """Return the URL of a static file, changed by every build, so that browsers may keep it for ever.
 
     The version is a folder, not a query: modules and style sheets that name each other relatively inherit it.
     """
@@ -180,7 +185,7 @@ def asset(filename: str) -> str:
 
 
 def icon(name: str, class_: str = "") -> Markup:
-    """An icon of the sprite, for decoration."""
+    """Return an icon of the sprite, for decoration."""
     return _icon(request.script_root, name, class_)
 
 
@@ -194,7 +199,7 @@ def _icon(_script_root: str, name: str, class_: str) -> Markup:
 
 
 def csrf() -> Markup:
-    """The hidden field that every form needs."""
+    """Return the hidden field that every form needs."""
     field = g.get("csrf_field")
     if field is None:
         g.csrf_field = field = Markup(f'<input type="hidden" name="csrf_token" value="{escape(generate_csrf())}">')
@@ -215,8 +220,8 @@ def url_for(endpoint: str, **values: Any) -> str:
 
 @lru_cache(maxsize=2_048)
 def _pattern(_script_root: str, endpoint: str, *names: str) -> tuple[str, tuple[str, ...]]:
-    """The URL with %d for each number, and the names of the numbers in order."""
-    stand_ins: dict[str, Any] = {name: STAND_IN + at for at, name in enumerate(names)}
+    """Return the URL with %d for each number, and the names of the numbers in order."""
+    stand_ins: dict[str, Any] = {name: STAND_IN + index for index, name in enumerate(names)}
     url = current_app.url_for(endpoint, **stand_ins)
     if not names:
         return url, ()

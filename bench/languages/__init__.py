@@ -71,7 +71,7 @@ def _tell(language: str, facts: Sequence[tuple[str, str]]) -> tuple[int, dict[in
             conversation = create_conversation(user_id, NewConversation())
             (row,) = messages.add_past(conversation, [("user", text, START + timedelta(days=place))])
             by_message[row.message_id] = key
-    while index_user(user_id).more:
+    while index_user(user_id).has_more:
         pass
     return user_id, by_message
 

@@ -115,6 +115,6 @@ def store(account: Account) -> Stored:
             units |= {row.message_id: line.unit for row, line in zip(rows, lines, strict=True)}
     with write_transaction():
         asking = create_conversation(user_id, NewConversation()).conversation_id
-    while index_user(user_id).more:
+    while index_user(user_id).has_more:
         pass
     return Stored(user_id, asking, account.questions, units)

@@ -137,7 +137,7 @@ def test_the_provider_puts_people_into_groups_of_its_names_and_takes_them_out(ap
     def told(*names: str) -> list[int]:
         with app.app_context():
             with write_transaction():
-                signals.vouched_for.send(None, user_id=one.user_id, groups=frozenset(names))
+                signals.provider_sign_in.send(None, user_id=one.user_id, groups=frozenset(names))
             return sorted(db.session.scalars(groups.groups_of(one.user_id)))
 
     assert told("Readers", "Elsewhere") == sorted([theirs, ours])

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.once  # about providers, not about the database
 @pytest.fixture
 def provider(request: pytest.FixtureRequest, app: Flask, model: ServerHandle) -> Iterator[str]:
     """The model server in a temperament; what was found out about it is forgotten before and after."""
-    known = completions.of(app).capabilities._known
+    known = completions.of(app).capabilities._cache
     known.clear()
     model.play(request.param)
     yield request.param

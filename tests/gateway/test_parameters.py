@@ -27,7 +27,7 @@ SET = {
 
 @pytest.fixture(autouse=True)
 def _nothing_known(app: Flask) -> Iterator[None]:
-    known = completions.of(app).capabilities._known
+    known = completions.of(app).capabilities._cache
     known.clear()
     yield
     known.clear()

@@ -11,7 +11,7 @@ import pytest
 from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.responses_input import ResponseRequest, read, read_next, reply_id
-from webapp.gateway.responses_output import About, Stream, output_of, response
+from webapp.gateway.responses_output import ResponseHeader, Stream, output_of, response
 from webapp.gateway.wire import Completion
 from webapp.gateway.wire import read as read_completion
 from webapp.tools.client_tools import waiting_record
@@ -162,7 +162,7 @@ def events(stream: Stream, *parts: bytes) -> list[dict[str, Any]]:
 
 
 def test_the_events_of_a_reply_with_a_call() -> None:
-    stream = Stream(About(7, 1_000, "default"))
+    stream = Stream(ResponseHeader(7, 1_000, "default"))
     calls = [waiting_record("weather", '{"city": "Porto"}', "c1")]
     sent = [
         *stream.begin(),
@@ -187,15 +187,17 @@ def test_a_reply_without_words_has_a_message_unless_it_calls() -> None:
     calls = [waiting_record("weather", "{}", "c1")]
     assert [item["type"] for item in output_of(7, "", [])] == ["message"]
     assert [item["type"] for item in output_of(7, "", calls)] == ["function_call"]
-    stream = Stream(About(7, 1_000, "default"))
+    stream = Stream(ResponseHeader(7, 1_000, "default"))
     kinds = [event["type"] for event in events(stream, *stream.begin(), *stream.end("", [], "stop", USAGE))]
     assert "response.output_text.done" in kinds
 
 
 def test_a_reply_that_was_cut_is_incomplete() -> None:
-    stream = Stream(About(7, 1_000, "default"))
+    stream = Stream(ResponseHeader(7, 1_000, "default"))
     last = events(stream, *stream.begin(), *stream.text("Ab"), *stream.end("Ab", [], "length", USAGE))[-1]
     assert last["type"] == "response.incomplete"
     assert last["response"]["incomplete_details"] == {"reason": "max_output_tokens"}
-    failed = response(About(7, 1_000, "default"), "failed", error={"code": "rate_limited", "message": "Later."})
+    failed = response(
+        ResponseHeader(7, 1_000, "default"), "failed", error={"code": "rate_limited", "message": "Later."}
+    )
     assert (failed["status"], failed["error"]["code"]) == ("failed", "rate_limit_exceeded")

@@ -148,4 +148,4 @@ def test_a_fingerprint_tells_histories_apart_and_not_their_line_ends() -> None:
     ],
 )
 def test_a_reply_that_comes_back_is_known(stored: str, sent: str, partial: bool, same: bool) -> None:
-    assert says_the_same(stored, sent, is_partial=partial, gone=GONE) is same
+    assert says_the_same(stored, sent, is_partial=partial, placeholder=GONE) is same

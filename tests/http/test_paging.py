@@ -71,7 +71,7 @@ def test_a_forged_key_is_invalid(key: tuple[Any, ...]) -> None:
 
 @pytest.mark.parametrize("name", ["\\ud800", "\\u0000"])
 def test_a_forged_text_that_no_column_holds_is_invalid(client: ApiClient, user: Person, name: str) -> None:
-    keyset = Keyset("folders", PageQuery(), within=user.user_id)
+    keyset = Keyset("folders", PageQuery(), scope=user.user_id)
     packed = base64.urlsafe_b64decode(keyset.cursor("NAME", 1) + "==").replace(b"NAME", name.encode())
     forged = base64.urlsafe_b64encode(packed).decode()
     assert client.get("/api/folders", query_string={"cursor": forged}).status_code == 422
@@ -88,9 +88,9 @@ def test_an_instant_beyond_the_calendar_is_invalid() -> None:
     [("others", {}, 1), ("things", {}, 2), ("things", {}, None), ("things", {"colour": "red"}, 1)],
 )
 def test_another_list_or_query_takes_no_cursor(name: str, wishes: dict[str, str], within: int | None) -> None:
-    cursor = Keyset("things", Colours(), int, within=1).cursor(5)
+    cursor = Keyset("things", Colours(), int, scope=1).cursor(5)
     with pytest.raises(Invalid, match=OTHER):
-        Keyset(name, Colours(cursor=cursor, **wishes), int, within=within).position()
+        Keyset(name, Colours(cursor=cursor, **wishes), int, scope=within).position()
 
 
 @given(st.lists(st.integers(-99, 99), max_size=8), st.integers(1, 8))

@@ -18,7 +18,7 @@ from tests.support.queries import count_queries
 from webapp.conversations import lists
 from webapp.db.base import database_is_away
 from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
-from webapp.http.problems import page_meant
+from webapp.http.problems import nearest_page
 from webapp.http.views import JSON_PREFIXES
 from webapp.providers.catalogue import catalogue
 
@@ -138,7 +138,7 @@ def test_every_form_has_a_page_that_is_meant_by_its_address(app: Flask) -> None:
     lost = []
     for rule in forms:
         address = re.sub(r"<(int:)?\w+>", "1", rule)
-        meant = page_meant(adapter, address)
+        meant = nearest_page(adapter, address)
         if (meant == "/") != (rule in FIRST_PAGE) or not adapter.test(meant, method="GET"):
             lost.append((rule, meant))
     assert not lost

@@ -42,7 +42,7 @@ def test_many_threads_keep_the_size_true() -> None:
     with ThreadPoolExecutor(8) as pool:
         texts = [f"**{number % 40}**" for number in range(2_000)]
         assert list(pool.map(rendered.html, texts)) == [render(text) for text in texts]
-    assert rendered.size == sum(map(len, rendered._known.values())) <= 300
+    assert rendered.size == sum(map(len, rendered._cache.values())) <= 300
 
 
 def test_stored_messages_use_it() -> None:

@@ -170,7 +170,7 @@ def test_a_server_without_schemas_gets_along_with_plain_text(app, user, model, t
     with app.app_context():
         assert extraction.extract(talk).counts["added"] == 1
     with app.app_context():
-        app.extensions["completions"].capabilities._known.clear()
+        app.extensions["completions"].capabilities._cache.clear()
 
 
 def test_a_model_that_is_away_is_asked_again_and_the_turn_is_told(app, model, talk, run_jobs) -> None:

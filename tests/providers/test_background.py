@@ -22,7 +22,7 @@ def other(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerHandle]
     """Another server, and an environment that names no model for background work."""
     named = app_settings.of(app).model_copy(update={"background_model": ""})
     monkeypatch.setitem(app.extensions, "settings", named)
-    monkeypatch.setattr(catalogue, "_known", None)
+    monkeypatch.setattr(catalogue, "_cache", None)
     with serve_in_thread(scripted=True) as server:
         yield server
 

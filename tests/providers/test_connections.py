@@ -81,7 +81,7 @@ def test_names_that_differ_in_anything_are_two_models(admin, model_server, names
 def test_what_one_server_was_given_is_never_sent_to_another(admin, model_server, monkeypatch, stored, role):
     made = _connect(admin, model_server, **stored)
     asked = []
-    for name in ("trouble_with", "trouble_working"):
+    for name in ("trouble_with", "background_problem"):
         monkeypatch.setattr(connection_check, name, lambda settings, *_, **__: asked.append(settings))
     moved = {"base_url": "https://elsewhere.example/v1"} | role
     refused = admin.patch(f"/api/connections/{made['connection_id']}", json=moved)
@@ -97,7 +97,7 @@ def test_a_provider_is_asked_with_the_key_that_is_to_be_stored(admin, model_serv
     made = _connect(admin, model_server)
     asked = []
     monkeypatch.setattr(
-        connection_check, "trouble_working", lambda settings, _model: asked.append(dict(settings.headers))
+        connection_check, "background_problem", lambda settings, _model: asked.append(dict(settings.headers))
     )
     changes = {"background_model": "other-chat", "api_key": "sk-new", "headers": {"X-Team": "one"}}
     assert admin.patch(f"/api/connections/{made['connection_id']}", json=changes).status_code == 200

@@ -36,7 +36,7 @@ def other(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerHandle]
     """Another server that makes vectors, and an environment that names none."""
     named = app_settings.of(app).model_copy(update={"embedding_model": ""})
     monkeypatch.setitem(app.extensions, "settings", named)
-    monkeypatch.setattr(catalogue, "_known", None)
+    monkeypatch.setattr(catalogue, "_cache", None)
     monkeypatch.setattr(query_vectors.of(app), "_seconds", 20)
     with serve_in_thread(scripted=True) as server:
         yield server
@@ -159,7 +159,7 @@ def test_the_environment_comes_before_a_choice(
     app: Flask, admin: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch,
     login: Callable[[Person], FlaskClient],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(catalogue, "_known", None)
+    monkeypatch.setattr(catalogue, "_cache", None)
     made = connect(admin, model, embedding_model=MODEL)
     with app.app_context():
         catalogue.all()
@@ -175,7 +175,7 @@ def test_what_makes_vectors_is_known_on_the_way_to_a_reply_without_a_look(
     with app.app_context():
         catalogue.all()
         db.session.rollback()
-        catalogue._known = (time.monotonic() - 1, catalogue._known[1])  # type: ignore[index]
+        catalogue._cache = (time.monotonic() - 1, catalogue._cache[1])  # type: ignore[index]
         with count_queries() as counted:
             assert query_vectors().start("Where are my bees?").model == name_of(other)
         assert not counted

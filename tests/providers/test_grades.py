@@ -27,7 +27,7 @@ def admin(
     app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ApiClient]:
     """The client of an admin."""
-    monkeypatch.setattr(catalogue, "_known", None)
+    monkeypatch.setattr(catalogue, "_cache", None)
     with grades_put_back(app):
         yield api(make_user(is_admin=True))
 

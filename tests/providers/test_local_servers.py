@@ -107,7 +107,7 @@ def test_what_is_no_model_server_is_not_offered(answer: str, monkeypatch: pytest
             return answer
 
     monkeypatch.setattr(local_servers.urllib.request.OpenerDirector, "open", lambda *_args, **_wishes: Answer())
-    assert local_servers.look_around({"Ollama": "http://127.0.0.1:1/v1"}) == []
+    assert local_servers.discover({"Ollama": "http://127.0.0.1:1/v1"}) == []
 
 
 def test_the_usual_ports_are_the_default() -> None:

@@ -13,7 +13,7 @@ from tests.tools.conftest import site  # noqa: F401 - a fixture
 from tests.tools.servers import Site
 from webapp.db.base import db
 from webapp.providers.catalogue import cached_label, catalogue
-from webapp.providers.server_models import window_told
+from webapp.providers.server_models import window_from_listing
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from webapp.providers.server_models import window_told
     ],
 )
 def test_what_servers_tell(row: dict[str, Any], window: int | None) -> None:
-    assert window_told(row) == window
+    assert window_from_listing(row) == window
 
 
 def test_a_window_that_is_told_holds_until_an_admin_says_another(

@@ -136,9 +136,9 @@ def test_without_vectors_a_rare_name_weighs_more() -> None:
     texts = [f"the garden work of day {n}" for n in range(40)]
     index.append([*texts, "ylva slept", "gardens and work"], [None] * 42)
     query = "Was there garden work for Ylva"
-    plain, alone = (index.search(query, alone=alone) for alone in (False, True))
+    plain, alone = (index.search(query, keywords_only=alone) for alone in (False, True))
     idf = {alone: {word: value for word, value, _ in found.terms} for alone, found in ((0, plain), (1, alone))}
     assert idf[1]["ylva"] == pytest.approx(3 * idf[0]["ylva"])
     assert idf[1]["work"] == idf[0]["work"], "a word that is no name weighs what it did"
     assert int(alone.scores.argmax()) == 40
-    assert index.search("ylva", alone=True).terms == index.search("ylva").terms, "no capital, no name"
+    assert index.search("ylva", keywords_only=True).terms == index.search("ylva").terms, "no capital, no name"

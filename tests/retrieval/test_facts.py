@@ -100,7 +100,7 @@ def test_what_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch)
         ask(user, "My teal colour?", at).result(SECONDS)
     monkeypatch.setattr(facts, "_look_up", real)
     assert ask(user, "My teal colour?", at).result(SECONDS) == ["Likes teal."]
-    assert facts._held[user.user_id].keys.named_by(frozenset({"half"})) == []
+    assert facts._held[user.user_id].keys.matching_ids(frozenset({"half"})) == []
 
 
 def test_a_change_that_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch) -> None:
@@ -132,7 +132,7 @@ def test_a_database_that_went_back_has_all_keys_read_again(app, user, ask) -> No
     held.keys.put(10**6, "preference/plum_colour")
     assert ask(user, "My plum colour?", at).result(SECONDS) == []
     assert held.keys.version == at.memory_version
-    assert held.keys.named_by(frozenset({"plum", "colour"})) == []
+    assert held.keys.matching_ids(frozenset({"plum", "colour"})) == []
 
 
 def test_nothing_is_read_ahead_for_whom_nothing_is_kept(app, user) -> None:

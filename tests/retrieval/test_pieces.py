@@ -32,7 +32,7 @@ LONG = FILLER * 100 + "The spare key lies under the blue flowerpot. " + FILLER *
 
 def index_all(user: Person) -> None:
     """Make all vectors, in as many slices as this machine takes."""
-    while vector_jobs.index_user(user.user_id).more:
+    while vector_jobs.index_user(user.user_id).has_more:
         pass
 
 

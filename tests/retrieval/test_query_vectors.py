@@ -65,7 +65,7 @@ def test_the_deadline_is_that_of_whoever_asked_first(monkeypatch):
     assert vectors.result(first) == {}
     waited = []
     monkeypatch.setattr(query_vectors, "wait_for", lambda futures, timeout: waited.append(timeout) or (set(), set()))
-    assert vectors.start("query").started == first.started
+    assert vectors.start("query").start == first.start
     vectors.result(vectors.start("query"))
     assert waited == [0.0]
     gate.set()

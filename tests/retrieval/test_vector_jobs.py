@@ -69,7 +69,7 @@ def test_a_long_backlog_is_done_in_runs_that_let_others_in_between(app_context, 
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([]))
     monkeypatch.setattr(time_slices, "SECONDS", 0)
     made = []
-    while not made or made[-1].more:
+    while not made or made[-1].has_more:
         made.append(vector_jobs.index_user(user.user_id))
         assert made[-1].messages <= time_slices.MANY
     assert sum(done.messages for done in made) == 600
@@ -100,7 +100,7 @@ def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(app_context, 
     while more:
         runs += 1
         try:
-            more = vector_jobs.index_user(user.user_id).more
+            more = vector_jobs.index_user(user.user_id).has_more
         except ModelError:
             more = True
     pieces = pieces_of(text)
@@ -147,7 +147,7 @@ def test_a_model_that_is_chosen_while_a_message_is_indexed_is_owed_its_vectors(a
 
     chosen._meanwhile = [chooses]
     monkeypatch.setattr(vector_jobs, "embedder", lambda: chosen)
-    while vector_jobs.index_user(user.user_id).more:
+    while vector_jobs.index_user(user.user_id).has_more:
         pass
     assert set(db.session.scalars(db.select(MessageEmbedding.model))) == {"new"}
 

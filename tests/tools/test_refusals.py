@@ -42,7 +42,7 @@ def picky(app: Flask) -> Iterator[Site]:
             db.session.add(offer)
         catalogue.forget()
         yield site
-    completions.of(app).capabilities._known.clear()
+    completions.of(app).capabilities._cache.clear()
     catalogue.forget()
 
 
@@ -84,4 +84,4 @@ def test_it_costs_nobody_anything_else_and_its_owner_is_told(
 
 
 def _known(app: Flask) -> list[Any]:
-    return list(completions.of(app).capabilities._known.items())
+    return list(completions.of(app).capabilities._cache.items())

@@ -49,12 +49,12 @@ def add_kind(name: str, kind: Kind) -> None:
 
 def list_access(user_id: int) -> dict[str, tuple[str, list[str]]]:
     """Return what there is: by the name of the kind, its title and the names of each thing."""
-    found = {name: (kind.title, list(kind.names(user_id))) for name, kind in _KINDS.items()}
-    return {name: (title, names) for name, (title, names) in found.items() if names}
+    kinds = {name: (kind.title, list(kind.names(user_id))) for name, kind in _KINDS.items()}
+    return {name: (title, names) for name, (title, names) in kinds.items() if names}
 
 
 def end_access(user_id: int, *, but: Collection[str] = ()) -> None:
-    """End whatever there is, except for the kinds in `but`."""
+    """End all access of a user, except for the kinds in `but`."""
     for name, kind in _KINDS.items():
         if name not in but:
             kind.end(user_id)

@@ -219,7 +219,7 @@ def _site() -> dict[str, Any]:
 
 
 def _password_attempt() -> int:
-    """The user who is about to prove the current password; attempts are limited, also for a stolen session."""
+    """Return the user who is about to prove the current password; attempts are limited, also for a stolen session."""
     user_id = current_user_id()
     count_attempt("password", str(user_id))
     return user_id

@@ -140,8 +140,8 @@ def _admit() -> Response | None:
             return refusal
         _check_token(view, g.identity, access)
         _check_csrf(g.identity)
-        if asked := password_check.next_step(view, g.identity, access):
-            return asked
+        if response := password_check.next_step(view, g.identity, access):
+            return response
         _note(g.identity)
     check_ids()
     check_json_request()
@@ -162,7 +162,7 @@ def _whoever(access: str) -> Identity | None:
 
 
 def _access(view: Callable[..., Any]) -> str:
-    """The access rule of a view, or of its blueprint; admins only if there is none."""
+    """Return the access rule of a view, or of its blueprint; admins only if there is none."""
     if request.endpoint in ("static", "asset") or (request.endpoint or "").endswith(".static"):
         return "static"
     blueprint = current_app.blueprints.get(request.blueprint or "")
@@ -191,7 +191,7 @@ def _refusal(access: str, identity: Identity | None, *, services: bool) -> Respo
 
 
 def _check_token(view: Callable[..., Any], identity: Identity | None, access: str) -> None:
-    """Raises Forbidden for what no token, or not this one, may do: a leaked one must not create one to outlive it."""
+    """Raise Forbidden where no token, or not this one, is accepted: a leaked one must not create its own successor."""
     if identity is None or identity.via == "session" or access == "public":
         return
     if getattr(view, "session_only", False):
@@ -201,11 +201,11 @@ def _check_token(view: Callable[..., Any], identity: Identity | None, access: st
         _require_scope(identity, {"memory"})
 
 
-def _require_scope(identity: Identity, wanted: Collection[str]) -> None:
-    if not scopes.is_sufficient(identity.scopes, wanted):
-        if not wanted:
+def _require_scope(identity: Identity, required: Collection[str]) -> None:
+    if not scopes.is_sufficient(identity.scopes, required):
+        if not required:
             raise Forbidden("This needs a token that is not limited to scopes, or a signed-in browser.")
-        raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(wanted))))
+        raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(required))))
 
 
 def _to_login() -> Response:
@@ -214,16 +214,18 @@ def _to_login() -> Response:
         raise Unauthenticated("Send a token, or sign in.")
     if wants_partial():
         # A fragment of a page cannot become the login page, so the whole page goes there.
-        here = urlsplit(request.headers.get("HX-Current-URL", ""))
+        current_url = urlsplit(request.headers.get("HX-Current-URL", ""))
         response = Response(status=401)
-        response.headers["HX-Redirect"] = _login_address(here.path + ("?" + here.query if here.query else ""))
+        response.headers["HX-Redirect"] = _login_address(
+            current_url.path + ("?" + current_url.query if current_url.query else "")
+        )
         return response
-    back = request.full_path.rstrip("?") if request.method in SAFE_METHODS else ""
-    return redirect(_login_address(back), 303)  # type: ignore[return-value]
+    next_url = request.full_path.rstrip("?") if request.method in SAFE_METHODS else ""
+    return redirect(_login_address(next_url), 303)  # type: ignore[return-value]
 
 
-def _login_address(back: str) -> str:
-    target = safe_next(back, "")
+def _login_address(next_url: str) -> str:
+    target = safe_next(next_url, "")
     return f"{request.script_root}/login" + (f"?{urlencode({'next': target})}" if target not in ("", "/") else "")
 
 
@@ -251,10 +253,10 @@ def _from_session(secret: str) -> Identity | None:
     """The session's user, as long as it has not ended, the account is active and its credentials are unchanged."""
     if bearer() is not None:
         return None  # a caller who sends a token means the token
-    found = sessions.find(str(secret))
-    if found is None:
+    session = sessions.find(str(secret))
+    if session is None:
         return None
-    user, row = found.User, found.UserSession
+    user, row = session.User, session.UserSession
     before = now() - VISIT_NOTED_EVERY
     if user.last_seen_at is None or user.last_seen_at < before or row.last_seen_at < before:
         user_id, session_id = user.user_id, row.session_id
@@ -269,27 +271,27 @@ def _from_session(secret: str) -> Identity | None:
 
 
 def _from_token(_request: Request) -> Identity | None:
-    """The owner of the token, at the addresses for programs; a page is for browsers, and knows nobody by a token."""
+    """Return the owner of the token in a request to the API; pages do not accept tokens."""
     secret = bearer() if is_for_programs() else None
-    found = tokens.find_by_secret(secret) if secret else None
-    if found is None:
+    row = tokens.find_by_secret(secret) if secret else None
+    if row is None:
         return None
     before = now() - TOKEN_USE_NOTED_EVERY
-    if found.last_used_at is None or found.last_used_at < before:
-        token_id, address = found.token_id, request.remote_addr or ""
+    if row.last_used_at is None or row.last_used_at < before:
+        token_id, address = row.token_id, request.remote_addr or ""
         g.note_use = lambda: tokens.note_use(token_id, before, address)
-    granted = None if found.scopes is None else frozenset(found.scopes)
+    granted = None if row.scopes is None else frozenset(row.scopes)
     return Identity(
-        user_id=found.user_id,
+        user_id=row.user_id,
         # A service token has the rights of a service, not those of the admin who made it.
-        is_admin=found.is_admin and not found.is_service and scopes.is_sufficient(granted, {"admin"}),
-        is_service=found.is_service,
+        is_admin=row.is_admin and not row.is_service and scopes.is_sufficient(granted, {"admin"}),
+        is_service=row.is_service,
         via="token",
-        email=found.email,
-        name=found.name,
-        settings=UserSettings.of(found.settings).model_dump(mode="json"),
-        token_id=found.token_id,
-        token_name=found.token_name,
+        email=row.email,
+        name=row.name,
+        settings=UserSettings.of(row.settings).model_dump(mode="json"),
+        token_id=row.token_id,
+        token_name=row.token_name,
         scopes=granted,
-        space_ids=None if found.space_ids is None else frozenset(found.space_ids),
+        space_ids=None if row.space_ids is None else frozenset(row.space_ids),
     )

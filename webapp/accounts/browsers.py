@@ -23,13 +23,13 @@ def learn_from_browser() -> None:
     identity, zone = current_identity(), request.cookies.get("tz", "")
     if identity is None:
         return
-    known = UserSettings.of(identity.settings)
+    settings = UserSettings.of(identity.settings)
     changes: dict[str, str] = {}
-    if known.timezone == UNSET != zone and dates.is_zone(zone):
+    if settings.timezone == UNSET != zone and dates.is_zone(zone):
         changes["timezone"] = zone
-    if not known.language and request.accept_languages:
+    if not settings.language and request.accept_languages:
         code = language_of(this_app()).code
-        if code != known.document_language:
+        if code != settings.document_language:
             changes["browser_language"] = code
     if changes:
         service.update_account(identity.user_id, AccountChanges(settings=SettingsChanges.model_validate(changes)))

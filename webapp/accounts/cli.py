@@ -117,8 +117,8 @@ def create_token(email: str, is_service: bool, name: str, days: int | None, chos
     """Create a token and print it once, alone on its line."""
     with _sentences(), write_transaction():
         user = service.find_user(email)
-        wanted = NewToken(name=name, expires_in_days=days, scopes=list(chosen) or None)
-        _, secret = tokens.create_token(user.user_id, wanted, is_service=is_service)
+        token_fields = NewToken(name=name, expires_in_days=days, scopes=list(chosen) or None)
+        _, secret = tokens.create_token(user.user_id, token_fields, is_service=is_service)
     click.echo(secret)
 
 
@@ -129,9 +129,9 @@ def list_tokens(email: str) -> None:
     with _sentences():
         rows = tokens.list_tokens(service.find_user(email).user_id)
     for row in rows:
-        used = row.last_used_at.isoformat(timespec="minutes") if row.last_used_at else "never used"
+        last_use = row.last_used_at.isoformat(timespec="minutes") if row.last_used_at else "never used"
         kind = "service" if row.is_service else "user"
-        click.echo("\t".join([str(row.token_id), f"{row.prefix}…", row.name, kind, used]))
+        click.echo("\t".join([str(row.token_id), f"{row.prefix}…", row.name, kind, last_use]))
 
 
 @api_tokens.command("revoke")
@@ -143,10 +143,10 @@ def revoke_token(email: str, token_id: int) -> None:
         tokens.revoke_token(service.find_user(email).user_id, token_id)
 
 
-def _update(email: str, changes: UserChanges, what: str) -> None:
+def _update(email: str, changes: UserChanges, action: str) -> None:
     with _sentences(), write_transaction():
         user = service.update_user(service.find_user(email).user_id, changes)
-        line = f"{user.email} is {what}"
+        line = f"{user.email} is {action}"
     click.echo(line)
 
 
@@ -156,10 +156,10 @@ def _sentences() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        found = [
+        sentences = [
             f"{'.'.join(map(str, item['loc']))} {item['msg'].removeprefix('Value error, ')}" for item in error.errors()
         ]
-        raise click.ClickException("; ".join(found)) from None
+        raise click.ClickException("; ".join(sentences)) from None
     except DomainError as error:
         details = [f"{'.'.join(item['loc'])} {item['msg']}" for item in error.errors or []]
         raise click.ClickException("; ".join(details) or str(error)) from None

@@ -83,7 +83,7 @@ def end(user_id: int) -> None:
 
 
 def pending_deletion(user_id: int) -> AccountDeletion | None:
-    """The pending deletion of an account."""
+    """Return the pending deletion of an account."""
     return db.session.scalar(_pending(user_id))
 
 
@@ -106,7 +106,7 @@ def finish(user_id: int, report: dict[str, Any]) -> None:
 
 
 def find_by_secret(secret: str) -> AccountDeletion:
-    """The outcome of a deletion, for the person who asked for it. Raises NotFound."""
+    """Return the outcome of a deletion, for the person who asked for it. Raises NotFound."""
     row = db.session.scalar(select(AccountDeletion).where(AccountDeletion.secret_hash == _hashed(secret)))
     if row is None:
         raise NotFound("There is no such report, or it has expired.")
@@ -114,14 +114,14 @@ def find_by_secret(secret: str) -> AccountDeletion:
 
 
 def due_deletions(limit: int = 50) -> list[int]:
-    """The ids of accounts that are due for deletion, the longest due first."""
+    """Return the ids of accounts that are due for deletion, the longest due first."""
     due = select(AccountDeletion.user_id).where(AccountDeletion.done_at.is_(None), AccountDeletion.due_at <= now())
     return list(db.session.scalars(due.order_by(AccountDeletion.due_at).limit(limit)))
 
 
-def purge(at: datetime) -> int:
+def purge(moment: datetime) -> int:
     """Delete expired reports; returns how many."""
-    return rows_changed(delete(AccountDeletion).where(AccountDeletion.done_at < at - REPORT_KEPT))
+    return rows_changed(delete(AccountDeletion).where(AccountDeletion.done_at < moment - REPORT_KEPT))
 
 
 def _add(user_id: int, due_at: datetime) -> str:

@@ -14,17 +14,17 @@ _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def normalise_email(text: str) -> str:
-    """The address in lower case with an ASCII domain. Raises ValueError for what cannot be one.
+    """Return the address in lower case with an ASCII domain. Raises ValueError for what cannot be one.
 
     Two people never share a mailbox that differs only in case, so the local part is folded too.
     A domain of one label is fine: people run this at home.
     """
-    local, at, domain = unicodedata.normalize("NFKC", text).strip().lower().rpartition("@")
+    local, separator, domain = unicodedata.normalize("NFKC", text).strip().lower().rpartition("@")
     try:
         domain = domain.encode("idna").decode("ascii")
     except UnicodeError:
         domain = ""
-    if not at or not _LOCAL.fullmatch(local) or not all(map(_LABEL.fullmatch, domain.split("."))):
+    if not separator or not _LOCAL.fullmatch(local) or not all(map(_LABEL.fullmatch, domain.split("."))):
         raise ValueError("is not an e-mail address")
     if len(local) + 1 + len(domain) > MAX_EMAIL:
         raise ValueError(say("is longer than %(max_email)s characters", max_email=MAX_EMAIL))

@@ -41,7 +41,7 @@ class FirstAccount:
         """The token of this installation, in groups that can be typed: 100 bits."""
         digest = hmac.new(str(self._app.config["SECRET_KEY"]).encode(), b"first account", hashlib.sha256).digest()
         letters = base64.b32encode(digest).decode().lower()
-        return "-".join(letters[at : at + GROUP] for at in range(0, GROUP * GROUPS, GROUP))
+        return "-".join(letters[start : start + GROUP] for start in range(0, GROUP * GROUPS, GROUP))
 
     def listen_to(self, sockets: Iterable[Any], *, tells: bool) -> None:
         """Note which sockets the web listens on; if others can reach one and there is no account yet, log the token."""
@@ -53,9 +53,9 @@ class FirstAccount:
         """Return whether the token is asked for in the current request."""
         return self.is_open and not _is_at_the_machine() and not has_users()
 
-    def is_right(self, given: str) -> bool:
+    def is_right(self, secret: str) -> bool:
         """Return whether this is the token, however it was spaced and capitalised."""
-        letters = "".join(ch for ch in given.lower() if ch.isalnum())
+        letters = "".join(ch for ch in secret.lower() if ch.isalnum())
         return hmac.compare_digest(letters.encode(), self.token.replace("-", "").encode())
 
     def _is_waiting(self) -> bool:

@@ -17,7 +17,7 @@ MOST_GROUPS = 200
 
 def init_groups() -> None:
     """Follow the groups the provider reports."""
-    signals.vouched_for.connect(_on_vouched_for)
+    signals.provider_sign_in.connect(_on_vouched_for)
 
 
 def list_groups() -> list[tuple[UserGroup, int]]:
@@ -37,13 +37,13 @@ def get_group(group_id: int) -> UserGroup:
 
 
 def members_of(group_id: int) -> list[User]:
-    """The people in a group, by address."""
-    there = select(UserGroupMember.user_id).where(UserGroupMember.group_id == group_id)
-    return list(db.session.scalars(select(User).where(User.user_id.in_(there)).order_by(User.email)))
+    """Return the people in a group, by address."""
+    statement = select(UserGroupMember.user_id).where(UserGroupMember.group_id == group_id)
+    return list(db.session.scalars(select(User).where(User.user_id.in_(statement)).order_by(User.email)))
 
 
 def groups_of(user_id: int) -> Select[int]:
-    """The ids of the groups that somebody is in, for use in other statements."""
+    """Return the ids of the groups that somebody is in, for use in other statements."""
     return select(UserGroupMember.group_id).where(UserGroupMember.user_id == user_id)
 
 
@@ -72,13 +72,13 @@ def delete_group(group_id: int) -> None:
 def set_members(group_id: int, user_ids: Collection[int]) -> None:
     """Make these people the members of a group; those the provider added stay. Raises NotFound, Invalid."""
     get_group(group_id)
-    wanted = set(user_ids)
-    known = set(db.session.scalars(select(User.user_id).where(User.user_id.in_(wanted))))
-    if wanted - known:
+    new_ids = set(user_ids)
+    existing = set(db.session.scalars(select(User.user_id).where(User.user_id.in_(new_ids))))
+    if new_ids - existing:
         raise Invalid.field("user_ids", "names somebody who has no account")
-    there = set(db.session.scalars(select(UserGroupMember.user_id).where(UserGroupMember.group_id == group_id)))
-    _remove(group_id, there - wanted)
-    db.session.add_all(UserGroupMember(group_id=group_id, user_id=user_id) for user_id in sorted(wanted - there))
+    member_ids = set(db.session.scalars(select(UserGroupMember.user_id).where(UserGroupMember.group_id == group_id)))
+    _remove(group_id, member_ids - new_ids)
+    db.session.add_all(UserGroupMember(group_id=group_id, user_id=user_id) for user_id in sorted(new_ids - member_ids))
     db.session.flush()
 
 

@@ -29,12 +29,12 @@ class UnprovenIdentity(Forbidden):
 
 
 def user_of(vouched: ProviderClaims, *, creates: bool, admin_group: str) -> User:
-    """The account of this person, who may sign in: known, taken over by its verified address, or new.
+    """Return the account of this person, who may sign in: known, taken over by its verified address, or new.
 
     With an `admin_group`, exactly its members are admins, once they are in, if the provider says who is in it. The
     caller commits. Raises Forbidden, with a sentence for them, and UnprovenIdentity.
     """
-    user = _known(vouched) or _linked(vouched) or (_created(vouched) if creates else None)
+    user = _user_of_identity(vouched) or _user_of_email(vouched) or (_created(vouched) if creates else None)
     if user is None:
         raise Forbidden("There is no account for you here yet. Ask an admin for one.")
     if not service.may_sign_in(user):
@@ -54,23 +54,23 @@ def link(user: User, issuer: str, subject: str, email: str) -> None:
         is_theirs = service.find_user(email).user_id == user.user_id
     except NotFound:
         return
-    if is_theirs and _known(ProviderClaims(issuer, subject)) is None:
+    if is_theirs and _user_of_identity(ProviderClaims(issuer, subject)) is None:
         _remember(user, issuer, subject)
         user.email_verified_at = user.email_verified_at or now()
 
 
 def issuers_of(user_id: int) -> list[str]:
-    """The providers at which somebody can sign in to this account."""
-    there = select(UserIdentity.issuer).where(UserIdentity.user_id == user_id).distinct()
-    return list(db.session.scalars(there.order_by(UserIdentity.issuer)))
+    """Return the providers at which somebody can sign in to this account."""
+    statement = select(UserIdentity.issuer).where(UserIdentity.user_id == user_id).distinct()
+    return list(db.session.scalars(statement.order_by(UserIdentity.issuer)))
 
 
 def unlink_all(user_id: int) -> int:
-    """Let nobody come to this account from a provider any more; returns how many could."""
+    """Unlink an account from all providers; return how many there were."""
     return rows_changed(delete(UserIdentity).where(UserIdentity.user_id == user_id))
 
 
-def _known(vouched: ProviderClaims) -> User | None:
+def _user_of_identity(vouched: ProviderClaims) -> User | None:
     return db.session.scalar(
         select(User)
         .join(UserIdentity, UserIdentity.user_id == User.user_id)
@@ -78,8 +78,8 @@ def _known(vouched: ProviderClaims) -> User | None:
     )
 
 
-def _linked(vouched: ProviderClaims) -> User | None:
-    """The account with their address, if it is known to be theirs there and here; None if no account has it.
+def _user_of_email(vouched: ProviderClaims) -> User | None:
+    """Return the account with their address, if it is known to be theirs there and here; None if no account has it.
 
     Somebody else at the same provider may have had the address before: whoever is linked already keeps the account to
     themselves. Raises Forbidden, UnprovenIdentity.

@@ -60,7 +60,7 @@ def require_identity() -> Identity:
 
 
 def current_user_id() -> int:
-    """The user whose data this request is about. Raises Unauthenticated, or Forbidden for a service token."""
+    """Return the user whose data this request is about. Raises Unauthenticated, or Forbidden for a service token."""
     identity = require_identity()
     if identity.is_service:
         raise Forbidden("A service token belongs to nobody in particular and has no data of its own.")
@@ -68,7 +68,7 @@ def current_user_id() -> int:
 
 
 def session_identity(user: User, row: UserSession, secret: str) -> Identity:
-    """The user whose browser holds the secret of this session."""
+    """Return the user whose browser holds the secret of this session."""
     return Identity(
         user_id=user.user_id,
         is_admin=user.is_admin,

@@ -31,12 +31,12 @@ def choose() -> ViewResult:
         changes = SettingsChanges.model_validate({"language": code})
         service.update_account(current_user_id(), AccountChanges(settings=changes))
         db.session.commit()
-    back = (
+    location = (
         url_for("accounts_pages.general", _anchor="language")
         if identity is not None
         else url_for("accounts_pages.login")
     )
-    response = redirect(auth.safe_next(request.form.get("next"), back), 303)
+    response = redirect(auth.safe_next(request.form.get("next"), location), 303)
     if code:
         response.set_cookie(COOKIE, code, max_age=COOKIE_SECONDS, samesite="Lax")
     else:

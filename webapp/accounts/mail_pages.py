@@ -121,11 +121,11 @@ def make_account() -> ViewResult:
         db.session.rollback()
         return _choose(JOIN, sentences(error, LABELS, otherwise="password")), 422
     except LinkGone as error:
-        return _gone(error)
+        return _show_dead_link(error)
     db.session.commit()
-    then = auth.safe_next(session.get(NEXT), url_for("conversations_pages.new"))
+    next_url = auth.safe_next(session.get(NEXT), url_for("conversations_pages.new"))
     auth.start_session(user)
-    return redirect(then, 303)
+    return redirect(next_url, 303)
 
 
 @blueprint.get("/reset-password")
@@ -142,13 +142,13 @@ def reset() -> ViewResult:
     password, and with the second step if that is on."""
     auth.count_attempt("link", "")
     try:
-        keeps = set(request.form.getlist("listed")) - set(request.form.getlist("ended"))
-        mails.reset(_token(), _choice(RESET).password, keeps=keeps)
+        kept_sessions = set(request.form.getlist("listed")) - set(request.form.getlist("ended"))
+        mails.reset(_token(), _choice(RESET).password, kept_sessions=kept_sessions)
     except Invalid as error:
         db.session.rollback()
         return _choose(RESET, sentences(error, LABELS, otherwise="password")), 422
     except LinkGone as error:
-        return _gone(error)
+        return _show_dead_link(error)
     db.session.commit()
     flash(_("Your password has been changed. Sign in with the new one."))
     return redirect(url_for("accounts_pages.login", next=session.pop(NEXT, None)), 303)
@@ -169,7 +169,7 @@ def verify() -> ViewResult:
     try:
         mails.verify(_token())
     except LinkGone as error:
-        return _gone(error)
+        return _show_dead_link(error)
     db.session.commit()
     flash(_("Your e-mail address is confirmed."))
     return redirect(url_for("accounts_pages.general"), 303)
@@ -209,9 +209,9 @@ def invite() -> ViewResult:
 
 
 def _keep_next() -> None:
-    then = auth.safe_next(request.args.get("next"), "")
-    if then and len(then) <= LONGEST_NEXT:
-        session[NEXT] = then
+    next_url = auth.safe_next(request.args.get("next"), "")
+    if next_url and len(next_url) <= LONGEST_NEXT:
+        session[NEXT] = next_url
     else:
         session.pop(NEXT, None)
 
@@ -224,8 +224,8 @@ def _choice(kind: str) -> Choice:
     """Return what was chosen, if the link is good and the password good enough. Raises Invalid, LinkGone."""
     email = mails.check(kind, _token()).email
     choice = read_form(Choice)
-    if found := password_problem(choice.password, email):
-        raise Invalid.field("password", found)
+    if problem := password_problem(choice.password, email):
+        raise Invalid.field("password", problem)
     return choice
 
 
@@ -233,7 +233,7 @@ def _form(kind: str) -> ViewResult:
     try:
         return _choose(kind)
     except LinkGone as error:
-        return _gone(error)
+        return _show_dead_link(error)
 
 
 def _choose(kind: str, errors: dict[str, str] | None = None) -> str:
@@ -246,10 +246,10 @@ def _choose(kind: str, errors: dict[str, str] | None = None) -> str:
     )
 
 
-def _gone(error: LinkGone) -> ViewResult:
+def _show_dead_link(error: LinkGone) -> ViewResult:
     db.session.rollback()
     return _render("link_gone", reason=_(error.detail)), 410
 
 
-def _render(name: str, **shown: object) -> str:
-    return render_template(f"accounts/mail/{name}.html", next=request.args.get("next", ""), **shown)
+def _render(name: str, **context: object) -> str:
+    return render_template(f"accounts/mail/{name}.html", next=request.args.get("next", ""), **context)

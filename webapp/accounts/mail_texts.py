@@ -23,7 +23,7 @@ class Text:
 
 
 def compose(kind: str, site: str, token: str, invited_by: str = "") -> Text:
-    """The mail of this kind, with a link to the site, in the current language."""
+    """Return the mail of this kind, with a link to the site, in the current language."""
     link = f"{site.rstrip('/')}{PATHS[kind]}" + ("" if kind == KNOWN else f"?token={token}")
     subject, before, after = _texts_around_link(kind, site, invited_by)
     until = ""
@@ -35,7 +35,7 @@ def compose(kind: str, site: str, token: str, invited_by: str = "") -> Text:
 
 
 def _texts_around_link(kind: str, site: str, invited_by: str) -> tuple[str, str, str]:
-    """The subject, and what is said before and after the link."""
+    """Return the subject, and the texts before and after the link."""
     if kind == JOIN:
         before = (
             _("%(name)s invites you to an account on %(site)s. Choose a password here:", name=invited_by, site=site)

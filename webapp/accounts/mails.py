@@ -101,11 +101,11 @@ def send(mail_id: int) -> str:
 
 def overdue_mails() -> list[int]:
     """Mails that were requested a while ago and have not been sent."""
-    at = now()
+    moment = now()
     statement = select(AccountMail.mail_id).where(
         AccountMail.sent_at.is_(None),
-        AccountMail.created_at > at - timedelta(hours=OWED_HOURS),
-        AccountMail.created_at < at - timedelta(seconds=30),
+        AccountMail.created_at > moment - timedelta(hours=OWED_HOURS),
+        AccountMail.created_at < moment - timedelta(seconds=30),
     )
     return list(db.session.scalars(statement.limit(1_000)))
 
@@ -116,7 +116,7 @@ def purge() -> int:
 
 
 def check(kind: str, token: str) -> AccountMail:
-    """The mail whose link was followed. Raises LinkGone if it was used, has expired or never existed."""
+    """Return the mail whose link was followed. Raises LinkGone if it was used, has expired or never existed."""
     number, _, _ = token.partition(".")
     mail = (
         db.session.get(AccountMail, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
@@ -137,14 +137,14 @@ def join(token: str, name: str, password: str) -> User:
     return service.create_user(Registration(email=mail.email, name=name, password=password))
 
 
-def reset(token: str, password: str, *, keeps: Collection[str] = ()) -> User:
+def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> User:
     """Set a new password for the reader of the mail. All their sessions end, and whatever else gets into the account,
     except for the kinds of access they keep. Raises LinkGone, Invalid."""
     mail = _use(RESET, token)
     if mail.user_id is None:
         raise NotFound("There is no such account.")
     user = service.reset_password(mail.user_id, password)
-    access_kinds.end_access(user.user_id, but=keeps)
+    access_kinds.end_access(user.user_id, but=kept_sessions)
     user.email_verified_at = now()
     db.session.flush()
     return user
@@ -161,14 +161,14 @@ def verify(token: str) -> User:
 
 
 def token_of(mail: AccountMail) -> str:
-    """The token in the link of a mail."""
+    """Return the token in the link of a mail."""
     signed = f"{mail.mail_id}|{mail.kind}|{mail.email}|{mail.auth_version}|{mail.created_at.isoformat()}"
     digest = hmac.new(str(current_app.config["SECRET_KEY"]).encode(), b"mail|" + signed.encode(), hashlib.sha256)
     return f"{mail.mail_id}.{digest.hexdigest()[:43]}"
 
 
 def _use(kind: str, token: str) -> AccountMail:
-    """The mail, marked as used; of two simultaneous requests, one comes too late."""
+    """Return the mail, marked as used; of two simultaneous requests, one comes too late."""
     mail = check(kind, token)
     db.session.refresh(mail, with_for_update=True)
     if mail.used_at is not None:
@@ -202,7 +202,7 @@ def _request(
 
 
 def _language(account: User | None) -> str:
-    """The language of an account, otherwise that of the person asking."""
+    """Return the language of an account, otherwise that of the person asking."""
     return UserSettings.of(account.settings).document_language if account else language_of(current_app).code
 
 

@@ -58,13 +58,13 @@ def init_oidc(app: Flask, settings: Settings) -> None:
 def begin() -> ViewResult:
     """Redirect to the provider, which returns to `callback`."""
     client = _client()
-    then = auth.safe_next(request.args.get("next"))
+    next_url = auth.safe_next(request.args.get("next"))
     db.session.rollback()  # no connection is held while the provider is contacted
     try:
         answer: ViewResult = client.authorize_redirect(absolute(url_for(".callback")))
     except Exception as error:
         raise _away(error) from error
-    session[NEXT] = then
+    session[NEXT] = next_url
     return answer
 
 
@@ -73,7 +73,7 @@ def begin() -> ViewResult:
 def callback() -> ViewResult:
     """Sign in the person the provider vouches for."""
     client, settings = _client(), app_settings()
-    then = auth.safe_next(session.pop(NEXT, None))
+    next_url = auth.safe_next(session.pop(NEXT, None))
     db.session.rollback()
     names = _claim_names()
     try:
@@ -83,23 +83,23 @@ def callback() -> ViewResult:
             raise _away(error) from error
         # A forged or stale answer, a wrong nonce, a bad signature, or the person changed their mind.
         log.warning("sign-in at the provider failed", extra={"error": type(error).__name__})
-        return _refused("Signing in did not work. Please try again."), 401
+        return _show_refusal("Signing in did not work. Please try again."), 401
     if not claims:
-        return _refused("The provider did not say who you are."), 401
+        return _show_refusal("The provider did not say who you are."), 401
     try:
         vouched = ProviderClaims.of(str(claims["iss"]), claims, names)
         user = identities.user_of(vouched, creates=_creates(vouched), admin_group=settings.oidc_admin_group)
         if vouched.groups is None:
             log.warning("the provider did not send somebody's groups", extra={"user_id": user.user_id})
         elif user.is_active:
-            signals.vouched_for.send(None, user_id=user.user_id, groups=vouched.groups)
+            signals.provider_sign_in.send(None, user_id=user.user_id, groups=vouched.groups)
         db.session.commit()
     except Forbidden as error:
         db.session.rollback()
         if isinstance(error, identities.UnprovenIdentity):
             provider_links.wait(vouched)
-        return _refused(error.detail), 403
-    answer = let_in(user, then)
+        return _show_refusal(error.detail), 403
+    answer = let_in(user, next_url)
     if vouched.groups is None:  # after a new session has begun
         flash(_("Your sign-in service did not send your groups. What you may do here is as it was."))
     return answer
@@ -119,9 +119,9 @@ def _claims(client: Any, names: ClaimNames) -> dict[str, Any]:
     claims = dict(token.get("userinfo") or {})
     is_told = any(find_claim(claims, name) for name in names.emails)
     if claims and not is_told and client.load_server_metadata().get("userinfo_endpoint"):
-        more = client.userinfo(token=token)
-        if more.get("sub") == claims.get("sub"):  # OpenID Connect Core, 5.3.2: somebody else's is not to be used
-            claims = {**more, **claims}
+        profile = client.userinfo(token=token)
+        if profile.get("sub") == claims.get("sub"):  # OpenID Connect Core, 5.3.2: somebody else's is not to be used
+            claims = {**profile, **claims}
     return claims
 
 
@@ -149,5 +149,5 @@ def _away(error: Exception) -> Unavailable:
     return Unavailable("The sign-in service cannot be reached. Try again soon, or sign in with your password.")
 
 
-def _refused(reason: str) -> str:
+def _show_refusal(reason: str) -> str:
     return render_template("accounts/refused.html", reason=reason)

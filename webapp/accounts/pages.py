@@ -93,7 +93,7 @@ def logout() -> ViewResult:
 
 
 def login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str:
-    """The sign-in form, with what went wrong."""
+    """Return the sign-in form, with what went wrong."""
     return render_template(
         "accounts/login.html",
         errors=errors or {},
@@ -104,17 +104,17 @@ def login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str:
 
 
 def register_form(errors: dict[str, str] | None = None) -> str:
-    """The form for an account; if mail is set up, for a link to one."""
+    """Return the form for an account; if mail is set up, for a link to one."""
     if app_settings().smtp_host and has_users() and registration_is_open():
         # Only the address itself learns whether it has an account.
         return render_template(
             "accounts/mail/register_mail.html", errors={}, values={}, next=request.args.get("next", "")
         )
-    typed = SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")})
+    values = SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")})
     return render_template(
         "accounts/register.html",
         errors=errors or {},
-        values=typed,
+        values=values,
         registration_open=registration_is_open(),
         first_account=not has_users(),
         asks_for_token=first_account().asks(),

@@ -37,7 +37,7 @@ def options() -> ViewResult:
 def sign_in() -> ViewResult:
     """Sign in with what the browser signed; no second step is asked for, as the passkey is both."""
     auth.count_attempt("passkey", "")
-    then = auth.safe_next(request.args.get("next"))
+    next_url = auth.safe_next(request.args.get("next"))
     challenge = str(session.pop(CHALLENGE, ""))
     try:
         user = passkeys.recognise(request.form.get("credential", ""), _place(), challenge)
@@ -46,7 +46,7 @@ def sign_in() -> ViewResult:
         return render_template("accounts/passkey_failed.html", reason=error.detail, next=request.args.get("next")), 401
     db.session.commit()
     auth.forgive_attempts("passkey", "")
-    return let_in(user, then, has_two_steps=False)
+    return let_in(user, next_url, has_two_steps=False)
 
 
 @blueprint.get("/settings/passkeys")
@@ -114,9 +114,9 @@ def _new(problem: str = "") -> str:
     user = service.get_user(current_user_id())
     try:
         challenge = passkeys.new_challenge()
-        asked = passkeys.options_to_add(user, _place(), challenge)
+        options = passkeys.options_to_add(user, _place(), challenge)
         session[CHALLENGE] = challenge
     except Conflict as error:
-        asked, problem = "", error.detail
+        options, problem = "", error.detail
     suggested = translate(describe_agent(request.headers.get("User-Agent", "")))
-    return render_template("accounts/passkey_new.html", options=asked, problem=problem, suggested=suggested)
+    return render_template("accounts/passkey_new.html", options=options, problem=problem, suggested=suggested)

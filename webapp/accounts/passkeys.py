@@ -37,7 +37,7 @@ class Place:
 
 
 def new_challenge() -> str:
-    """A challenge that can be answered once, within minutes, as base64url."""
+    """Return a challenge that can be answered once, within minutes, as base64url."""
     challenge = secrets.token_urlsafe(32)
     redis().set(f"passkey:{challenge}", b"1", ex=CHALLENGE_SECONDS)
     return challenge
@@ -48,8 +48,8 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
     import webauthn  # noqa: PLC0415  (see above, as in all that follow)
     from webauthn.helpers import structs  # noqa: PLC0415
 
-    held = list_passkeys(user.user_id)
-    if len(held) >= MOST:
+    existing = list_passkeys(user.user_id)
+    if len(existing) >= MOST:
         raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MOST))
     options = webauthn.generate_registration_options(
         rp_id=place.domain,
@@ -62,7 +62,7 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
             resident_key=structs.ResidentKeyRequirement.REQUIRED,
             user_verification=structs.UserVerificationRequirement.REQUIRED,
         ),
-        exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=passkey.credential_id) for passkey in held],
+        exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=passkey.credential_id) for passkey in existing],
     )
     return webauthn.options_to_json(options)
 
@@ -73,8 +73,8 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
 
     _use(challenge)
     try:
-        made = webauthn.verify_registration_response(
-            credential=_parsed(credential),
+        registration = webauthn.verify_registration_response(
+            credential=_parse(credential),
             expected_challenge=_bytes(challenge),
             expected_rp_id=place.domain,
             expected_origin=place.origin,
@@ -82,17 +82,19 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
         )
     except Exception as error:  # the library raises many kinds for what a browser, or somebody else, sends
         raise Invalid("The passkey could not be added. Please try again.") from error
-    if db.session.scalar(select(Passkey.passkey_id).where(Passkey.credential_hash == _digest(made.credential_id))):
+    if db.session.scalar(
+        select(Passkey.passkey_id).where(Passkey.credential_hash == _digest(registration.credential_id))
+    ):
         raise Invalid("This passkey has already been added.")
     if count(user_id) >= MOST:
         raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MOST))
     passkey = Passkey(
         user_id=user_id,
         name=_name(name),
-        credential_hash=_digest(made.credential_id),
-        credential_id=made.credential_id,
-        public_key=made.credential_public_key,
-        sign_count=made.sign_count,
+        credential_hash=_digest(registration.credential_id),
+        credential_id=registration.credential_id,
+        public_key=registration.credential_public_key,
+        sign_count=registration.sign_count,
     )
     db.session.add(passkey)
     db.session.flush()
@@ -114,23 +116,23 @@ def options_to_sign_in(place: Place, challenge: str) -> str:
 
 
 def recognise(credential: str, place: Place, challenge: str) -> User:
-    """The user whose passkey signed the challenge, who may sign in.
+    """Return the user whose passkey signed the challenge.
 
-    Raises Unauthenticated, with the same words for every reason. A counter that goes back means that the passkey
-    was copied: it is refused.
+    Raises Unauthenticated, in the same words for every reason. A counter that goes back means that the passkey was
+    copied; it is refused.
     """
     import webauthn  # noqa: PLC0415
     from webauthn.helpers import base64url_to_bytes  # noqa: PLC0415
 
     try:
         _use(challenge)
-        given = _parsed(credential)
-        passkey = _by_credential(base64url_to_bytes(str(given["rawId"])))
-        handle = (given.get("response") or {}).get("userHandle")
+        assertion = _parse(credential)
+        passkey = _by_credential(base64url_to_bytes(str(assertion["rawId"])))
+        handle = (assertion.get("response") or {}).get("userHandle")
         if passkey is None or (handle and base64url_to_bytes(str(handle)) != _handle(passkey.user_id)):
             raise Unauthenticated(_FAILED)
-        used = webauthn.verify_authentication_response(
-            credential=given,
+        verification = webauthn.verify_authentication_response(
+            credential=assertion,
             expected_challenge=_bytes(challenge),
             expected_rp_id=place.domain,
             expected_origin=place.origin,
@@ -143,13 +145,13 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
     user = db.session.get(User, passkey.user_id)
     if user is None or not service.may_sign_in(user):
         raise Unauthenticated(_FAILED)
-    passkey.sign_count, passkey.last_used_at, user.last_seen_at = used.new_sign_count, now(), now()
+    passkey.sign_count, passkey.last_used_at, user.last_seen_at = verification.new_sign_count, now(), now()
     db.session.flush()
     return user
 
 
 def list_passkeys(user_id: int) -> list[Passkey]:
-    """A user's passkeys, oldest first."""
+    """Return a user's passkeys, oldest first."""
     statement = select(Passkey).where(Passkey.user_id == user_id).order_by(Passkey.passkey_id)
     return list(db.session.scalars(statement))
 
@@ -161,7 +163,7 @@ def count(user_id: int) -> int:
 
 def rename(user_id: int, passkey_id: int, name: str) -> Passkey:
     """Rename a passkey. Raises NotFound."""
-    passkey = _owned(user_id, passkey_id)
+    passkey = _get_passkey(user_id, passkey_id)
     passkey.name = _name(name)
     db.session.flush()
     return passkey
@@ -169,13 +171,13 @@ def rename(user_id: int, passkey_id: int, name: str) -> Passkey:
 
 def remove(user_id: int, passkey_id: int) -> None:
     """Remove a passkey, which then signs nobody in. Raises NotFound."""
-    passkey = _owned(user_id, passkey_id)
+    passkey = _get_passkey(user_id, passkey_id)
     signals.note(user_id, "passkey_removed", passkey.name)
     db.session.delete(passkey)
     db.session.flush()
 
 
-def _owned(user_id: int, passkey_id: int) -> Passkey:
+def _get_passkey(user_id: int, passkey_id: int) -> Passkey:
     passkey = db.session.scalar(select(Passkey).where(Passkey.passkey_id == passkey_id, Passkey.user_id == user_id))
     if passkey is None:
         raise NotFound("There is no such passkey.")
@@ -192,14 +194,14 @@ def _use(challenge: str) -> None:
         raise Invalid("That took too long. Please try again.")
 
 
-def _parsed(credential: str) -> dict[str, Any]:
+def _parse(credential: str) -> dict[str, Any]:
     try:
-        given = json.loads(credential[:MAX_CREDENTIAL])
+        data = json.loads(credential[:MAX_CREDENTIAL])
     except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
+        data = None
+    if not isinstance(data, dict):
         raise Invalid("The browser sent no passkey.")
-    return given
+    return data
 
 
 def _name(text: str) -> str:

@@ -40,14 +40,14 @@ def next_step(view: Callable[..., Any], identity: Identity | None, access: str) 
         return None
     if identity.proved_at is not None and now() - identity.proved_at < PROVED_FOR:
         return None
-    back = "" if wants_json() else _way_back(identity.user_id, keeps_form=not getattr(view, "asks_again", False))
-    return _first(CONFIRM, back, "Give your password again first: POST /api/account/proof.")
+    next_url = "" if wants_json() else _way_back(identity.user_id, keeps_form=not getattr(view, "asks_again", False))
+    return _first(CONFIRM, next_url, "Give your password again first: POST /api/account/proof.")
 
 
-def _first(path: str, back: str, detail: str) -> Response:
+def _first(path: str, next_url: str, detail: str) -> Response:
     if wants_json():
         raise Forbidden(detail)
-    target = f"{request.script_root}{path}" + (f"?{urlencode({'next': back})}" if back else "")
+    target = f"{request.script_root}{path}" + (f"?{urlencode({'next': next_url})}" if next_url else "")
     if wants_partial():
         response = Response(status=403)
         response.headers["HX-Redirect"] = target

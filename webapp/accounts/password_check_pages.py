@@ -26,24 +26,24 @@ WAY_BACK_SECONDS = 600
 PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
 
 
-def let_in(user: User, then: str, *, has_two_steps: bool = True) -> ViewResult:
-    """Sign somebody in who has proved who they are, after the second step if they have one; `has_two_steps` is false if
-    that is done, or what they proved it with is both.
+def let_in(user: User, next_url: str, *, has_two_steps: bool = True) -> ViewResult:
+    """Sign in a person who has proved their identity, after the second step if they have one.
 
-    If the account is closed, they are asked whether to keep it instead.
+    `has_two_steps` is false if the second step is done or was part of the proof. The owner of a closed account is asked
+    whether to keep it instead.
     """
     if has_two_steps and second_factor.is_on(user.user_id):
         _remember(SECOND_STEP, user)
-        return redirect(url_for("proving_pages.code", next=then if then != "/" else None), 303)
+        return redirect(url_for("proving_pages.code", next=next_url if next_url != "/" else None), 303)
     if not user.is_active:
         _remember(WAY_BACK, user)
         return redirect(url_for("leaving_pages.way_back"), 303)
     auth.start_session(user)
-    return redirect(then, 303)
+    return redirect(next_url, 303)
 
 
 def returning_owner() -> User | None:
-    """The owner of a closed account, who has just proved who they are."""
+    """Return the owner of a closed account, who has just proved who they are."""
     return _remembered_user(WAY_BACK, WAY_BACK_SECONDS)
 
 
@@ -170,16 +170,16 @@ def end_two_step() -> ViewResult:
     return redirect(url_for(".two_step"), 303)
 
 
-def _remember(what: str, user: User) -> None:
+def _remember(name: str, user: User) -> None:
     """Remember, in this browser and for a short while, that this user has proved who they are."""
     for key in session.keys() - {provider_links.WAITING}:
         del session[key]
-    session[what] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
+    session[name] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
 
 
-def _remembered_user(what: str, seconds: int) -> User | None:
-    """The user of whom that was remembered within these seconds, as long as their credentials are the same."""
-    state = session.get(what) or {}
+def _remembered_user(name: str, seconds: int) -> User | None:
+    """Return the user of whom that was remembered within these seconds, as long as their credentials are the same."""
+    state = session.get(name) or {}
     if int(time.time()) - state.get("at", 0) > seconds:
         return None
     try:

@@ -23,21 +23,21 @@ _RUNS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "qwertyuiop", "asdfghjkl", 
 
 def password_problem(password: str, email: str = "") -> str | None:
     """Return what is wrong with a new password, as the rest of a sentence about it; None if nothing is."""
-    folded = _canonical(password).casefold()
-    if len(folded) < MIN_PASSWORD:
+    lowercase = _canonical(password).casefold()
+    if len(lowercase) < MIN_PASSWORD:
         return f"must have at least {MIN_PASSWORD} characters; a few words in a row are easy to keep in mind"
     if len(password) > MAX_PASSWORD:
         return f"must have at most {MAX_PASSWORD} characters"
-    if folded in _common() or _is_run(folded):
+    if lowercase in _common() or _is_run(lowercase):
         return "is too common; choose another one"
     local, _, domain = email.casefold().partition("@")
-    if email and folded in {email.casefold(), local, domain, local + domain}:
+    if email and lowercase in {email.casefold(), local, domain, local + domain}:
         return "must not be the e-mail address or a part of it"
     return None
 
 
 def hash_password(password: str) -> str:
-    """The Argon2id hash to keep."""
+    """Return the Argon2id hash to keep."""
     with _AT_ONCE:
         return _HASHER.hash(_canonical(password))
 
@@ -72,12 +72,12 @@ def _decoy() -> str:
 @lru_cache(maxsize=1)
 def _common() -> frozenset[str]:
     """Our own list, and those of the 30,000 most frequent leaked passwords that are long enough to be chosen."""
-    ours = Path(__file__).with_name("common_passwords.txt").read_text(encoding="utf-8").split()
-    return frozenset(ours) | _leaked_passwords()
+    words = Path(__file__).with_name("common_passwords.txt").read_text(encoding="utf-8").split()
+    return frozenset(words) | _leaked_passwords()
 
 
 def _leaked_passwords() -> set[str]:
-    """The list that zxcvbn carries, without loading zxcvbn: its dictionaries would stay in memory."""
+    """Return the list that zxcvbn carries, without loading zxcvbn: its dictionaries would stay in memory."""
     package = find_spec("zxcvbn")
     (folder,) = (package.submodule_search_locations or []) if package else []
     spec = spec_from_file_location("frequency_lists", Path(folder) / "frequency_lists.py")

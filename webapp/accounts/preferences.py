@@ -73,13 +73,13 @@ class UserSettings(BaseModel):
     @classmethod
     def of(cls, stored: dict[str, Any] | None) -> UserSettings:
         """Settings as stored; a value that this version cannot read falls back to its default."""
-        known = {name: value for name, value in (stored or {}).items() if name in cls.model_fields}
+        fields = {name: value for name, value in (stored or {}).items() if name in cls.model_fields}
         try:
-            return cls(**known)
+            return cls(**fields)
         except ValidationError as error:
             for item in error.errors():
-                known.pop(str(item["loc"][0]), None)
-            return cls(**known)
+                fields.pop(str(item["loc"][0]), None)
+            return cls(**fields)
 
 
 class SettingsChanges(BaseModel):

@@ -44,8 +44,8 @@ class ProviderClaims:
         subject = claims.get("sub")
         if not isinstance(subject, str) or not subject.strip() or len(subject) > MAX_SUBJECT:
             raise Forbidden("The provider did not say who you are (sub). Ask an admin.")
-        found = (find_claim(claims, name) for name in names.emails)
-        email = next((value for value in found if isinstance(value, str) and "@" in value), "")
+        candidates = (find_claim(claims, name) for name in names.emails)
+        email = next((value for value in candidates if isinstance(value, str) and "@" in value), "")
         verified = find_claim(claims, names.verified)
         return cls(
             issuer=issuer,
@@ -71,21 +71,21 @@ def _is_true(value: Any) -> bool:
 
 
 def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str] | None:
-    """The groups that are named, those given as a path (Keycloak's "/staff") also without the first slash."""
-    elsewhere = claims.get("_claim_names")
+    """Return the groups that are named, those given as a path (Keycloak's "/staff") also without the first slash."""
+    sources = claims.get("_claim_names")
     # Entra names a place to ask instead of more than 200 groups.
-    if (isinstance(elsewhere, Mapping) and name in elsewhere) or claims.get("hasgroups"):
+    if (isinstance(sources, Mapping) and name in sources) or claims.get("hasgroups"):
         return None
     value = find_claim(claims, name)
     if value is None or value == "":
         return frozenset()
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list) or not all(isinstance(group, str) for group in listed):
+    groups = [value] if isinstance(value, str) else value
+    if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
         return None
-    return frozenset(_names(listed))
+    return frozenset(_names(groups))
 
 
-def _names(listed: list[str]) -> Iterator[str]:
-    for group in listed:
+def _names(names: list[str]) -> Iterator[str]:
+    for group in names:
         yield group
         yield group.removeprefix("/")

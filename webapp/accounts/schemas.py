@@ -41,8 +41,8 @@ class Registration(Request):
     @field_validator("password")
     @classmethod
     def _acceptable_password(cls, password: str, info: ValidationInfo) -> str:
-        if found := password_problem(password, info.data.get("email", "")):
-            raise ValueError(found)
+        if problem := password_problem(password, info.data.get("email", "")):
+            raise ValueError(problem)
         return password
 
 

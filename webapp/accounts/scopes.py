@@ -38,12 +38,14 @@ _AREAS: tuple[tuple[str, Scope | Literal["all"]], ...] = (
 )
 
 
-def required_scopes(method: str, path: str, access: str, named: Scope | None = None) -> frozenset[Scope]:
-    """The scopes of which a request needs any one, none of them if it takes a token without scopes; `named` is the
-    scope its view asks for, if it does."""
+def required_scopes(method: str, path: str, access: str, scope_of_view: Scope | None = None) -> frozenset[Scope]:
+    """Return the scopes any one of which suffices for a request; none if it takes only tokens without scopes.
+
+    `scope_of_view` is the scope that its view asks for, if it does.
+    """
     if access == "admin":
         return frozenset({"admin"})
-    area: Scope | Literal["all"] | None = named or next(
+    area: Scope | Literal["all"] | None = scope_of_view or next(
         (scope for beginning, scope in _AREAS if path.startswith(beginning)), None
     )
     if area == "mcp":
@@ -55,8 +57,8 @@ def required_scopes(method: str, path: str, access: str, named: Scope | None = N
     return frozenset({area or "write"})
 
 
-def is_sufficient(scopes: Collection[str] | None, wanted: Collection[str]) -> bool:
-    """Return whether a token with these scopes may do what needs any of `wanted`; None is a token that may do
+def is_sufficient(scopes: Collection[str] | None, required: Collection[str]) -> bool:
+    """Return whether a token with these scopes may do what needs any of `required`; None is a token that may do
     everything.
     """
-    return scopes is None or not set(wanted).isdisjoint(scopes)
+    return scopes is None or not set(required).isdisjoint(scopes)

@@ -50,13 +50,13 @@ def begin(user_id: int) -> str:
 
 
 def pending_secret(user_id: int) -> str | None:
-    """The secret that waits for its first code."""
+    """Return the secret that waits for its first code."""
     row = db.session.get(SecondFactor, user_id)
     return row.secret if row is not None and row.confirmed_at is None else None
 
 
 def address(user: User, secret: str) -> str:
-    """The otpauth address that an authenticator reads from a QR code."""
+    """Return the otpauth address that an authenticator reads from a QR code."""
     return pyotp.TOTP(secret).provisioning_uri(name=user.email, issuer_name=ISSUER)
 
 
@@ -67,11 +67,11 @@ def confirm(user_id: int, code: str) -> list[str]:
         raise Conflict("There is nothing to confirm.")
     if not _is_current(row, code):
         raise Invalid.field("code", "is not the current code. Check that your phone’s clock is right")
-    made = [_recovery_code() for _ in range(RECOVERY_CODES)]
-    row.recovery_hashes, row.confirmed_at = [_digest(code) for code in made], now()
+    codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
+    row.recovery_hashes, row.confirmed_at = [_digest(code) for code in codes], now()
     db.session.flush()
     signals.note(user_id, "two_factor_on")
-    return made
+    return codes
 
 
 def check(user_id: int, code: str) -> bool:
@@ -82,10 +82,10 @@ def check(user_id: int, code: str) -> bool:
     if _is_current(row, code):
         return True
     digest = _digest(code)
-    found = next((code_hash for code_hash in row.recovery_hashes if hmac.compare_digest(code_hash, digest)), None)
-    if found is None:
+    match = next((code_hash for code_hash in row.recovery_hashes if hmac.compare_digest(code_hash, digest)), None)
+    if match is None:
         return False
-    row.recovery_hashes = [code_hash for code_hash in row.recovery_hashes if code_hash != found]
+    row.recovery_hashes = [code_hash for code_hash in row.recovery_hashes if code_hash != match]
     db.session.flush()
     signals.note(user_id, "recovery_code_used", f"{len(row.recovery_hashes)} left")
     return True
@@ -109,13 +109,13 @@ def _locked(user_id: int) -> SecondFactor | None:
 
 def _is_current(row: SecondFactor, code: str) -> bool:
     """Return whether the code fits a current step that no code was used for yet; notes the step."""
-    typed = code.replace(" ", "")
-    if not typed.isascii() or not typed.isdecimal():
+    digits = code.replace(" ", "")
+    if not digits.isascii() or not digits.isdecimal():
         return False
     totp = pyotp.TOTP(row.secret)
     step = int(time.time()) // totp.interval
     for candidate in range(step - DRIFT, step + DRIFT + 1):
-        if candidate > row.last_step and hmac.compare_digest(totp.generate_otp(candidate), typed):
+        if candidate > row.last_step and hmac.compare_digest(totp.generate_otp(candidate), digits):
             row.last_step = candidate
             db.session.flush()
             return True

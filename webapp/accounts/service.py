@@ -57,19 +57,19 @@ def create_user(data: Registration, *, is_admin: bool = False, is_verified: bool
 
 
 def log_in(data: Credentials) -> User:
-    """The user with these credentials, who may sign in.
+    """Return the user with these credentials, who may sign in.
 
     Raises Unauthenticated, with the same words and after the same time for an unknown address as for a wrong password.
     """
     statement = select(User.user_id, User.password_hash).where(User.email == _spelling(data.email), _MAY_SIGN_IN)
-    found = db.session.execute(statement).one_or_none()
+    row = db.session.execute(statement).one_or_none()
     # Proving a password takes a while: no transaction stays open for it.
     db.session.rollback()
-    if not verify_password(data.password, found.password_hash if found else None):
+    if not verify_password(data.password, row.password_hash if row else None):
         raise Unauthenticated("The e-mail address or the password is wrong.")
-    assert found is not None
-    user = get_user(found.user_id)
-    if not may_sign_in(user) or user.password_hash != found.password_hash:
+    assert row is not None
+    user = get_user(row.user_id)
+    if not may_sign_in(user) or user.password_hash != row.password_hash:
         raise Unauthenticated("The account has just been changed. Sign in again.")
     if is_outdated(user.password_hash):
         user.password_hash = hash_password(data.password)
@@ -84,7 +84,7 @@ def may_sign_in(user: User) -> bool:
 
 
 def get_user(user_id: int) -> User:
-    """The user. Raises NotFound."""
+    """Return the user. Raises NotFound."""
     user = db.session.get(User, user_id)
     if user is None:
         raise NotFound("There is no such account.")
@@ -92,7 +92,7 @@ def get_user(user_id: int) -> User:
 
 
 def find_user(email: str) -> User:
-    """The user with this address. Raises NotFound."""
+    """Return the user with this address. Raises NotFound."""
     user = db.session.scalar(select(User).where(User.email == _spelling(email)))
     if user is None:
         raise NotFound(say("There is no account with the address %(email)s.", email=email))
@@ -112,7 +112,7 @@ def update_account(user_id: int, changes: AccountChanges) -> User:
 
 
 def user_settings(user_id: int) -> UserSettings:
-    """A user's settings, with defaults for what was never set."""
+    """Return a user's settings, with defaults for those never set."""
     return UserSettings.of(get_user(user_id).settings)
 
 
@@ -148,7 +148,7 @@ def change_email(user_id: int, data: EmailChange) -> User:
             user.auth_version += 1
             db.session.flush()
     except IntegrityError:
-        raise _taken() from None
+        raise _email_conflict() from None
     signals.note(user_id, "email_changed")
     return user
 
@@ -179,7 +179,7 @@ def delete_user(user_id: int) -> None:
 
 
 def list_users(query: UserQuery) -> Page[User]:
-    """A page of all accounts, or of those with some letters in address or name; oldest first. Raises Invalid."""
+    """Return a page of all accounts, or of those with some letters in address or name; oldest first. Raises Invalid."""
     keyset = Keyset("users", query, int)
     statement = select(User).order_by(User.user_id).limit(query.limit + 1)
     if query.q:
@@ -214,7 +214,7 @@ def update_user(user_id: int, changes: UserChanges) -> User:
 
 
 def set_registration_open(is_open: bool) -> None:
-    """Let anybody register from now on, or nobody."""
+    """Open or close registration."""
     set_setting(REGISTRATION_OPEN, is_open)
 
 
@@ -235,7 +235,7 @@ def _add(data: Registration, password_hash: str, *, is_admin: bool = False) -> U
             db.session.add(user)
             db.session.flush()
     except IntegrityError:
-        raise _taken() from None
+        raise _email_conflict() from None
     signals.note(user.user_id, "account_created")
     return user
 
@@ -270,8 +270,8 @@ def _prove(user_id: int, password: str, field: str) -> User:
 
 
 def _set_password(user: User, password: str, field: str) -> None:
-    if found := password_problem(password, user.email):
-        raise Invalid.field(field, found)
+    if problem := password_problem(password, user.email):
+        raise Invalid.field(field, problem)
     user.password_hash = hash_password(password)
     user.must_change_password = False
     user.auth_version += 1
@@ -279,12 +279,12 @@ def _set_password(user: User, password: str, field: str) -> None:
 
 
 def _spelling(email: str) -> str:
-    """The address as stored; what is not an address matches none."""
+    """Return the address as stored; an invalid one matches no account."""
     try:
         return normalise_email(email)
     except ValueError:
         return ""
 
 
-def _taken() -> Invalid:
+def _email_conflict() -> Invalid:
     return Invalid.field("email", "already has an account")

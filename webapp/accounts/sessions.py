@@ -21,7 +21,7 @@ KEPT_DAYS = 7
 
 
 def begin(user: User, *, user_agent: str, address: str, days: int) -> tuple[UserSession, str]:
-    """A new session's row and the secret for its cookie; it ends after `days`, no matter how much it is used."""
+    """Return a new session's row and the secret for its cookie; it ends after `days`, no matter how much it is used."""
     secret = secrets.token_urlsafe(32)
     row = UserSession(
         user_id=user.user_id,
@@ -37,7 +37,7 @@ def begin(user: User, *, user_agent: str, address: str, days: int) -> tuple[User
 
 
 def find(secret: str) -> Row[User, UserSession] | None:
-    """The session with this secret and its active user, in one statement; None for one that has ended."""
+    """Return the session with this secret and its active user, in one statement; None for one that has ended."""
     if not 0 < len(secret) <= MAX_SECRET:
         return None
     return db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()
@@ -58,7 +58,7 @@ def _by_hash() -> Select[User, UserSession]:
 
 def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
     """A page of a user's sessions that can still be used, newest first. Raises Invalid for another list's cursor."""
-    keyset = Keyset("sessions", query, int, within=user_id)
+    keyset = Keyset("sessions", query, int, scope=user_id)
     statement = (
         select(UserSession)
         .join(User, User.user_id == UserSession.user_id)
@@ -107,11 +107,11 @@ def purge() -> int:
     return rows_changed(delete(UserSession).where(past))
 
 
-def active_sessions(at: Any) -> tuple[Any, ...]:
-    """The conditions under which a session, joined with its user, has not ended."""
+def active_sessions(moment: Any) -> tuple[Any, ...]:
+    """Return the conditions under which a session, joined with its user, has not ended."""
     return (
         UserSession.auth_version == User.auth_version,
-        or_(UserSession.expires_at.is_(None), UserSession.expires_at > at),
+        or_(UserSession.expires_at.is_(None), UserSession.expires_at > moment),
     )
 
 

@@ -71,8 +71,8 @@ def appearance() -> ViewResult:
         raise Invalid("There is no such theme.")
     service.update_account(current_user_id(), AccountChanges(settings=SettingsChanges(theme=theme)))
     db.session.commit()
-    done = ("", 204) if wants_partial() else redirect(url_for(".general", _anchor="appearance"), 303)
-    response = make_response(done)
+    answer = ("", 204) if wants_partial() else redirect(url_for(".general", _anchor="appearance"), 303)
+    response = make_response(answer)
     response.set_cookie("theme", theme, max_age=THEME_COOKIE_SECONDS, samesite="Lax")
     return response
 
@@ -88,14 +88,14 @@ def personalisation() -> ViewResult:
 @login_required
 def personalise() -> ViewResult:
     """Change the instructions and the switches."""
-    wished = {name: name in request.form.getlist("on") for name in SWITCHES}
+    switches = {name: name in request.form.getlist("on") for name in SWITCHES}
     try:
-        changes = read_form(SettingsChanges).model_copy(update=wished)
+        changes = read_form(SettingsChanges).model_copy(update=switches)
         service.update_account(current_user_id(), AccountChanges(settings=changes))
     except Invalid as error:
         errors = sentences(error, INSTRUCTION_LABELS, otherwise="custom_instructions")
-        typed = request.form.get("custom_instructions", "")
-        return _personalisation(errors, custom_instructions=typed, **wished), 422
+        instructions = request.form.get("custom_instructions", "")
+        return _personalisation(errors, custom_instructions=instructions, **switches), 422
     db.session.commit()
     flash(_("Saved."))
     return redirect(url_for(".personalisation"), 303)
@@ -189,12 +189,12 @@ def end_other_sessions() -> ViewResult:
 def _new_token() -> NewToken:
     """The form for a token: full access only where it was chosen; no number of days means no end. Raises Invalid."""
     days = request.form.get("expires_in_days", "90")
-    given = {"name": request.form.get("token_name", ""), "expires_in_days": days or None}
+    fields = {"name": request.form.get("token_name", ""), "expires_in_days": days or None}
     scopes = None if request.form.get("access") == FULL_ACCESS else request.form.getlist("scopes")
     if scopes == []:
         raise Invalid.field("scopes", N_("Choose full access, or at least one permission."))
     try:
-        return NewToken(**given, scopes=scopes)
+        return NewToken(**fields, scopes=scopes)
     except ValidationError as error:
         raise Invalid("", errors=field_errors(error)) from None
 
@@ -216,9 +216,9 @@ def _general(errors: dict[str, str] | None = None, *, name: str | None = None) -
     )
 
 
-def _personalisation(errors: dict[str, str] | None = None, **typed: Any) -> str:
+def _personalisation(errors: dict[str, str] | None = None, **values: Any) -> str:
     stored = service.user_settings(current_user_id()).model_dump()
-    return render_template("accounts/personalisation.html", errors=errors or {}, values={**stored, **typed})
+    return render_template("accounts/personalisation.html", errors=errors or {}, values={**stored, **values})
 
 
 def _security(errors: dict[str, str] | None = None) -> str:

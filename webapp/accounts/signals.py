@@ -15,9 +15,9 @@ account_closed = Signal()
 """`user_id=`: the account is out of use from now on: an admin stopped it, its owner closed it, or it is deleted."""
 
 account_event = Signal()
-"""`user_id=, action=, what=`: something happened to an account that its owner should be able to read about later."""
+"""`user_id=, action=, target=`: something happened to an account that its owner should be able to read about later."""
 
-vouched_for = Signal()
+provider_sign_in = Signal()
 """`user_id=, groups=`: an OpenID provider vouched for a user signing in; all the groups it says they are in."""
 
 
@@ -26,6 +26,6 @@ def end_account(user_id: int) -> dict[str, int]:
     return {name: count for _, counts in account_ends.send(None, user_id=user_id) for name, count in counts.items()}
 
 
-def note(user_id: int, action: str, what: str = "") -> None:
+def note(user_id: int, action: str, target: str = "") -> None:
     """Say that something happened to an account, inside the transaction in which it did."""
-    account_event.send(None, user_id=user_id, action=action, what=what)
+    account_event.send(None, user_id=user_id, action=action, target=target)

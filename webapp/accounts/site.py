@@ -17,7 +17,7 @@ MOST_SCHEDULES = 10_000
 
 
 def get_setting(key: str, default: Any = None) -> Any:
-    """The value of a site setting, or the default while nobody has set it."""
+    """Return the value of a site setting, or the default while nobody has set it."""
     row = db.session.get(SiteSetting, key)
     return default if row is None else row.value
 
@@ -38,8 +38,8 @@ def registration_is_open() -> bool:
 
 def schedules_per_person() -> int:
     """Return how many schedules a person may have: as an admin has set it, else as configured."""
-    found = get_setting(SCHEDULES_PER_PERSON)
-    return app_settings().schedules_per_person if found is None else int(found)
+    value = get_setting(SCHEDULES_PER_PERSON)
+    return app_settings().schedules_per_person if value is None else int(value)
 
 
 def has_users() -> bool:

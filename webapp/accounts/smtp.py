@@ -65,8 +65,8 @@ def send(settings: Settings, to: str, subject: str, text: str, *, before: Callab
     except smtplib.SMTPNotSupportedError as error:
         raise MailAway(f"{type(error).__name__}: check SMTP_TLS and SMTP_USER") from None
     except smtplib.SMTPResponseException as error:
-        refused = isinstance(error, smtplib.SMTPDataError | smtplib.SMTPSenderRefused) and error.smtp_code >= 550
-        raise (MailRefused if refused else MailAway)(f"{type(error).__name__} {error.smtp_code}") from None
+        is_refused = isinstance(error, smtplib.SMTPDataError | smtplib.SMTPSenderRefused) and error.smtp_code >= 550
+        raise (MailRefused if is_refused else MailAway)(f"{type(error).__name__} {error.smtp_code}") from None
     except ssl.SSLCertVerificationError as error:
         reason = error.verify_message.rstrip(".")
         raise MailAway(

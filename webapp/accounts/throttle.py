@@ -83,12 +83,12 @@ def _keys(action: str, address: str, account: str) -> tuple[tuple[str, ...], tup
 
 
 def _network(address: str) -> str:
-    """An IPv4 address as it is; of an IPv6 address the network, all of which one household has."""
+    """Return an IPv4 address unchanged, or the network of an IPv6 address, which is one household's."""
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address
-    return str(ip_network((found, 64), strict=False)) if found.version == 6 else address
+    return str(ip_network((ip, 64), strict=False)) if ip.version == 6 else address
 
 
 def _hit(limit: RateLimitItem, key: tuple[str, ...]) -> None:

@@ -25,7 +25,7 @@ _SHOWN = 11  # the prefix and six characters: enough to tell one's tokens apart,
 
 
 def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tuple[ApiToken, str]:
-    """A new token's row and, this once, the token itself: 256 random bits behind a recognisable prefix."""
+    """Return a new token's row and, this once, the token itself: 256 random bits behind a recognisable prefix."""
     if len(list_tokens(user_id)) >= MAX_TOKENS:
         raise Conflict(
             say("You already have %(max_tokens)s tokens. Revoke one you no longer use.", max_tokens=MAX_TOKENS)
@@ -38,7 +38,7 @@ def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> t
 
 
 def new_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tuple[ApiToken, str]:
-    """A row that is not stored yet, and the token itself."""
+    """Return a row that is not stored yet, and the token itself."""
     secret = (SERVICE_PREFIX if is_service else PREFIX) + secrets.token_urlsafe(32)
     expires_at = now() + timedelta(days=data.expires_in_days) if data.expires_in_days else None
     token = ApiToken(
@@ -56,7 +56,7 @@ def new_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tupl
 def create_delegated(
     user_id: int, data: NewToken, *, space_ids: Sequence[int] | None, expires_at: datetime
 ) -> tuple[ApiToken, str]:
-    """The row of a token for a program the user authorised, and the token itself."""
+    """Return the row of a token for a program the user authorised, and the token itself."""
     secret = PREFIX + secrets.token_urlsafe(32)
     token = ApiToken(
         user_id=user_id,
@@ -74,18 +74,18 @@ def create_delegated(
 
 
 def renew_delegated(token_id: int, expires_at: datetime) -> str:
-    """A new secret for the token of a program; the previous one is worthless from now on."""
+    """Return a new secret for the token of a program; the previous one is worthless from now on."""
     secret = PREFIX + secrets.token_urlsafe(32)
-    changed = update(ApiToken).where(ApiToken.token_id == token_id, ApiToken.revoked_at.is_(None))
-    if rows_changed(changed.values(token_hash=_digest(secret), prefix=secret[:_SHOWN], expires_at=expires_at)) == 0:
+    statement = update(ApiToken).where(ApiToken.token_id == token_id, ApiToken.revoked_at.is_(None))
+    if rows_changed(statement.values(token_hash=_digest(secret), prefix=secret[:_SHOWN], expires_at=expires_at)) == 0:
         raise NotFound("There is no such token.")
     return secret
 
 
 def list_tokens(user_id: int) -> Sequence[ApiToken]:
-    """The usable tokens a user created, newest first."""
-    own = ApiToken.user_id == user_id, ApiToken.is_delegated.is_(False), *usable_tokens()
-    return db.session.scalars(select(ApiToken).where(*own).order_by(ApiToken.token_id.desc())).all()
+    """Return the usable tokens a user created, newest first."""
+    conditions = ApiToken.user_id == user_id, ApiToken.is_delegated.is_(False), *usable_tokens()
+    return db.session.scalars(select(ApiToken).where(*conditions).order_by(ApiToken.token_id.desc())).all()
 
 
 def is_in_use(token_id: int) -> bool:
@@ -98,11 +98,11 @@ def is_in_use(token_id: int) -> bool:
 
 def revoke_token(user_id: int, token_id: int) -> None:
     """End a token of this user now. Raises NotFound for an unknown, foreign or revoked one."""
-    own = ApiToken.token_id == token_id, ApiToken.user_id == user_id
-    usable = update(ApiToken).where(*own, ApiToken.revoked_at.is_(None))
+    conditions = ApiToken.token_id == token_id, ApiToken.user_id == user_id
+    usable = update(ApiToken).where(*conditions, ApiToken.revoked_at.is_(None))
     if rows_changed(usable.values(revoked_at=now())) == 0:
         raise NotFound("There is no such token.")
-    signals.note(user_id, "token_revoked", db.session.scalars(select(ApiToken.name).where(*own)).one())
+    signals.note(user_id, "token_revoked", db.session.scalars(select(ApiToken.name).where(*conditions)).one())
 
 
 def revoke_all(user_id: int) -> int:
@@ -115,7 +115,7 @@ def revoke_all(user_id: int) -> int:
 
 
 def find_by_secret(secret: str) -> Row[*tuple[Any, ...]] | None:
-    """The usable token with this secret and its active owner: what a request has to know about them, by name."""
+    """Return the usable token with this secret and its active owner, as named columns."""
     if not secret.startswith((PREFIX, SERVICE_PREFIX)):
         return None
     return db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()
@@ -155,10 +155,10 @@ def note_use(token_id: int, before: datetime, address: str = "") -> None:
     )
 
 
-def usable_tokens(at: Any = None) -> tuple[Any, ...]:
-    """The conditions under which a token is neither revoked nor expired."""
-    at = now() if at is None else at
-    return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > at)
+def usable_tokens(moment: Any = None) -> tuple[Any, ...]:
+    """Return the conditions under which a token is neither revoked nor expired."""
+    moment = now() if moment is None else moment
+    return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > moment)
 
 
 def _digest(secret: str) -> str:

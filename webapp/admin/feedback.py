@@ -68,20 +68,20 @@ index.writes = True  # type: ignore[attr-defined]  # every look is recorded
 def daily_columns(counts: Sequence[Count], today: date) -> Columns:
     """Good and bad ratings of each of the last days, those without any included."""
     days = [(today - timedelta(days=number)).isoformat() for number in reversed(range(DAYS))]
-    found: dict[str, list[int]] = {day: [0, 0] for day in days}
+    totals: dict[str, list[int]] = {day: [0, 0] for day in days}
     for line in counts:
-        if line.day in found:  # the oldest hours counted are of a day before
-            found[line.day][0] += line.up
-            found[line.day][1] += line.down
-    return stacked_columns(days, list(found.values()), SERIES)
+        if line.day in totals:  # the oldest hours counted are of a day before
+            totals[line.day][0] += line.up
+            totals[line.day][1] += line.down
+    return stacked_columns(days, list(totals.values()), SERIES)
 
 
 def by_model(counts: Sequence[Count]) -> list[RatingRow]:
     """Ratings by model and prompt version, those with the most first; each bar stands beside the longest."""
-    found: dict[tuple[str | None, str | None], list[int]] = defaultdict(lambda: [0, 0])
+    totals: dict[tuple[str | None, str | None], list[int]] = defaultdict(lambda: [0, 0])
     for line in counts:
-        found[line.model, line.prompt_version][0] += line.up
-        found[line.model, line.prompt_version][1] += line.down
-    most = max(map(sum, found.values()), default=0)
-    rated = [RatingRow(*key, up, down, stacked((up, down), SERIES, most)) for key, (up, down) in found.items()]
+        totals[line.model, line.prompt_version][0] += line.up
+        totals[line.model, line.prompt_version][1] += line.down
+    maximum = max(map(sum, totals.values()), default=0)
+    rated = [RatingRow(*key, up, down, stacked((up, down), SERIES, maximum)) for key, (up, down) in totals.items()]
     return sorted(rated, key=lambda line: (-line.up - line.down, line.model or "", line.prompt_version or ""))

@@ -48,12 +48,12 @@ class GroupOut(BaseModel):
 
     @classmethod
     def of(cls, row: UserGroup) -> GroupOut:
-        held = usage.quotas_of(None, group_id=row.group_id)
+        quotas = usage.quotas_of(None, group_id=row.group_id)
         return cls(
             group_id=row.group_id,
             name=row.name,
             user_ids=[user.user_id for user in groups.members_of(row.group_id)],
-            quotas=Quotas.of(held).quotas,
+            quotas=Quotas.of(quotas).quotas,
             created_at=row.created_at,
         )
 

@@ -84,7 +84,7 @@ def add() -> ViewResult:
         db.session.commit()
     except DomainError as error:
         db.session.rollback()
-        return render_template("admin/groups.html", groups=groups.list_groups(), error=_said(error)), 422
+        return render_template("admin/groups.html", groups=groups.list_groups(), error=_error_text(error)), 422
     return redirect(url_for(".show", group_id=row.group_id), 303)
 
 
@@ -100,21 +100,21 @@ def show(group_id: int) -> ViewResult:
 def change(group_id: int) -> ViewResult:
     """Rename a group, add or remove a member, or set its limits, depending on the form."""
     form = request.form
-    there = [user.user_id for user in groups.members_of(group_id)]
+    member_ids = [user.user_id for user in groups.members_of(group_id)]
     try:
         if "name" in form:
             groups.rename_group(group_id, _name())
         elif "email" in form:
-            groups.set_members(group_id, [*there, accounts.find_user(form["email"]).user_id])
+            groups.set_members(group_id, [*member_ids, accounts.find_user(form["email"]).user_id])
         elif "remove" in form:
-            groups.set_members(group_id, [number for number in there if number != parse_id(form["remove"])])
+            groups.set_members(group_id, [number for number in member_ids if number != parse_id(form["remove"])])
         else:
             groups.get_group(group_id)
             usage.set_quotas(None, read_quotas_form(), group_id=group_id)
         db.session.commit()
     except DomainError as error:
         db.session.rollback()
-        return _page(group_id, error=_said(error)), 422
+        return _page(group_id, error=_error_text(error)), 422
     flash(_("Saved."), "message")
     return redirect(url_for(".show", group_id=group_id), 303)
 
@@ -128,13 +128,13 @@ def delete(group_id: int) -> ViewResult:
     return redirect(url_for(".index"), 303)
 
 
-def _page(group_id: int, **more: Any) -> str:
+def _page(group_id: int, **extra: Any) -> str:
     return render_template(
         "admin/group.html",
         group=groups.get_group(group_id),
         members=groups.members_of(group_id),
         quotas=usage.quotas_of(None, group_id=group_id),
-        **more,
+        **extra,
     )
 
 
@@ -145,7 +145,7 @@ def _name() -> str:
         raise Invalid.field("name", "must have between 1 and 100 characters") from None
 
 
-def _said(error: DomainError) -> str:
+def _error_text(error: DomainError) -> str:
     return translate((error.errors or [{"msg": error.detail}])[0]["msg"])
 
 

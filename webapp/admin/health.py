@@ -59,65 +59,65 @@ class Vitals:
     last_backup: datetime | None
 
 
-def concerns(found: Vitals, at: datetime) -> list[Concern]:
+def concerns(vitals: Vitals, moment: datetime) -> list[Concern]:
     """Everything that is not well, what stops people first."""
-    listed = [*_servers(found), *_work(found), *_models(found), *_room(found, at)]
-    return sorted(listed, key=lambda concern: not concern.is_urgent)
+    all_concerns = [*_servers(vitals), *_work(vitals), *_models(vitals), *_room(vitals, moment)]
+    return sorted(all_concerns, key=lambda concern: not concern.is_urgent)
 
 
-def _servers(found: Vitals) -> Iterator[Concern]:
-    for part, state in found.parts.items():
+def _servers(vitals: Vitals) -> Iterator[Concern]:
+    for part, state in vitals.parts.items():
         if (text := _PARTS.get((part, state))) is not None:
-            yield _here(text, "parts")
+            yield _concern_on_page(text, "parts")
 
 
-def _work(found: Vitals) -> Iterator[Concern]:
-    if not found.knows_work:
+def _work(vitals: Vitals) -> Iterator[Concern]:
+    if not vitals.knows_work:
         return
-    if not found.workers:
+    if not vitals.workers:
         yield _jobs(N_("No worker is running. Background work waits until one is started."))
-    elif found.idle:
-        yield _jobs(say("No worker serves these queues: %(names)s.", names=", ".join(found.idle)))
-    if not found.has_scheduler:
+    elif vitals.idle:
+        yield _jobs(say("No worker serves these queues: %(names)s.", names=", ".join(vitals.idle)))
+    if not vitals.has_scheduler:
         yield _jobs(N_("No scheduler is running: nothing is sent at its time, and nothing is cleaned up."))
-    late = max(found.waits, key=lambda name: found.waits[name], default="")
-    if late and found.waits[late] > LONG_QUEUE_SECONDS:
-        minutes = round(found.waits[late] / 60)
+    late = max(vitals.waits, key=lambda name: vitals.waits[name], default="")
+    if late and vitals.waits[late] > LONG_QUEUE_SECONDS:
+        minutes = round(vitals.waits[late] / 60)
         text = say("Queue “%(queue)s”: the first job has waited for %(minutes)s minutes.", queue=late, minutes=minutes)
         yield Concern(text, "admin_jobs.listed", {"queue": late, "state": "queued"}, is_urgent=False)
-    if failed := sum(found.failed.values()):
-        most = max(found.failed, key=lambda name: found.failed[name])
+    if failed := sum(vitals.failed.values()):
+        worst = max(vitals.failed, key=lambda name: vitals.failed[name])
         text = say_n("%(num)s job failed for good.", "%(num)s jobs failed for good.", failed)
-        yield Concern(text, "admin_jobs.listed", {"queue": most, "state": "failed"}, is_urgent=False)
+        yield Concern(text, "admin_jobs.listed", {"queue": worst, "state": "failed"}, is_urgent=False)
 
 
-def _models(found: Vitals) -> Iterator[Concern]:
-    if not found.has_model:
+def _models(vitals: Vitals) -> Iterator[Concern]:
+    if not vitals.has_model:
         text = N_("No language model is connected: a screen tour answers in its place.")
         yield Concern(text, "connect_pages.new", {}, is_urgent=False)
-    if found.unanswered:
+    if vitals.unanswered:
         text = say_n(
             "%(num)s reply failed in the last hour because of its model server.",
             "%(num)s replies failed in the last hour because of their model server.",
-            found.unanswered,
+            vitals.unanswered,
         )
         yield Concern(text, "models_pages.index", {})
-    if found.embedder_is_away:
-        yield _here(
+    if vitals.embedder_is_away:
+        yield _concern_on_page(
             N_("Search by meaning does not respond. Keywords are searched meanwhile."), "model", is_urgent=False
         )
 
 
-def _room(found: Vitals, at: datetime) -> Iterator[Concern]:
-    if found.free_bytes < LITTLE_DISK:
-        free = f"{found.free_bytes / 1024**3:.1f}"
-        yield _here(say("Only %(free)s GB are free on the disk.", free=free), "site", is_urgent=False)
-    if found.last_backup is not None and at - found.last_backup > OLD_BACKUP:
-        days = (at - found.last_backup).days
-        yield _here(say("The last backup is %(days)s days old.", days=days), "parts", is_urgent=False)
+def _room(vitals: Vitals, moment: datetime) -> Iterator[Concern]:
+    if vitals.free_bytes < LITTLE_DISK:
+        free = f"{vitals.free_bytes / 1024**3:.1f}"
+        yield _concern_on_page(say("Only %(free)s GB are free on the disk.", free=free), "site", is_urgent=False)
+    if vitals.last_backup is not None and moment - vitals.last_backup > OLD_BACKUP:
+        days = (moment - vitals.last_backup).days
+        yield _concern_on_page(say("The last backup is %(days)s days old.", days=days), "parts", is_urgent=False)
 
 
-def _here(text: str, section: str, *, is_urgent: bool = True) -> Concern:
+def _concern_on_page(text: str, section: str, *, is_urgent: bool = True) -> Concern:
     return Concern(text, "admin_pages.state_page", {"_anchor": section}, is_urgent)
 
 

@@ -46,44 +46,44 @@ def growth() -> Growth:
     today = now().date()
     days = [today - timedelta(days=number) for number in reversed(range(DAYS))]
     since = midnight(days[0])
-    came = func.date(File.created_at)
+    created_on = func.date(File.created_at)
     people = people_by_day(since)
     before = db.session.scalar(select(func.coalesce(func.sum(File.size), 0)).where(File.created_at < since))
-    added = select(came, func.sum(File.size)).where(File.created_at >= since).group_by(came)
-    sizes = {str(on): int(size) for on, size in db.session.execute(added)}
-    grown = accumulate((sizes.get(on.isoformat(), 0) for on in days), initial=int(before or 0))
-    return Growth(days, [people.get(on.isoformat(), 0) for on in days], list(grown)[1:])
+    statement = select(created_on, func.sum(File.size)).where(File.created_at >= since).group_by(created_on)
+    sizes = {str(day): int(size) for day, size in db.session.execute(statement)}
+    grown = accumulate((sizes.get(day.isoformat(), 0) for day in days), initial=int(before or 0))
+    return Growth(days, [people.get(day.isoformat(), 0) for day in days], list(grown)[1:])
 
 
 def database_bytes() -> int:
     """Return how large the database is, as it says itself."""
     if db.engine.dialect.name == "sqlite":
-        asked = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+        statement = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     else:
-        asked = (
+        statement = (
             "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables"
             " WHERE table_schema = DATABASE()"
         )
-    return int(db.session.scalar(text(asked)) or 0)
+    return int(db.session.scalar(text(statement)) or 0)
 
 
 def jobs(client: Redis) -> dict[str, QueueHistory]:
     """Return what became of the jobs of each queue; nothing while Redis is away."""
-    at = datetime.now(UTC).timestamp()
+    timestamp = datetime.now(UTC).timestamp()
     try:
         with client.pipeline(transaction=False) as pipe:
             for name in Queue:
                 queue = rq_queue(client, name)
-                _count(pipe, FinishedJobRegistry(queue=queue), at, DONE_STEPS, 300, RESULT_SECONDS)
-                _count(pipe, FailedJobRegistry(queue=queue), at, FAILED_STEPS, 86_400, FAILURE_SECONDS)
+                _count(pipe, FinishedJobRegistry(queue=queue), timestamp, DONE_STEPS, 300, RESULT_SECONDS)
+                _count(pipe, FailedJobRegistry(queue=queue), timestamp, FAILED_STEPS, 86_400, FAILURE_SECONDS)
             counts = [int(count) for count in pipe.execute()]
     except RedisError:
         return {}
-    found, each = {}, DONE_STEPS + FAILED_STEPS
+    counts_by_queue, each = {}, DONE_STEPS + FAILED_STEPS
     for number, name in enumerate(Queue):
-        mine = counts[number * each : (number + 1) * each]
-        found[name.value] = QueueHistory(mine[:DONE_STEPS], mine[DONE_STEPS:])
-    return found
+        numbers = counts[number * each : (number + 1) * each]
+        counts_by_queue[name.value] = QueueHistory(numbers[:DONE_STEPS], numbers[DONE_STEPS:])
+    return counts_by_queue
 
 
 def added(counts: Iterable[Sequence[int]]) -> list[int]:
@@ -91,8 +91,8 @@ def added(counts: Iterable[Sequence[int]]) -> list[int]:
     return [sum(step) for step in zip(*counts, strict=True)]
 
 
-def _count(pipe: Redis, registry: BaseRegistry, at: float, steps: int, seconds: int, lifetime: int) -> None:
+def _count(pipe: Redis, registry: BaseRegistry, timestamp: float, steps: int, seconds: int, lifetime: int) -> None:
     """Ask for the jobs of each step until now. A job's score is when it will be forgotten, `lifetime` seconds after."""
     for step in reversed(range(steps)):
-        until = at - step * seconds + lifetime
+        until = timestamp - step * seconds + lifetime
         pipe.zcount(registry.key, f"({until - seconds}", "+inf" if step == 0 else until)

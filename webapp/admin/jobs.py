@@ -47,18 +47,18 @@ FUNCTIONS = {spec.function for spec in JOBS.values()}
 
 
 def queues(client: Redis) -> list[QueueCounts]:
-    """Every queue with its counts."""
+    """Return every queue with its counts."""
     return [QueueCounts(name.value, {state: _count(client, name, state) for state in STATES}) for name in Queue]
 
 
 def workers(client: Redis) -> list[WorkerState]:
-    """Every worker that Redis knows, by name."""
-    found = [_worker_state(worker) for worker in Worker.all(connection=client, serializer=JSONSerializer)]
-    return sorted(found, key=lambda worker: worker.name)
+    """Return every worker that Redis knows, by name."""
+    states = [_worker_state(worker) for worker in Worker.all(connection=client, serializer=JSONSerializer)]
+    return sorted(states, key=lambda worker: worker.name)
 
 
 def schedule() -> list[Rhythm]:
-    """The jobs that run on a schedule."""
+    """Return the jobs that run on a schedule."""
     return [
         Rhythm(name, spec.queue.value, spec.every, spec.cron) for name, spec in JOBS.items() if spec.every or spec.cron
     ]
@@ -68,62 +68,62 @@ def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[JobLi
     """A page of a queue's jobs in a state, and whether there are more; those that failed or ended last come first."""
     first = (page - 1) * PAGE_LENGTH
     ids = _ids(client, queue, state, first, PAGE_LENGTH + 1)
-    found = Job.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)
-    return [_line(job) for job in found if job is not None], len(ids) > PAGE_LENGTH
+    page_jobs = Job.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)
+    return [_line(job) for job in page_jobs if job is not None], len(ids) > PAGE_LENGTH
 
 
 def job(client: Redis, job_id: str) -> JobState:
     """One job. Raises NotFound if it is no longer kept."""
-    found = _fetch(client, job_id)
-    status, line = _status(found), _line(found)
-    result = found.latest_result()
+    job = _fetch(client, job_id)
+    status, line = _status(job), _line(job)
+    result = job.latest_result()
     return JobState(
         **vars(line),
-        queue=found.origin or "",
-        function=found.func_name or "",
-        ids=dict(found.kwargs or {}),
-        created_at=_aware(found.created_at),
-        started_at=_aware(found.started_at),
-        timeout=int(found.timeout) if found.timeout else None,
-        retries_left=found.retries_left or 0,
-        worker=found.worker_name or "",
-        depends_on=[str(name) for name in found.dependency_ids],
+        queue=job.origin or "",
+        function=job.func_name or "",
+        ids=dict(job.kwargs or {}),
+        created_at=_aware(job.created_at),
+        started_at=_aware(job.started_at),
+        timeout=int(job.timeout) if job.timeout else None,
+        retries_left=job.retries_left or 0,
+        worker=job.worker_name or "",
+        depends_on=[str(name) for name in job.dependency_ids],
         result=str(result.return_value) if result is not None and result.return_value is not None else "",
         traceback=(result.exc_string or "") if result is not None else "",
-        actions=_actions(status, is_ours=found.func_name in FUNCTIONS),
+        actions=_actions(status, is_ours=job.func_name in FUNCTIONS),
     )
 
 
 def requeue(client: Redis, job_id: str) -> None:
     """Put a failed job back on its queue. Raises NotFound; Conflict for one that did not fail."""
-    found = _fetch(client, job_id)
-    if found.func_name not in FUNCTIONS:
+    job = _fetch(client, job_id)
+    if job.func_name not in FUNCTIONS:
         raise Conflict("This version has no such job.")
     try:
-        found.requeue()
+        job.requeue()
     except (InvalidJobOperation, NoSuchJobError):
         raise Conflict("Only a failed job can be queued again.") from None
 
 
 def run_now(client: Redis, job_id: str) -> None:
     """Put a job that waits for its time on its queue now. Raises NotFound, Conflict."""
-    found = _fetch(client, job_id)
-    registry = ScheduledJobRegistry(queue=rq_queue(client, _queue(found)))  # type: ignore[no-untyped-call]
-    if found.id not in registry.get_job_ids(cleanup=False):
+    job = _fetch(client, job_id)
+    registry = ScheduledJobRegistry(queue=rq_queue(client, _queue(job)))  # type: ignore[no-untyped-call]
+    if job.id not in registry.get_job_ids(cleanup=False):
         raise Conflict("This job is not waiting for a set time.")
-    registry.remove(found)
-    rq_queue(client, _queue(found)).enqueue_job(found)
+    registry.remove(job)
+    rq_queue(client, _queue(job)).enqueue_job(job)
 
 
 def cancel(client: Redis, job_id: str) -> None:
     """Stop a running job, or keep a waiting one from running. Raises NotFound; Conflict for one that is over, or that
     cannot be told to stop."""
-    found = _fetch(client, job_id)
+    job = _fetch(client, job_id)
     try:
-        if _status(found) == "started":
-            send_stop_job_command(client, found.id, JSONSerializer)
+        if _status(job) == "started":
+            send_stop_job_command(client, job.id, JSONSerializer)
         else:
-            found.cancel()
+            job.cancel()
     except InvalidJobOperation:
         raise Conflict("This job can no longer be cancelled.") from None
     except NoPermissionError:
@@ -134,10 +134,10 @@ def cancel(client: Redis, job_id: str) -> None:
 
 def delete(client: Redis, job_id: str) -> None:
     """Delete a job; the sweep requests again what is still due. Raises NotFound; Conflict if the job is running."""
-    found = _fetch(client, job_id)
-    if _status(found) == "started":
+    job = _fetch(client, job_id)
+    if _status(job) == "started":
         raise Conflict("This job is running. Cancel it first.")
-    found.delete()
+    job.delete()
 
 
 def requeue_all(client: Redis, queue: Queue) -> int:
@@ -187,26 +187,26 @@ def _fetch(client: Redis, job_id: str) -> Job:
         raise NotFound("This job is no longer kept.") from None
 
 
-def _queue(found: Job) -> Queue:
+def _queue(job: Job) -> Queue:
     try:
-        return Queue(found.origin)
+        return Queue(job.origin)
     except ValueError:
         raise Conflict("This job belongs to a queue that this version does not have.") from None
 
 
-def _line(found: Job) -> JobLine:
+def _line(job: Job) -> JobLine:
     return JobLine(
-        job_id=found.id,
-        name=str((found.meta or {}).get("name") or (found.func_name or "").rpartition(".")[2]),
-        description=found.description or "",
-        status=_status(found),
-        enqueued_at=_aware(found.enqueued_at),
-        ended_at=_aware(found.ended_at),
+        job_id=job.id,
+        name=str((job.meta or {}).get("name") or (job.func_name or "").rpartition(".")[2]),
+        description=job.description or "",
+        status=_status(job),
+        enqueued_at=_aware(job.enqueued_at),
+        ended_at=_aware(job.ended_at),
     )
 
 
-def _status(found: Job) -> str:
-    status = found.get_status(refresh=False)
+def _status(job: Job) -> str:
+    status = job.get_status(refresh=False)
     return str(getattr(status, "value", status) or "unknown")
 
 
@@ -242,9 +242,9 @@ def _current_job(worker: BaseWorker) -> str:
         return ""
 
 
-def _names(found: Iterable[Any]) -> list[str]:
-    return [str(name) for name in found]
+def _names(items: Iterable[Any]) -> list[str]:
+    return [str(name) for name in items]
 
 
-def _aware(at: datetime | None) -> datetime | None:
-    return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)
+def _aware(moment: datetime | None) -> datetime | None:
+    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -62,9 +62,9 @@ def overview() -> ViewResult:
 def listed(queue: str, state: str) -> ViewResult:
     """The jobs of a queue in one state."""
     page = max(1, min(request.args.get("page", 1, type=int), MAX_PAGE))
-    found, has_more = jobs.jobs(redis(), _queue(queue), _state(state), page)
-    shown = {"queue": queue, "state": state, "jobs": found, "page": page, "has_more": has_more, "states": STATE_WORDS}
-    return render_template("admin/jobs/list.html", **shown)
+    lines, has_more = jobs.jobs(redis(), _queue(queue), _state(state), page)
+    context = {"queue": queue, "state": state, "jobs": lines, "page": page, "has_more": has_more, "states": STATE_WORDS}
+    return render_template("admin/jobs/list.html", **context)
 
 
 @blueprint.post("/queues/<queue>/failed/requeue")
@@ -104,8 +104,8 @@ def act(job_id: str, action: str) -> ViewResult:
     flash(_(sentence))
     if action != "delete":
         return redirect(url_for(".job", job_id=job_id), 303)
-    known = queue in {name.value for name in Queue}
-    return redirect(url_for(".listed", queue=queue, state="failed") if known else url_for(".overview"), 303)
+    is_known = queue in {name.value for name in Queue}
+    return redirect(url_for(".listed", queue=queue, state="failed") if is_known else url_for(".overview"), 303)
 
 
 @blueprint.post("/schedule/<name>")

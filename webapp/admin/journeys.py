@@ -26,7 +26,7 @@ SHOWN = 50
 def look(user_id: int) -> ViewResult:
     """Return what is known about a user: profile, points by journey, memories."""
     page = view_as_admin(current_user_id(), _existing(user_id), MemoryQuery(limit=SHOWN))
-    shown = render_template(
+    html = render_template(
         "journeys/admin.html",
         user=get_user(user_id),
         profile=get_profile(user_id),
@@ -35,7 +35,7 @@ def look(user_id: int) -> ViewResult:
         more=page.next_cursor is not None,
     )
     db.session.commit()
-    return shown
+    return html
 
 
 look.writes = True  # type: ignore[attr-defined]  # every look is recorded
@@ -60,7 +60,7 @@ def reset(user_id: int, journey: str, point: str) -> ViewResult:
 
 
 def _existing(user_id: int) -> int:
-    """An id that a row can have. Raises NotFound."""
+    """Return an id that a row can have. Raises NotFound."""
     if not 1 <= user_id <= MAX_ID:
         raise NotFound("There is no such account.")
     return user_id

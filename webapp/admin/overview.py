@@ -99,7 +99,7 @@ class Model:
 
 
 def counts() -> dict[str, int]:
-    """The numbers of accounts, active accounts, active admins and conversations."""
+    """Return the numbers of accounts, active accounts, active admins and conversations."""
     active = func.count(case((User.is_active, 1)))
     admins = func.count(case((and_(User.is_admin, User.is_active), 1)))
     users = db.session.execute(select(func.count(), active, admins).select_from(User)).one()
@@ -130,16 +130,16 @@ def model(answering: Status, embedding: str, *, background: str = "", embedder_i
     )
 
 
-def vitals(parts: Mapping[str, str], found: Work, answering: Model) -> Vitals:
-    """The signs of whether all is well: the state of the site, and what else is quickly known."""
+def vitals(parts: Mapping[str, str], work: Work, answering: Model) -> Vitals:
+    """Return the signs of whether all is well: the state of the site, and what else is quickly known."""
     return Vitals(
         parts=parts,
-        knows_work=found.known,
-        workers=len(found.workers),
-        idle=found.idle,
-        has_scheduler=found.has_scheduler,
-        waits={queue.name: queue.waited for queue in found.queues},
-        failed={queue.name: queue.failed for queue in found.queues if queue.failed},
+        knows_work=work.known,
+        workers=len(work.workers),
+        idle=work.idle,
+        has_scheduler=work.has_scheduler,
+        waits={queue.name: queue.waited for queue in work.queues},
+        failed={queue.name: queue.failed for queue in work.queues if queue.failed},
         has_model=not answering.is_demonstration,
         embedder_is_away=answering.embedder_is_away,
         unanswered=_unanswered(),
@@ -159,21 +159,21 @@ def _unanswered() -> int:
 
 
 def versions(client: Redis) -> dict[str, str]:
-    """The versions of what this installation runs on, by name."""
-    found = {"Python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    """Return the versions of what this installation runs on, by name."""
+    result = {"Python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     dialect = db.engine.dialect
     numbers = ".".join(str(part) for part in dialect.server_version_info or ())
     name = "MariaDB" if getattr(dialect, "is_mariadb", False) else {"mysql": "MySQL", "sqlite": "SQLite"}[dialect.name]
-    found[name] = numbers
+    result[name] = numbers
     try:
-        found["Redis server"] = server_of(client.info("server"))
+        result["Redis server"] = server_of(client.info("server"))
     except RedisError:
-        found["Redis server"] = "away"
-    return found
+        result["Redis server"] = "away"
+    return result
 
 
 def without_credentials(url: str) -> str:
-    """An address without a user and a password, a query or a fragment."""
+    """Return an address without a user and a password, a query or a fragment."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=host, query="", fragment="").geturl()
@@ -185,32 +185,32 @@ def _queue_state(client: Redis, name: Queue) -> QueueState:
     return QueueState(
         name=name.value,
         queued=queued,
-        waited=_waited(queue) if queued else 0.0,
+        waited=_oldest_wait(queue) if queued else 0.0,
         running=StartedJobRegistry(queue=queue).get_job_count(cleanup=False),
         scheduled=ScheduledJobRegistry(queue=queue).get_job_count(cleanup=False),  # type: ignore[no-untyped-call]
         failed=FailedJobRegistry(queue=queue).get_job_count(cleanup=False),
     )
 
 
-def _waited(queue: RQQueue) -> float:
+def _oldest_wait(queue: RQQueue) -> float:
     first = next(iter(queue.get_jobs(0, 1)), None)
     if first is None or first.enqueued_at is None or first.meta.get("name") not in JOBS:
         return 0.0
-    at = first.enqueued_at
-    return (datetime.now(UTC) - (at if at.tzinfo else at.replace(tzinfo=UTC))).total_seconds()
+    moment = first.enqueued_at
+    return (datetime.now(UTC) - (moment if moment.tzinfo else moment.replace(tzinfo=UTC))).total_seconds()
 
 
 def _workers(client: Redis) -> list[WorkerLine]:
     since = datetime.now(UTC) - ALIVE
-    found = []
+    states = []
     for worker in Worker.all(connection=client, serializer=JSONSerializer):
         heartbeat = worker.last_heartbeat
         if heartbeat is None:
             continue
         heartbeat = heartbeat if heartbeat.tzinfo else heartbeat.replace(tzinfo=UTC)
         if heartbeat >= since:
-            found.append(WorkerLine(worker.name, _word(worker.get_state()), worker.queue_names(), heartbeat))
-    return sorted(found, key=lambda worker: worker.name)
+            states.append(WorkerLine(worker.name, _word(worker.get_state()), worker.queue_names(), heartbeat))
+    return sorted(states, key=lambda worker: worker.name)
 
 
 def _word(state: Any) -> str:

@@ -110,13 +110,13 @@ def user(user_id: int) -> ViewResult:
 @password_required
 def set_admin(user_id: int) -> ViewResult:
     """Make or unmake an admin."""
-    changed = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
+    user = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
     message = (
-        _("%(email)s is now an admin.", email=changed.email)
-        if changed.is_admin
-        else _("%(email)s is no longer an admin.", email=changed.email)
+        _("%(email)s is now an admin.", email=user.email)
+        if user.is_admin
+        else _("%(email)s is no longer an admin.", email=user.email)
     )
-    return _changed(user_id, message)
+    return _respond(user_id, message)
 
 
 @blueprint.post("/admin/users/<int:user_id>/active")
@@ -124,13 +124,13 @@ def set_admin(user_id: int) -> ViewResult:
 @password_required
 def set_active(user_id: int) -> ViewResult:
     """Deactivate or reactivate an account."""
-    changed = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
+    user = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
     message = (
-        _("%(email)s can sign in again.", email=changed.email)
-        if changed.is_active
-        else _("%(email)s has been deactivated.", email=changed.email)
+        _("%(email)s can sign in again.", email=user.email)
+        if user.is_active
+        else _("%(email)s has been deactivated.", email=user.email)
     )
-    return _changed(user_id, message)
+    return _respond(user_id, message)
 
 
 @blueprint.post("/admin/users/<int:user_id>/password")
@@ -138,8 +138,8 @@ def set_active(user_id: int) -> ViewResult:
 @password_required
 def reset_password(user_id: int) -> ViewResult:
     """Give somebody a new password, shown once."""
-    changed, password = people.reset_password(current_user_id(), user_id)
-    answer = _render_user(changed, password=password)
+    user, password = people.reset_password(current_user_id(), user_id)
+    answer = _render_user(user, password=password)
     db.session.commit()
     return answer
 
@@ -159,33 +159,33 @@ def delete_user(user_id: int) -> ViewResult:
     return redirect(url_for(".users"), 303)
 
 
-def _render_users(*, partial: bool = False, **more: Any) -> str:
-    given = {name: request.args.get(name) or None for name in ("q", "cursor")}
+def _render_users(*, partial: bool = False, **extra: Any) -> str:
+    parameters = {name: request.args.get(name) or None for name in ("q", "cursor")}
     try:
-        query = UserQuery(limit=PAGE_LENGTH, **given)
+        query = UserQuery(limit=PAGE_LENGTH, **parameters)
     except ValidationError:
         query = UserQuery(limit=PAGE_LENGTH)
     page = service.list_users(query)
     template = "admin/_user_rows.html" if partial else "admin/users.html"
-    shown: dict[str, Any] = {"users": page.items, "next_cursor": page.next_cursor, "q": query.q or ""}
+    context: dict[str, Any] = {"users": page.items, "next_cursor": page.next_cursor, "q": query.q or ""}
     if not partial:
-        shown["registration_open"] = site.registration_is_open()
-    return render_template(template, **{**shown, "cursor": query.cursor, "errors": {}, "values": {}, **more})
+        context["registration_open"] = site.registration_is_open()
+    return render_template(template, **{**context, "cursor": query.cursor, "errors": {}, "values": {}, **extra})
 
 
-def _render_user(user: User, **more: Any) -> str:
-    shown: dict[str, Any] = {"user": user, "errors": {}, "holdings": people.count_holdings(user.user_id)}
-    return render_template("admin/user.html", **{**shown, **more})
+def _render_user(user: User, **extra: Any) -> str:
+    context: dict[str, Any] = {"user": user, "errors": {}, "holdings": people.count_holdings(user.user_id)}
+    return render_template("admin/user.html", **{**context, **extra})
 
 
-def _changed(user_id: int, message: str) -> ViewResult:
+def _respond(user_id: int, message: str) -> ViewResult:
     db.session.commit()
     flash(message)
     return redirect(url_for(".user", user_id=user_id), 303)
 
 
 def _switch(name: str) -> bool:
-    """A form's two-way switch. Raises Invalid for anything but 0 and 1."""
+    """Return a form's two-way switch. Raises Invalid for anything but 0 and 1."""
     value = request.form.get(name)
     if value not in ("0", "1"):
         raise Invalid.field(name, "must be 0 or 1")

@@ -78,7 +78,7 @@ class Replay:
 
 
 def recent_conversations(user_id: int) -> Sequence[Conversation]:
-    """The admin's own conversations to choose from."""
+    """Return the admin's own conversations to choose from."""
     return db.session.scalars(
         select(Conversation)
         .where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.message_count > 0)
@@ -96,9 +96,9 @@ def preview(name: str, text: str, conversation_id: int, settings: Settings) -> P
             ContextMessage(row.message_id, row.role, row.content, row.status)
             for row in current_messages(conversation_id)
         ]
-        asked = max((place for place, row in enumerate(rows) if row.role == "user"), default=-1)
+        last_question = max((place for place, row in enumerate(rows) if row.role == "user"), default=-1)
         title = conversation.title
-        sent = _composed(conversation, rows[: asked + 1], text, settings)
+        sent = _composed(conversation, rows[: last_question + 1], text, settings)
         return Preview(conversation_id, title, sent, _tokens(sent))
     if name == "digests":
         sent = prompt_messages(conversation_id, text)
@@ -117,7 +117,7 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     conversation = existing_conversation(reply.conversation_id)
     branch = _before(reply)
     texts = [(version, prompts.get_version("chat", version).prompt_text) for version in versions]
-    found = Replay(
+    result = Replay(
         conversation_id=conversation.conversation_id,
         message_id=message_id,
         asked=next((row.content for row in reversed(branch) if row.role == "user"), ""),
@@ -126,7 +126,7 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     )
     prompted = []
     for version, text in texts:
-        conversation = existing_conversation(found.conversation_id)  # retrieval may have released it
+        conversation = existing_conversation(result.conversation_id)  # retrieval may have released it
         prompted.append((version, _composed(conversation, branch, text, settings)))
     client = completions()
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy is typed as a Flask
@@ -135,8 +135,8 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     with ThreadPoolExecutor(len(prompted)) as pool:
         wishes = [(client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
         waiting = [pool.submit(_in_context, app, _answer, *wish) for wish in wishes]
-        found.replies.extend(future.result() for future in waiting)
-    return found
+        result.replies.extend(future.result() for future in waiting)
+    return result
 
 
 def find_reply(message_id: int) -> Message:
@@ -148,7 +148,7 @@ def find_reply(message_id: int) -> Message:
 
 
 def _before(reply: Message) -> list[ContextMessage]:
-    """The messages a reply followed, oldest first, even if some were edited since."""
+    """Return the messages a reply followed, oldest first, even if some were edited since."""
     rows = {
         row.message_id: row
         for row in db.session.scalars(select(Message).where(Message.conversation_id == reply.conversation_id))
@@ -167,8 +167,8 @@ def _composed(
     last = messages[-1].id if messages else 0
     chunks = [Chunk(*row) for row in chunks_of(conversation.conversation_id)]
     chunks = [chunk for chunk in chunks if chunk.end < last]
-    closed = chunks[-1].end if chunks else 0
-    history = [message for message in messages if message.id > closed]
+    summary_end = chunks[-1].end if chunks else 0
+    history = [message for message in messages if message.id > summary_end]
     try:
         owner = get_or_raise(User, conversation.user_id)
         return as_notes(compose(conversation, owner, history, chunks, text, settings).context.messages)
@@ -187,17 +187,17 @@ def _in_context(app: Flask, answer: Callable[..., Reply], *wish: Any) -> Reply:
 
 
 def _answer(client: BackgroundClient, version: int, messages: list[dict[str, Any]], max_tokens: int) -> Reply:
-    started = time.perf_counter()
+    start = time.perf_counter()
     try:
-        made = client.complete_text(messages, model=client.settings.chat_model, max_tokens=max_tokens)
+        completion = client.complete_text(messages, model=client.settings.chat_model, max_tokens=max_tokens)
     except ModelError as error:
         log.info("replay failed", extra={"code": error.code})
         return Reply(version, error=error.detail)
     return Reply(
         version,
-        made.text,
-        made.model,
-        round(time.perf_counter() - started, 1),
-        made.usage.prompt_tokens,
-        made.usage.completion_tokens,
+        completion.text,
+        completion.model,
+        round(time.perf_counter() - start, 1),
+        completion.usage.prompt_tokens,
+        completion.usage.completion_tokens,
     )

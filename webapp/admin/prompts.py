@@ -57,10 +57,10 @@ def save(name: str) -> ViewResult:
         db.session.rollback()
         return _render(name, draft=_draft(), errors=errors), 422
     db.session.commit()
-    used = service.get_prompt(name).active_version == row.version
+    is_active = service.get_prompt(name).active_version == row.version
     flash(
         _("Version %(version)s is saved and in use.", version=row.version)
-        if used
+        if is_active
         else _("Version %(version)s is saved, not in use yet.", version=row.version)
     )
     return redirect(url_for(".editor", name=name, version=row.version), 303)
@@ -82,28 +82,28 @@ def compare(name: str) -> ViewResult:
     """Return what changed between two versions."""
     before, after = (_existing(_number(request.args.get(side))) for side in ("a", "b"))
     lines = compare_texts(service.get_version(name, before).prompt_text, service.get_version(name, after).prompt_text)
-    shown: dict[str, Any] = {"lines": lines, "before": before, "after": after}
+    context: dict[str, Any] = {"lines": lines, "before": before, "after": after}
     if wants_partial():
-        return render_template("prompts/_comparison.html", **shown)
-    return _render(name, **shown)
+        return render_template("prompts/_comparison.html", **context)
+    return _render(name, **context)
 
 
 @blueprint.post("/<name>/preview")
 @admin_only
 def preview(name: str) -> ViewResult:
     """Return what would be sent for a conversation with the text as it stands in the editor."""
-    found = service.definition(name)
+    prompt = service.definition(name)
     text = _draft()
-    shown: dict[str, Any] = {}
+    context: dict[str, Any] = {}
     try:
         service.check(name, text)
         conversation_id = _existing(_number(request.form.get("conversation_id")), "conversation")
         note_look(require_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
-        shown["preview"] = trials.preview(found.name, text, conversation_id, app_settings())
+        context["preview"] = trials.preview(prompt.name, text, conversation_id, app_settings())
     except DomainError as error:
         db.session.rollback()
-        shown["preview_error"] = _said(error)
-    return _part("prompts/_preview.html", name, draft=text, **shown)
+        context["preview_error"] = _error_text(error)
+    return _part("prompts/_preview.html", name, draft=text, **context)
 
 
 @blueprint.post("/<name>/replay")
@@ -112,25 +112,25 @@ def replay(name: str) -> ViewResult:
     """One stored reply generated again with two versions, side by side."""
     if service.definition(name).name != "chat":
         raise NotFound("Only replies can be regenerated.")
-    shown: dict[str, Any] = {}
+    context: dict[str, Any] = {}
     try:
         versions = [_existing(_number(request.form.get(side))) for side in ("a", "b")]
         message_id = _existing(_number(request.form.get("message_id")), "reply")
-        of = trials.find_reply(message_id).conversation_id
-        note_look(require_identity(), existing_conversation(of).user_id, f"conversation {of}")
-        shown["replay"] = trials.replay(message_id, versions, app_settings())
+        conversation_id = trials.find_reply(message_id).conversation_id
+        note_look(require_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
+        context["replay"] = trials.replay(message_id, versions, app_settings())
     except DomainError as error:
         db.session.rollback()
-        shown["replay_error"] = _said(error)
-    return _part("prompts/_replay.html", name, **shown)
+        context["replay_error"] = _error_text(error)
+    return _part("prompts/_replay.html", name, **context)
 
 
-def _part(template: str, name: str, **shown: Any) -> ViewResult:
-    status = 422 if any(key.endswith("_error") for key in shown) else 200
-    return (render_template(template, **shown) if wants_partial() else _render(name, **shown)), status
+def _part(template: str, name: str, **context: Any) -> ViewResult:
+    status = 422 if any(key.endswith("_error") for key in context) else 200
+    return (render_template(template, **context) if wants_partial() else _render(name, **context)), status
 
 
-def _render(name: str, *, version: int | None = None, draft: str | None = None, **more: Any) -> str:
+def _render(name: str, *, version: int | None = None, draft: str | None = None, **extra: Any) -> str:
     state = service.get_prompt(name)
     versions = list(service.versions(name))
     shown_version = version if version in {row.version for row in versions} else state.active_version
@@ -138,7 +138,7 @@ def _render(name: str, *, version: int | None = None, draft: str | None = None, 
     text = source.prompt_text if draft is None else draft
     activations = service.activations(name)
     people = _people([*(row.created_by for row in versions), *(row.activated_by for row in activations)])
-    shown: dict[str, Any] = {
+    context: dict[str, Any] = {
         "prompt": state,
         "definition": state.definition,
         "versions": versions,
@@ -151,12 +151,12 @@ def _render(name: str, *, version: int | None = None, draft: str | None = None, 
         "conversations": trials.recent_conversations(current_user_id()),
         "form": request.form,
     }
-    return render_template("prompts/editor.html", **{**shown, **more})
+    return render_template("prompts/editor.html", **{**context, **extra})
 
 
 def _people(ids: Any) -> dict[int, str]:
-    wanted = {user_id for user_id in ids if user_id is not None}
-    rows = db.session.execute(select(User.user_id, User.name, User.email).where(User.user_id.in_(wanted)))
+    user_ids = {user_id for user_id in ids if user_id is not None}
+    rows = db.session.execute(select(User.user_id, User.name, User.email).where(User.user_id.in_(user_ids)))
     return {user_id: name or email for user_id, name, email in rows}
 
 
@@ -165,18 +165,20 @@ def _draft() -> str:
 
 
 def _number(value: str | None) -> int | None:
-    found = (value or "").strip().lstrip("#")
-    return int(found) if found.isascii() and found.isdecimal() and len(found) < 11 and int(found) <= MAX_ID else None
+    digits = (value or "").strip().lstrip("#")
+    return (
+        int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 11 and int(digits) <= MAX_ID else None
+    )
 
 
-def _existing(number: int | None, what: str = "version") -> int:
-    """An id that a row can have. Raises NotFound."""
+def _existing(number: int | None, label: str = "version") -> int:
+    """Return an id that a row can have. Raises NotFound."""
     if number is None or not 1 <= number <= MAX_ID:
-        raise NotFound(say("There is no such %(what)s.", what=what))
+        raise NotFound(say("There is no such %(what)s.", what=label))
     return number
 
 
-def _said(error: DomainError) -> str:
+def _error_text(error: DomainError) -> str:
     if isinstance(error, Invalid):
         return " ".join(sentences(error, N_({"prompt_text": "The prompt"})).values())
     return error.detail or error.title

@@ -19,12 +19,12 @@ _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 def generate_password(choice: Callable[[str], str] = secrets.choice) -> str:
-    """A password to hand over, about 99 bits: `k7mzp-h4q9t-…`."""
+    """Return a password to hand over, about 99 bits: `k7mzp-h4q9t-…`."""
     return "-".join("".join(choice(_ALPHABET) for _ in range(5)) for _ in range(4))
 
 
 def add(data: NewUser) -> tuple[User, str]:
-    """A new account for somebody, and the password to hand over."""
+    """Create an account for somebody; return it and the password to hand over."""
     password = generate_password()
     user = service.create_user(Registration(email=data.email, name=data.name, password=password))
     return _issued(user), password
@@ -37,7 +37,7 @@ def change(admin_id: int, user_id: int, changes: UserChanges) -> User:
 
 
 def reset_password(admin_id: int, user_id: int) -> tuple[User, str]:
-    """A new password to hand over; the user's sessions end. Raises Conflict for oneself."""
+    """Return a new password to hand over; the user's sessions end. Raises Conflict for oneself."""
     _not_oneself(admin_id, user_id)
     password = generate_password()
     return _issued(service.reset_password(user_id, password)), password

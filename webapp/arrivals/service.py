@@ -48,8 +48,8 @@ def dismiss(user_id: int, kind: str, newest: int) -> None:
 
 def arrivals_of(user_id: int, dismissed: Mapping[str, int]) -> list[Arrival]:
     """Return what came for a user, without what was `dismissed`: by kind, the newest of then."""
-    found = (_replies(user_id), _waiting(user_id), _shared(user_id))
-    return [item for item in found if item is not None and item.newest > dismissed.get(item.kind, 0)]
+    counts = (_replies(user_id), _pending_memories(user_id), _shared(user_id))
+    return [item for item in counts if item is not None and item.newest > dismissed.get(item.kind, 0)]
 
 
 def _replies(user_id: int) -> Arrival | None:
@@ -76,7 +76,7 @@ def _replies(user_id: int) -> Arrival | None:
     return Arrival("schedule", len(rows), newest.run_id, newest.title, newest.conversation_id)
 
 
-def _waiting(user_id: int) -> Arrival | None:
+def _pending_memories(user_id: int) -> Arrival | None:
     """Return the memories that wait for a decision."""
     waiting = visible(user_id).where(
         Memory.needs_review.is_(True), Memory.is_archived.is_(False), Memory.valid_to.is_(None)

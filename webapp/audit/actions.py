@@ -95,5 +95,5 @@ WORDS: dict[str, str] = N_(
 
 
 def words(action: str) -> str:
-    """An action as people read it; one that this version does not know is shown by its name."""
+    """Return an action as people read it; one that this version does not know is shown by its name."""
     return WORDS.get(action, action.replace("_", " ").capitalize())

@@ -50,7 +50,7 @@ def site_activity() -> str:
 
 
 def _render(page: Page[AuditEvent], whole: str) -> str:
-    shown: dict[str, Any] = {
+    context: dict[str, Any] = {
         "events": page.items,
         "next_cursor": page.next_cursor,
         "words": words,
@@ -58,7 +58,7 @@ def _render(page: Page[AuditEvent], whole: str) -> str:
         "conversation_of": conversation_of,
     }
     template = whole.replace("/", "/_", 1).replace(".html", "_rows.html") if wants_partial() else whole
-    return render_template(template, **shown)
+    return render_template(template, **context)
 
 
 def _query() -> PageQuery:
@@ -70,8 +70,8 @@ def _lines(user_id: int) -> Iterator[str]:
     for _ in range(DOWNLOADED // 100):
         page = service.list_events(user_id, PageQuery(limit=100, cursor=cursor))
         for event in page.items:
-            shown = AuditEventOut.of(event).model_dump(mode="json")
-            yield json.dumps(shown, ensure_ascii=False) + "\n"
+            fields = AuditEventOut.of(event).model_dump(mode="json")
+            yield json.dumps(fields, ensure_ascii=False) + "\n"
         cursor = page.next_cursor
         if cursor is None:
             return

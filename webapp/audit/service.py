@@ -23,7 +23,7 @@ PURGED_AT_ONCE = 5_000
 def record(
     user_id: int,
     action: str,
-    what: str = "",
+    target: str = "",
     *,
     detail: dict[str, Any] | None = None,
     actor: Actor | None = None,
@@ -31,29 +31,29 @@ def record(
 ) -> None:
     """Add to the audit of `user_id` that somebody did something, in the open transaction; the caller commits.
 
-    `action` is one of webapp/audit/actions.py. `what` names the thing (a token, a space, "12 memories"); words need a
+    `action` is one of webapp/audit/actions.py. `target` names the thing (a token, a space, "12 memories"); words need a
     line in webapp/audit/targets.py, to be shown in other languages. Neither it nor `detail` (ids and counts) ever holds
     what a message or a memory says. `actor` is whoever sent the request unless given. With `once_in`, the same event by
     the same actor is recorded once in that many seconds, for programs that read all day.
     """
-    by = actor or current_actor()
+    author = actor or current_actor()
     if once_in:
-        noted = _noted(user_id, action, what, by, once_in)
-        if noted.is_known():
+        mark = _mark_of_record(user_id, action, target, author, once_in)
+        if mark.is_known():
             return
-        after_commit(noted)
+        after_commit(mark)
     db.session.add(
         AuditEvent(
             user_id=user_id,
             action=str(action),
-            actor_kind=by.kind,
-            actor_id=by.user_id,
-            actor_name=by.name[:200],
-            token_id=by.token_id,
-            what=what[:300],
+            actor_kind=author.kind,
+            actor_id=author.user_id,
+            actor_name=author.name[:200],
+            token_id=author.token_id,
+            what=target[:300],
             detail=detail,
             # Where somebody else sat when they did it is their own business.
-            address=by.address[:64] if by.user_id in (user_id, None) else "",
+            address=author.address[:64] if author.user_id in (user_id, None) else "",
         )
     )
     db.session.flush()
@@ -65,7 +65,7 @@ def list_events(user_id: int, query: PageQuery) -> Page[AuditEvent]:
 
 
 def list_all(query: PageQuery) -> Page[AuditEvent]:
-    """A page of everybody's events, newest first: for admins, who see that something happened and to whom."""
+    """Return a page of everybody's events, newest first: for admins, who see that something happened and to whom."""
     return _page(query, None)
 
 
@@ -79,7 +79,7 @@ def purge(days: int) -> int:
 
 
 def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:
-    keyset = Keyset("audit", query, int, within=user_id)
+    keyset = Keyset("audit", query, int, scope=user_id)
     statement = select(AuditEvent).order_by(AuditEvent.event_id.desc()).limit(query.limit + 1)
     if user_id is not None:
         statement = statement.where(AuditEvent.user_id == user_id)
@@ -110,6 +110,6 @@ class _RecordMark:
             redis().set(self.key, b"1", ex=self.seconds)
 
 
-def _noted(user_id: int, action: str, what: str, by: Actor, seconds: int) -> _RecordMark:
-    parts = repr((user_id, str(action), what, by.kind, by.user_id, by.token_id))
+def _mark_of_record(user_id: int, action: str, target: str, actor: Actor, seconds: int) -> _RecordMark:
+    parts = repr((user_id, str(action), target, actor.kind, actor.user_id, actor.token_id))
     return _RecordMark(f"audit:{hashlib.sha256(parts.encode()).hexdigest()[:32]}", seconds)

@@ -24,8 +24,8 @@ def init_audit(app: Flask) -> None:
     init_programs(app)
 
 
-def _record(_sender: object, user_id: int, action: str, what: str = "") -> None:
-    record(user_id, action, what)
+def _record(_sender: object, user_id: int, action: str, target: str = "") -> None:
+    record(user_id, action, target)
 
 
 log = logging.getLogger(__name__)
@@ -49,14 +49,14 @@ def init_programs(app: Flask) -> None:
 
 def _note_reading(response: Response) -> Response:
     """In a transaction of its own: the view only read, and is done."""
-    what = next((what for beginning, what in _READ if request.path.startswith(beginning)), None)
-    if what is None or request.method != "GET" or response.status_code >= 300:
+    target = next((target for beginning, target in _READ if request.path.startswith(beginning)), None)
+    if target is None or request.method != "GET" or response.status_code >= 300:
         return response
-    by = current_actor()
-    if by.kind == "token" and by.user_id is not None:
+    actor = current_actor()
+    if actor.kind == "token" and actor.user_id is not None:
         try:
             with write_transaction():
-                record(by.user_id, Action.MEMORIES_READ, what, actor=by, once_in=READ_ONCE_IN)
+                record(actor.user_id, Action.MEMORIES_READ, target, actor=actor, once_in=READ_ONCE_IN)
         except SQLAlchemyError as error:  # the next reading is recorded
             log.warning("a reading was not recorded", extra={"error": type(error).__name__})
     return response
@@ -65,7 +65,7 @@ def _note_reading(response: Response) -> Response:
 def _note_change(_sender: object, *, user_id: int, kind: Kind, data: dict[str, Any], **_more: Any) -> None:
     if kind not in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         return
-    by = current_actor()
-    if by.kind == "token" and by.user_id == user_id and not request.path.startswith(_MCP):
-        what = "some forgotten" if kind is Kind.MEMORY_FORGOTTEN else ""
-        record(user_id, Action.MEMORIES_CHANGED, what, detail={"change_set_id": data["change_set_id"]}, actor=by)
+    actor = current_actor()
+    if actor.kind == "token" and actor.user_id == user_id and not request.path.startswith(_MCP):
+        target = "some forgotten" if kind is Kind.MEMORY_FORGOTTEN else ""
+        record(user_id, Action.MEMORIES_CHANGED, target, detail={"change_set_id": data["change_set_id"]}, actor=actor)

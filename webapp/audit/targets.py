@@ -93,10 +93,10 @@ REASONS: Forms = (
 _RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
 
 
-def thing(action: str, what: str) -> str:
+def thing(action: str, target: str) -> str:
     """Return what an event of this action names, in the reader's language; unknown texts stay as recorded."""
     forms = THINGS.get(action, ())
-    return _translate(what, forms) or _listed(what.split(", "), forms) or what
+    return _translate(target, forms) or _join_parts(target.split(", "), forms) or target
 
 
 def reason(text: str) -> str:
@@ -104,24 +104,24 @@ def reason(text: str) -> str:
     return _translate(text, REASONS) or text
 
 
-def conversation_of(action: str, what: str) -> int | None:
-    """The id of the person's conversation that an event names; None if it names none."""
+def conversation_of(action: str, target: str) -> int | None:
+    """Return the id of the person's conversation that an event names; None if it names none."""
     if action not in (Action.ADMIN_LOOKED, Action.SHARE_CREATED, Action.SHARE_REVOKED):
         return None
-    named = re.fullmatch(r"(?:.* )?conversation (\d{1,18})", what)
-    return int(named[1]) if named else None
+    match = re.fullmatch(r"(?:.* )?conversation (\d{1,18})", target)
+    return int(match[1]) if match else None
 
 
-def _listed(parts: list[str], forms: Forms) -> str:
+def _join_parts(parts: list[str], forms: Forms) -> str:
     texts = [_translate(part, forms) for part in parts]
     return gettext(", ").join(texts) if all(texts) else ""
 
 
-def _translate(what: str, forms: Forms) -> str:
-    """A text in the reader's language; empty if it matches none of these forms."""
+def _translate(target: str, forms: Forms) -> str:
+    """Return a text in the reader's language; empty if it matches none of these forms."""
     for form in forms:
         for text in (form,) if isinstance(form, str) else form:
-            if (values := values_in(text, what)) is None:
+            if (values := values_in(text, target)) is None:
                 continue
             if not isinstance(form, str):
                 return ngettext(*form, int(values["num"]))

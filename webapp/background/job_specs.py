@@ -139,12 +139,12 @@ class JobRequest:
 
 
 def pending_key(key: str) -> str:
-    """The key that marks a queued, not yet started job."""
+    """Return the key that marks a queued, not yet started job."""
     return f"job:pending:{key}"
 
 
 def turns_key(key: str) -> str:
-    """The key of the turns waiting for a queued, not yet started job."""
+    """Return the key of the turns waiting for a queued, not yet started job."""
     return f"job:turns:{key}"
 
 
@@ -158,7 +158,7 @@ class PlainJob(Job):
 
 
 def rq_queue(client: Redis, queue: Queue) -> RQQueue:
-    """The RQ queue, with JSON arguments only, so that nothing but ids is ever stored."""
+    """Return the RQ queue, with JSON arguments only, so that nothing but ids is ever stored."""
     return RQQueue(queue.value, connection=client, serializer=JSONSerializer, job_class=PlainJob)
 
 
@@ -202,7 +202,7 @@ def push(client: Redis, request: JobRequest) -> str | None:
     for _ in range(_COLLISIONS):
         with client.pipeline(transaction=True) as pipe:
             pipe.watch(pending_key(request.key))  # type: ignore[no-untyped-call]
-            waiting = _waiting(pipe, queue, request)
+            waiting = _state_of_pending(pipe, queue, request)
             if waiting == job_id:
                 return job_id  # it was queued, and the answer was lost
             pipe.multi()
@@ -221,9 +221,9 @@ def push(client: Redis, request: JobRequest) -> str | None:
     raise RedisError(f"{request.key} could not be queued: too many at once")
 
 
-def _waiting(client: Any, queue: RQQueue, request: JobRequest) -> str | None:
-    found = client.eval(_WAITING, 2, pending_key(request.key), queue.key, Job.redis_job_namespace_prefix)
-    return found.decode() if found else None
+def _state_of_pending(client: Any, queue: RQQueue, request: JobRequest) -> str | None:
+    state = client.eval(_WAITING, 2, pending_key(request.key), queue.key, Job.redis_job_namespace_prefix)
+    return state.decode() if state else None
 
 
 def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -> None:
@@ -244,25 +244,25 @@ def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -
 
 
 def pending_job_id(client: Redis, request: JobRequest) -> str | None:
-    """The id of the queued, not yet started job for the same ids, if there is one."""
-    return _waiting(client, rq_queue(client, JOBS[request.name].queue), request)
+    """Return the id of the queued, not yet started job for the same ids, if there is one."""
+    return _state_of_pending(client, rq_queue(client, JOBS[request.name].queue), request)
 
 
 _DELETE_OWN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
 
 
 def note_start(client: Redis, request_key: str, job_id: str) -> list[int]:
-    """Note that a job has begun, so that later requests queue another; returns the turns it will report to.
+    """Note that a job has begun, so that later requests queue another; return the turns it will report to.
 
-    A retried job keeps the turns of its first try and takes on those that came since.
+    A retried job keeps the turns of its first attempt and adds those that came since.
     """
-    mine = f"job:turns:run:{job_id}"
+    key = f"job:turns:run:{job_id}"
     with client.pipeline(transaction=True) as pipe:
         pipe.eval(_DELETE_OWN, 1, pending_key(request_key), job_id)
-        pipe.sunionstore(mine, [mine, turns_key(request_key)])
+        pipe.sunionstore(key, [key, turns_key(request_key)])
         pipe.delete(turns_key(request_key))
-        pipe.expire(mine, _TURNS_SECONDS)
-        pipe.smembers(mine)
+        pipe.expire(key, _TURNS_SECONDS)
+        pipe.smembers(key)
         return sorted(int(turn) for turn in pipe.execute()[-1])
 
 
@@ -280,7 +280,7 @@ def note_failure(client: Redis, key: str, job_id: str) -> None:
 
 def forget_failures(client: Redis, queue: RQQueue, key: str) -> None:
     """Remove failed jobs from the list of failures, since their work has been done."""
-    failed = [found.decode() for found in client.smembers(_failures_key(key)) if isinstance(found, bytes)]
+    failed = [member.decode() for member in client.smembers(_failures_key(key)) if isinstance(member, bytes)]
     if not failed:
         return
     registry = FailedJobRegistry(queue=queue)

@@ -43,12 +43,12 @@ def enqueue(
     return push(redis(), JobRequest(name, ids, turn_id, person=person or _owner(ids)))
 
 
-def enqueue_owed(name: str, of: int | str) -> bool:
+def enqueue_owed(name: str, ref: int | str) -> bool:
     """Queue a job that the tables say is owed, unless it was asked for recently; returns whether it is now queued.
 
     Raises redis.RedisError if Redis is away.
     """
-    request = JobRequest(name, {JOBS[name].of: of}, is_swept=True)
+    request = JobRequest(name, {JOBS[name].of: ref}, is_swept=True)
     if not may_ask(redis(), request.key):
         return False
     request.person = _owner(request.ids)
@@ -104,7 +104,7 @@ def _owner(ids: Ids) -> int | None:
 
 
 def requests_after_commit(session: Session, name: str) -> list[JobRequest]:
-    """The requests for a job that wait for the session's commit."""
+    """Return the requests for a job that wait for the session's commit."""
     return [
         action.request
         for action in pending_actions(session)

@@ -30,18 +30,18 @@ class Slice:
 
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = SECONDS if seconds is None else seconds
-        self.began = self._asked = time.monotonic()
+        self.began = self._checked_at = time.monotonic()
         self.portion = FEW
 
     def goes_on(self) -> bool:
         """Return whether there is time for another portion; it is twice as large if the last one took little of the
         slice.
         """
-        at = time.monotonic()
-        if at - self._asked < QUICK * self.seconds:
+        moment = time.monotonic()
+        if moment - self._checked_at < QUICK * self.seconds:
             self.portion = min(2 * self.portion, MANY)
-        self._asked = at
-        return at - self.began < self.seconds
+        self._checked_at = moment
+        return moment - self.began < self.seconds
 
 
 _unfinished: OrderedDict[Hashable, tuple[Hashable, Work[Any]]] = OrderedDict()
@@ -54,24 +54,24 @@ def advance(key: Hashable, begin: Callable[[], Work[Result]], turn: Slice, store
     anew. It then takes as long again as it needed to get to where it was: each process comes further, however many take
     turns.
     """
-    at, work = _unfinished.pop(key, (None, None))
-    if work is not None and at != stored:
+    step, work = _unfinished.pop(key, (None, None))
+    if work is not None and step != stored:
         work.close()
         work = None
     try:
         if work is None:
             work = begin()
-            at = next(work)
+            step = next(work)
             turn = Slice(max(turn.seconds, time.monotonic() - turn.began) if turn.seconds else 0)
         else:
-            at = next(work)
+            step = next(work)
         while turn.goes_on():
-            at = next(work)
+            step = next(work)
     except StopIteration as end:
         return cast(Result, end.value)
     while len(_unfinished) >= MOST_UNFINISHED:
         _unfinished.popitem(last=False)[1][1].close()
-    _unfinished[key] = at, work
+    _unfinished[key] = step, work
     return None
 
 

@@ -84,7 +84,7 @@ def modes_of(files: Sequence[int | AttachedFile]) -> dict[int, str]:
 @idempotency.idempotent
 def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
     """Send a message; the reply is written in the background."""
-    started = service.start_turn(
+    turn = service.start_turn(
         current_user_id(),
         body.content,
         conversation_id=path.conversation_id,
@@ -93,8 +93,8 @@ def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
         file_ids=modes_of(body.file_ids),
         spans=spans_within(body.content, body.spans),
     )
-    service.note_wishes(started, {service.MODEL: body.model})
-    return _accepted(started)
+    service.note_wishes(turn, {service.MODEL: body.model})
+    return _accepted(turn)
 
 
 @blueprint.post("/chat/stream", responses=STREAM)
@@ -103,7 +103,7 @@ def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
 @idempotency.idempotent(replay=lambda answer, _status: _stream(answer["assistant_message_id"]))
 def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
     """Send a message, in a new conversation if none is named, and stream the reply."""
-    started = service.start_turn(
+    turn = service.start_turn(
         current_user_id(),
         body.message,
         conversation_id=body.conversation_id,
@@ -113,10 +113,10 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
         file_ids=modes_of(body.file_ids),
         spans=spans_within(body.message, body.spans),
     )
-    service.note_wishes(started, {service.MODEL: body.model})
-    idempotency.commit(started.header, 200)
-    service.launch(started)
-    return _stream(started.turn_id, launched=True)
+    service.note_wishes(turn, {service.MODEL: body.model})
+    idempotency.commit(turn.header, 200)
+    service.launch(turn)
+    return _stream(turn.turn_id, launched=True)
 
 
 @blueprint.get("/chat/turns/<int:turn_id>/stream", responses=STREAM)
@@ -160,11 +160,11 @@ def retry(path: TurnPath) -> ViewResult:
 @idempotency.idempotent
 def regenerate(path: TurnPath, body: Again) -> ViewResult:
     """Write another version of a reply, with an instruction or by another model if named; the earlier one is kept."""
-    chosen = body.parameters.given if body.parameters else {}
-    started = service.regenerate(
-        current_user_id(), path.turn_id, instruction=body.instruction, model=body.model, parameters=chosen
+    values = body.parameters.given if body.parameters else {}
+    turn = service.regenerate(
+        current_user_id(), path.turn_id, instruction=body.instruction, model=body.model, parameters=values
     )
-    return _accepted(started)
+    return _accepted(turn)
 
 
 @blueprint.post("/messages/<int:message_id>/edit", responses={202: MessageStarted})
@@ -248,13 +248,13 @@ def get_message_reasoning(path: MessagePath) -> ViewResult:
     return Reasoning(message_id=row.message_id, text=row.content, duration_ms=row.duration_ms).model_dump(mode="json")
 
 
-def _accepted(started: service.StartedTurn) -> ViewResult:
+def _accepted(turn: service.StartedTurn) -> ViewResult:
     """Commit a started turn, launch it and say which message will be the reply."""
-    answer: dict[str, Any] = {"response_id": started.reply.message_id}
-    if started.asked is not None:
-        answer = {"message": MessageOut.of(started.asked).model_dump(mode="json"), **answer}
+    answer: dict[str, Any] = {"response_id": turn.reply.message_id}
+    if turn.question is not None:
+        answer = {"message": MessageOut.of(turn.question).model_dump(mode="json"), **answer}
     idempotency.commit(answer, 202)
-    service.launch(started)
+    service.launch(turn)
     return answer, 202
 
 
@@ -263,7 +263,7 @@ def _stream(turn_id: int, cursor: Cursor = BEGINNING, *, launched: bool = False)
     jobs = request.args.get("follow") == "jobs"
     seen = cursor.length or 0
     if cursor.id and cursor.length is None:
-        seen = len(turnlog.text_of(turnlog.read(redis(), turn_id, through=cursor.id)))
+        seen = len(turnlog.text_of(turnlog.read(redis(), turn_id, last_id=cursor.id)))
     db.session.remove()
     entries = follow(app, hub, turn_id, after=cursor.id, jobs=jobs, launched=launched)
     return sse.response(sse.json_events(entries, seen=seen, resumed=bool(cursor.id)))

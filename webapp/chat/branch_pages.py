@@ -45,10 +45,10 @@ def restore(message_id: int, version_id: int) -> Any:
 @login_required
 def branch(message_id: int) -> Any:
     """Branch off at a message into a new conversation."""
-    made = service.branch(current_user_id(), message_id)
+    conversation = service.branch(current_user_id(), message_id)
     db.session.commit()
     flash(_("This is a new branch. The conversation it came from is unchanged."))
-    return redirect(url_for("conversations_pages.show", conversation_id=made.conversation_id), 303)
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation.conversation_id), 303)
 
 
 @blueprint.get("/turns/<int:message_id>/models")
@@ -57,8 +57,8 @@ def models(message_id: int) -> Any:
     """The models that could write a reply again: for HTMX as lines of its menu, empty if there is only one."""
     message = messages.get_message(current_user_id(), message_id)
     template = "_again_models.html" if wants_partial() else "again.html"
-    offered = [] if message.role != "assistant" else choices()
-    return render_template(f"chat/{template}", id=message_id, message=message, models=offered)
+    offers = [] if message.role != "assistant" else choices()
+    return render_template(f"chat/{template}", id=message_id, message=message, models=offers)
 
 
 @blueprint.post("/turns/<int:message_id>/continue")

@@ -52,22 +52,22 @@ def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTu
     return StartedTurn(conversation, None, following)
 
 
-def parts_from_elsewhere(started: StartedTurn, parts: Sequence[RoundElsewhere]) -> StartedTurn:
+def parts_from_elsewhere(turn: StartedTurn, parts: Sequence[RoundElsewhere]) -> StartedTurn:
     """Store earlier parts, which the client brings along, of the reply to a question just asked; the part to be written
     follows them."""
-    reply = started.reply
+    reply = turn.reply
     for part in parts:
         reply.status, reply.content = "complete", part.text
         reply.tool_calls = list(part.calls)
         take(reply, part.results)
-        reply = add_part(started.conversation, reply)
+        reply = add_part(turn.conversation, reply)
     db.session.flush()
-    return StartedTurn(started.conversation, started.asked, reply, embedded=started.embedded)
+    return StartedTurn(turn.conversation, turn.question, reply, embedded=turn.embedded)
 
 
 def add_part(conversation: Conversation, reply: Message) -> Message:
-    """The empty, streaming message that continues a reply."""
-    at = now()
+    """Return the empty, streaming message that continues a reply."""
+    moment = now()
     row = Message(
         conversation_id=reply.conversation_id,
         role="assistant",
@@ -75,11 +75,11 @@ def add_part(conversation: Conversation, reply: Message) -> Message:
         status="streaming",
         parent_id=reply.message_id,
         reply_to_id=reply.reply_to_id,
-        created_at=at,
+        created_at=moment,
         model=None,
     )
     db.session.add(row)
-    conversation.updated_at = at
+    conversation.updated_at = moment
     conversation.message_count += 1
     db.session.flush()
     return row

@@ -18,7 +18,7 @@ _SPANS = TypeAdapter(Spans)
 
 
 def read_attachments() -> dict[int, str]:
-    """The attached files by id, with how each is to be used."""
+    """Return the attached files by id, with how each is to be used."""
     ids = filter(None, (parse_id(value) for value in request.form.getlist("file_ids")[:50]))
     return {number: "search" if request.form.get(f"mode-{number}") == "search" else "whole" for number in ids}
 
@@ -34,8 +34,8 @@ def read_origins(content: str) -> list[tuple[int, int, str]]:
 def read_message_parameters() -> dict[str, Any] | None:
     """The parameters chosen for this message only, as the message keeps them; what cannot be read is left out."""
     try:
-        chosen = json.loads(request.form.get("once", "")[:1_000])
+        choice = json.loads(request.form.get("once", "")[:1_000])
     except (ValueError, RecursionError):
         return None
-    given = RequestParameters.of(chosen if isinstance(chosen, dict) else None).given
-    return {PAYLOAD: given} if given else None
+    values = RequestParameters.of(choice if isinstance(choice, dict) else None).given
+    return {PAYLOAD: values} if values else None

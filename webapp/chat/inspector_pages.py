@@ -82,11 +82,11 @@ def _steps() -> dict[str, Any]:
 def shares_of(context: Mapping[str, Any]) -> list[Share]:
     """Return the shares of a prompt in the order it is read, as its `context` step recorded them, if it did."""
     tokens = {item["name"]: int(item.get("tokens") or 0) for item in context.get("sections", ())}
-    total, at, shares = sum(tokens.values()), 0.0, []
+    total, offset, shares = sum(tokens.values()), 0.0, []
     for name, (label, sections) in SHARES.items():
         if part := sum(tokens.get(section, 0) for section in sections):
-            shares.append(Share(name, label, round(at, 2), round(100 * part / total, 2)))
-            at += 100 * part / total
+            shares.append(Share(name, label, round(offset, 2), round(100 * part / total, 2)))
+            offset += 100 * part / total
     return shares
 
 
@@ -130,8 +130,8 @@ def prompt(message_id: int) -> ViewResult:
         for item in data.get("sections", ())
         if item.get("tokens")
     ]
-    took = [(STEPS.get(step.name, step.name.capitalize()), step.duration_ms) for step in steps if step.duration_ms]
-    shown = {
+    durations = [(STEPS.get(step.name, step.name.capitalize()), step.duration_ms) for step in steps if step.duration_ms]
+    values = {
         "message": reply,
         "sections": sections,
         "total": data.get("tokens"),
@@ -139,10 +139,10 @@ def prompt(message_id: int) -> ViewResult:
         "prompt": data.get("prompt") or [],
         "shares": shares_of(data),
         "left_out": data.get("left_out") or [],
-        "took": took,
+        "took": durations,
     }
     template = "chat/_inspector.html" if wants_partial() else "chat/inspector.html"
-    return render_template(template, **shown)
+    return render_template(template, **values)
 
 
 @blueprint.get("/messages/<int:message_id>/reasoning")

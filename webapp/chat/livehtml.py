@@ -44,10 +44,10 @@ class _Page:
         self.calls: list[dict[str, Any]] = []
 
     def replace(self, text: str) -> str:
-        """HTML that replaces whatever the page shows with this text."""
+        """Return HTML that replaces whatever the page shows with this text."""
         self.text, self.renderer = text, StreamRenderer()
         update = self.renderer.feed(text)
-        return self._render("snapshot", finished=_joined(update.finished_html), tail=update.tail_html or "")
+        return self._render("snapshot", finished=_join(update.finished_html), tail=update.tail_html or "")
 
     def advance(self, item: Entry) -> str:
         """HTML that takes the page from the text before an entry to the text after it; empty if nothing changes."""
@@ -58,7 +58,7 @@ class _Page:
         update = self.renderer.feed(grown) if grown else None
         if update is None or (not update.finished_html and update.tail_html is None):
             return ""
-        return self._render("update", finished=_joined(update.finished_html), tail=update.tail_html)
+        return self._render("update", finished=_join(update.finished_html), tail=update.tail_html)
 
     def note(self, item: Entry) -> None:
         """Add a tool that begins or has ended; an entry for the same call is replaced."""
@@ -68,30 +68,30 @@ class _Page:
         self.calls.append({**item.data, "is_running": running})
 
     def tools(self) -> str:
-        """HTML of the tools of this reply so far; empty if there are none."""
+        """Return HTML of the tools of this reply so far; empty if there are none."""
         return self._render("tools", calls=self.calls) if self.calls else ""
 
     def think(self, item: Entry) -> str:
-        """HTML that brings the fold above the reply up to date with what the model has thought."""
-        known, text = self.thoughts, str(item.data["text"])
+        """Return HTML that updates the fold with the model's reasoning above the reply."""
+        earlier, text = self.thoughts, str(item.data["text"])
         self.thinks_since = self.thinks_since or order(item.id)[0]
-        self.thoughts = known[: item.offset] + text
-        if known and item.offset == len(known):
+        self.thoughts = earlier[: item.offset] + text
+        if earlier and item.offset == len(earlier):
             return self._render("thought", text=text)
         return self._render("thoughts", text=self.thoughts)
 
     def speak(self, item: Entry) -> str:
-        """HTML for the fold when the reply begins: how long the model thought."""
-        since, self.thinks_since = self.thinks_since, None
-        return self._render("spoken", seconds=max(0, order(item.id)[0] - since) / 1000) if since else ""
+        """Return HTML for the fold when the reply begins: how long the model thought."""
+        start, self.thinks_since = self.thinks_since, None
+        return self._render("spoken", seconds=max(0, order(item.id)[0] - start) / 1000) if start else ""
 
     def read(self, item: Entry) -> str:
-        """HTML that tells how much a slow model has to read, and how far it should be by now."""
+        """Return HTML that tells how much a slow model has to read, and how far it should be by now."""
         elapsed = max(0.0, time.time() - order(item.id)[0] / 1000)
         return self._render("reading", tokens=item.data["tokens"], seconds=item.data["seconds"], elapsed=round(elapsed))
 
     def finish(self) -> str:
-        """HTML of the reply as it was stored."""
+        """Return HTML of the reply as it was stored."""
         self.ended_at = time.monotonic()
         message = db.session.get(Message, self.turn_id)
         try:
@@ -99,8 +99,8 @@ class _Page:
         finally:
             db.session.remove()  # no connection is held while the stream stays open
 
-    def _render(self, part: str, **shown: object) -> str:
-        return render_template("chat/_stream.html", part=part, id=self.turn_id, **shown)
+    def _render(self, part: str, **context: object) -> str:
+        return render_template("chat/_stream.html", part=part, id=self.turn_id, **context)
 
 
 def html_events(
@@ -130,7 +130,7 @@ def html_events(
             yield from _other(page, conversation_id, item)
             if item.kind == SETTLED:
                 return
-    yield from _settled(conversation_id)
+    yield from _end_of_stream(conversation_id)
 
 
 def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry], has_reply: bool) -> Iterator[bytes]:
@@ -169,7 +169,7 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
     elif item.kind == READING:
         yield from _message(page.read(item), item.id)
     elif item.kind == "title":
-        yield from _message(_titled(conversation_id, item.data.get("title", "")), item.id)
+        yield from _message(_title_part(conversation_id, item.data.get("title", "")), item.id)
     elif item.kind == "extraction_start":
         yield sse.event(MEMORIES_READING, "", item.id)
     elif item.kind == "extraction_complete":
@@ -178,27 +178,27 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
     elif item.kind == "summary_complete":
         yield sse.event(MEMORIES_CHANGED, "", item.id)
     elif item.kind == SETTLED:
-        yield from _settled(conversation_id, item.id)
+        yield from _end_of_stream(conversation_id, item.id)
 
 
-def _settled(conversation_id: int, event_id: str = "") -> Iterator[bytes]:
-    """The end of a stream, with the current title.
+def _end_of_stream(conversation_id: int, event_id: str = "") -> Iterator[bytes]:
+    """Yield the end of a stream, with the current title.
 
     The title may have come on the stream of another turn, or before this viewer connected.
     """
     title = db.session.scalar(select(Conversation.title).where(Conversation.conversation_id == conversation_id))
     db.session.remove()
     if title:
-        yield from _message(_titled(conversation_id, title))
+        yield from _message(_title_part(conversation_id, title))
     yield sse.event(SETTLED, "", event_id)
 
 
-def _titled(conversation_id: int, title: str) -> str:
+def _title_part(conversation_id: int, title: str) -> str:
     return render_template("chat/_stream.html", part="title", conversation_id=conversation_id, title=title)
 
 
 def _remembered(turn_id: int, item: Entry) -> str:
-    """HTML of what was remembered from the turn, for the line under its reply; empty when nothing was."""
+    """Return the HTML of the line that says what was remembered from the turn; empty if nothing was."""
     change_set_id = item.data.get("change_set_id")
     if not isinstance(change_set_id, int):
         return ""
@@ -218,5 +218,5 @@ def _message(html: str, event_id: str = "") -> Iterator[bytes]:
         yield sse.event("", html, event_id)
 
 
-def _joined(blocks: Iterable[Markup]) -> Markup:
+def _join(blocks: Iterable[Markup]) -> Markup:
     return Markup("").join(blocks)

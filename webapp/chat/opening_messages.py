@@ -17,10 +17,10 @@ WAITS = ("streaming", "complete", "stopped")
 
 
 def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedTurn, bool]:
-    """A turn in which the assistant asks about a point, and whether it is new: False if the question is already there.
+    """Start a turn in which the assistant asks about a point; return it, and whether it is new.
 
-    While the last message is the point's own unanswered question, every further click returns it. Raises NotFound, and
-    Unavailable when this process takes no more turns.
+    While the point's own question is the last message and unanswered, every call returns that turn. Raises NotFound,
+    and Unavailable when this process takes no more turns.
     """
     conversation = get_conversation(user_id, conversation_id, lock=True)
     point = find_point(conversation, slug)
@@ -35,17 +35,17 @@ def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedT
 
 
 def start_journey(
-    user_id: int, slug: str, language: str, *, over: bool = False
+    user_id: int, slug: str, language: str, *, starts_over: bool = False
 ) -> tuple[Conversation, StartedTurn | None]:
-    """The conversation of a journey, and the turn that opens its first open point if nothing was said in it yet.
+    """Return the conversation of a journey, and the turn that opens its first open point if nothing was said in it yet.
 
     Raises NotFound, and Unavailable when this process takes no more turns.
     """
-    conversation = begin_journey(user_id, slug, language, over=over)
+    conversation = begin_journey(user_id, slug, language, over=starts_over)
     if conversation.message_count:
         return conversation, None
     first = journey_view(user_id, conversation.journey_id, conversation, prefill=False).next_slug
     if first is None:
         return conversation, None
-    started, is_new = start_point(user_id, conversation.conversation_id, first)
-    return conversation, started if is_new else None
+    turn, is_new = start_point(user_id, conversation.conversation_id, first)
+    return conversation, turn if is_new else None

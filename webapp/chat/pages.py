@@ -68,7 +68,7 @@ def is_settling(message: Any) -> bool:
 
 
 def _repeated_answer(answer: dict[str, Any], _status: int) -> ViewResult:
-    """The answer to a message that had already arrived: what it started then."""
+    """Answer a message that had already arrived with the turn that it started then."""
     return _show_sent(get_conversation(current_user_id(), answer["conversation_id"]), answer)
 
 
@@ -82,7 +82,7 @@ def start() -> ViewResult:
         body = read_form(NewMessage)
         spans = read_origins(body.content)
     except Invalid as error:
-        return _refused(error, render_new)
+        return _show_problem(error, render_new)
     space_id, persona = request.form.get("space_id", type=int), request.form.get("persona") or None
     check_choice(body.model)
     learn_from_browser()
@@ -94,7 +94,7 @@ def start() -> ViewResult:
         parameters=remembered_parameters(),
         uses_web="uses_web" in request.form,
     )
-    started = service.start_turn(
+    turn = service.start_turn(
         current_user_id(),
         body.content,
         new=new,
@@ -103,7 +103,7 @@ def start() -> ViewResult:
         spans=spans,
     )
     remember_choice(body.model)
-    return launch_turn(started, is_new=True)
+    return launch_turn(turn, is_new=True)
 
 
 @blueprint.post("/c/<int:conversation_id>/messages")
@@ -117,7 +117,7 @@ def send(conversation_id: int) -> ViewResult:
         spans = read_origins(body.content)
     except Invalid as error:
         conversation = get_conversation(current_user_id(), conversation_id)
-        return _refused(error, lambda **shown: render_conversation(conversation, **shown))
+        return _show_problem(error, lambda **context: render_conversation(conversation, **context))
     learn_from_browser()
     return launch_turn(
         service.start_turn(
@@ -139,12 +139,12 @@ def news(conversation_id: int) -> ViewResult:
     if not wants_partial():
         return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
-    found = _newer_messages(conversation, request.args.get("shown", type=int))
+    context = _newer_messages(conversation, request.args.get("shown", type=int))
     titled = conversation.title if request.args.get("title", conversation.title) != conversation.title else None
-    if not found["messages"] and not found["redraw"] and not titled:
+    if not context["messages"] and not context["redraw"] and not titled:
         return "", 204
-    response = make_response(render_template("chat/_news.html", conversation=conversation, title=titled, **found))
-    if found["messages"]:
+    response = make_response(render_template("chat/_news.html", conversation=conversation, title=titled, **context))
+    if context["messages"]:
         response.headers["HX-Trigger"] = f"{CHANGED}, {MEMORIES_CHANGED}"
     return response
 
@@ -167,8 +167,8 @@ def events(message_id: int) -> ViewResult:
     live = follow(app, hub, message_id, after=backlog[-1].id if backlog else "", jobs=True)
     if backlog and backlog[-1].id.startswith("0-"):
         live = iter(())  # read from the tables: the stream is gone
-    shown = html_events(message_id, conversation_id, backlog, live, has_reply="settling" in request.args)
-    return sse.response(stream_with_context(shown))
+    stream = html_events(message_id, conversation_id, backlog, live, has_reply="settling" in request.args)
+    return sse.response(stream_with_context(stream))
 
 
 @blueprint.post("/turns/<int:message_id>/stop")
@@ -198,28 +198,28 @@ def regenerate(message_id: int) -> ViewResult:
     """Write another version of a reply, with an `instruction` and by a `model` if they are given."""
     instruction = request.form.get("instruction", "").replace("\x00", "").strip()[:500]
     model = request.form.get("model", "").strip()[:220] or None
-    started = service.regenerate(current_user_id(), message_id, instruction=instruction, model=model)
-    return launch_turn(started, redraw=True)
+    turn = service.regenerate(current_user_id(), message_id, instruction=instruction, model=model)
+    return launch_turn(turn, redraw=True)
 
 
 @blueprint.get("/messages/<int:message_id>")
 @login_required
 def message(message_id: int) -> ViewResult:
     """A message in its place in the conversation."""
-    found = messages.get_message(current_user_id(), message_id)
+    row = messages.get_message(current_user_id(), message_id)
     if not wants_partial():
-        return redirect(url_for("conversations_pages.show", conversation_id=found.conversation_id, at=message_id), 303)
-    return render_template("chat/_message.html", view=message_views.view_of(found))
+        return redirect(url_for("conversations_pages.show", conversation_id=row.conversation_id, at=message_id), 303)
+    return render_template("chat/_message.html", view=message_views.view_of(row))
 
 
 @blueprint.get("/messages/<int:message_id>/edit")
 @login_required
 def edit(message_id: int) -> ViewResult:
     """A message of the user's, for editing."""
-    found = messages.get_message(current_user_id(), message_id)
-    if found.role != "user":
+    row = messages.get_message(current_user_id(), message_id)
+    if row.role != "user":
         raise NotFound("There is no such message of yours.")
-    return render_template("chat/_edit.html" if wants_partial() else "chat/edit.html", message=found, errors={})
+    return render_template("chat/_edit.html" if wants_partial() else "chat/edit.html", message=row, errors={})
 
 
 @blueprint.post("/messages/<int:message_id>/edit")
@@ -232,22 +232,22 @@ def resend(message_id: int) -> ViewResult:
         body = read_form(EditedMessage)
         spans = read_origins(body.content)
     except Invalid as error:
-        shown = {"message": before, "content": request.form.get("content", ""), "errors": sentences(error, LABELS)}
-        return render_template("chat/_edit.html" if wants_partial() else "chat/edit.html", **shown), 422
+        context = {"message": before, "content": request.form.get("content", ""), "errors": sentences(error, LABELS)}
+        return render_template("chat/_edit.html" if wants_partial() else "chat/edit.html", **context), 422
     spans += carry_spans(before.content, body.content, before.provenance)
     return launch_turn(service.edit_message(current_user_id(), message_id, body.content, spans), redraw=True)
 
 
-def launch_turn(started: service.StartedTurn, *, is_new: bool = False, redraw: bool = False) -> ViewResult:
+def launch_turn(turn: service.StartedTurn, *, is_new: bool = False, redraw: bool = False) -> ViewResult:
     """Commit a turn, start it, and show it."""
-    answer = {**started.header, "is_new": is_new, "redraw": redraw}
+    answer = {**turn.header, "is_new": is_new, "redraw": redraw}
     idempotency.commit(answer, 200)
-    service.launch(started)
+    service.launch(turn)
     if not wants_partial():
         start_queue.leave()
         _wait(answer["assistant_message_id"])
         return redirect(place_of(answer["conversation_id"], answer["user_message_id"]), 303)
-    return _show_sent(started.conversation, answer)
+    return _show_sent(turn.conversation, answer)
 
 
 def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
@@ -258,19 +258,19 @@ def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
         )
     else:
         # Include what was said elsewhere in the meantime, so that nothing is missing before it.
-        shown = request.headers.get("Last-Message", type=int)
+        last_id = request.headers.get("Last-Message", type=int)
         response = make_response(
             render_template(
-                "chat/_news.html", conversation=conversation, is_sent=True, **_newer_messages(conversation, shown)
+                "chat/_news.html", conversation=conversation, is_sent=True, **_newer_messages(conversation, last_id)
             )
         )
     response.headers["HX-Trigger"] = CHANGED
     return response
 
 
-def _newer_messages(conversation: Conversation, shown: int | None) -> dict[str, Any]:
+def _newer_messages(conversation: Conversation, last_id: int | None) -> dict[str, Any]:
     """Return what to append to a thread after the last message it shows: what came after, or all of it again."""
-    views = message_views.messages_since(conversation.conversation_id, shown)
+    views = message_views.messages_since(conversation.conversation_id, last_id)
     if views is None:
         thread = message_views.thread(conversation.conversation_id)
         shown_again = {"messages": thread.messages, "earlier_cursor": thread.earlier_cursor}
@@ -279,7 +279,7 @@ def _newer_messages(conversation: Conversation, shown: int | None) -> dict[str, 
     return {"redraw": False, "messages": views, "active_turn": active[-1] if active else None}
 
 
-def _refused(error: Invalid, render_page: Any) -> ViewResult:
+def _show_problem(error: Invalid, render_page: Any) -> ViewResult:
     """A message that cannot be sent: the reason is shown beside the composer, which keeps the text."""
     errors = sentences(error, LABELS)
     if wants_partial():

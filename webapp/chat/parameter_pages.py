@@ -59,27 +59,27 @@ def _parameters() -> dict[str, Any]:
 
 
 def own_parameters(conversation: Conversation | None) -> Parameters:
-    """The parameters of a conversation, or of the next one."""
+    """Return the parameters of a conversation, or of the next one."""
     return Parameters.of(conversation.parameters) if conversation else remembered_parameters()
 
 
 def place(conversation: Conversation | None) -> str:
-    """The URL where they are changed."""
+    """Return the URL where they are changed."""
     if conversation is None:
         return url_for("parameter_pages.of_the_next")
     return url_for("parameter_pages.of_conversation", conversation_id=conversation.conversation_id)
 
 
-def parameter_summary(own: Parameters) -> str:
+def parameter_summary(parameters: Parameters) -> str:
     """Return what is chosen, in a few words; empty if nothing is."""
     phrases = []
-    if own.temperature is not None:
-        phrases.append(_("temperature %(number)s", number=f"{own.temperature:g}"))
-    if own.max_tokens is not None:
-        phrases.append(_("at most %(count)s tokens", count=own.max_tokens))
-    if own.reasoning_effort is not None:
-        phrases.append(_("reasoning effort %(effort)s", effort=_(EFFORT_NAMES[own.reasoning_effort])))
-    if own.system:
+    if parameters.temperature is not None:
+        phrases.append(_("temperature %(number)s", number=f"{parameters.temperature:g}"))
+    if parameters.max_tokens is not None:
+        phrases.append(_("at most %(count)s tokens", count=parameters.max_tokens))
+    if parameters.reasoning_effort is not None:
+        phrases.append(_("reasoning effort %(effort)s", effort=_(EFFORT_NAMES[parameters.reasoning_effort])))
+    if parameters.system:
         phrases.append(_("added instructions"))
     return ", ".join(phrases)
 
@@ -88,7 +88,7 @@ def parameter_summary(own: Parameters) -> str:
 @login_required
 def of_conversation(conversation_id: int) -> ViewResult:
     """Return what was chosen in a conversation."""
-    return _shown(get_conversation(current_user_id(), conversation_id))
+    return _render_parameters(get_conversation(current_user_id(), conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/parameters")
@@ -98,22 +98,22 @@ def choose(conversation_id: int) -> ViewResult:
     user_id = current_user_id()
     conversation = get_conversation(user_id, conversation_id)
     try:
-        chosen = _chosen(own_parameters(conversation))
+        parameters = _read_parameters(own_parameters(conversation))
         if _is_for_once():
-            return _shown(conversation, once=_once(chosen, own_parameters(conversation)))
+            return _render_parameters(conversation, once=_once(parameters, own_parameters(conversation)))
     except Invalid as error:
-        return _shown(conversation, _field_errors(error)), 422
-    row = update_conversation(user_id, conversation_id, ConversationChanges(parameters=chosen))
-    remember_parameters(chosen)
+        return _render_parameters(conversation, _field_errors(error)), 422
+    row = update_conversation(user_id, conversation_id, ConversationChanges(parameters=parameters))
+    remember_parameters(parameters)
     db.session.commit()
-    return _shown(row) if wants_partial() else redirect(place_of(conversation_id), 303)
+    return _render_parameters(row) if wants_partial() else redirect(place_of(conversation_id), 303)
 
 
 @blueprint.get("/models/parameters")
 @login_required
 def of_the_next() -> ViewResult:
     """Return what the next conversation begins with."""
-    return _shown(None)
+    return _render_parameters(None)
 
 
 @blueprint.post("/models/parameters")
@@ -121,27 +121,31 @@ def of_the_next() -> ViewResult:
 def choose_for_the_next() -> ViewResult:
     """Choose for the next conversation, or go back to the defaults."""
     try:
-        chosen = _chosen(remembered_parameters())
+        parameters = _read_parameters(remembered_parameters())
         if _is_for_once():
-            return _shown(None, once=_once(chosen, remembered_parameters()))
+            return _render_parameters(None, once=_once(parameters, remembered_parameters()))
     except Invalid as error:
-        return _shown(None, _field_errors(error)), 422
-    remember_parameters(chosen)
+        return _render_parameters(None, _field_errors(error)), 422
+    remember_parameters(parameters)
     db.session.commit()
-    return _shown(None, own=chosen) if wants_partial() else redirect(url_for("conversations_pages.new"), 303)
+    return (
+        _render_parameters(None, parameters=parameters)
+        if wants_partial()
+        else redirect(url_for("conversations_pages.new"), 303)
+    )
 
 
-def _chosen(before: Parameters) -> Parameters:
+def _read_parameters(before: Parameters) -> Parameters:
     """Return what the form says. Parameters only the API sets are kept; an empty field means the default. Raises
     Invalid.
     """
     if "reset" in request.form:
         return Parameters()
-    given: dict[str, Any] = {name: value for name in FIELDS if (value := request.form.get(name, "").strip())}
-    if "temperature" in given:
-        given["temperature"] = given["temperature"].replace(",", ".")
+    values: dict[str, Any] = {name: value for name in FIELDS if (value := request.form.get(name, "").strip())}
+    if "temperature" in values:
+        values["temperature"] = values["temperature"].replace(",", ".")
     try:
-        return Parameters(**{"top_p": before.top_p, **given})
+        return Parameters(**{"top_p": before.top_p, **values})
     except ValidationError as error:
         raise Invalid("", errors=field_errors(error)) from None
 
@@ -153,43 +157,43 @@ def _is_for_once() -> bool:
     return bool(request.form.keys() & {"once", "not_once"}) and wants_partial()
 
 
-def _once(chosen: Parameters, before: Parameters) -> Parameters:
+def _once(parameters: Parameters, before: Parameters) -> Parameters:
     """Return what differs from before, for the next message only. Instructions raise Invalid: a message cannot have
     any.
     """
     if "not_once" in request.form:
         return Parameters()
-    if chosen.system != before.system and (chosen.system or before.system):
+    if parameters.system != before.system and (parameters.system or before.system):
         raise Invalid.field("once", WRONG["once"])
-    other = {name: value for name, value in chosen.given.items() if value != getattr(before, name)}
+    other = {name: value for name, value in parameters.given.items() if value != getattr(before, name)}
     return Parameters(**other)
 
 
 def _field_errors(error: Invalid) -> dict[str, str]:
     wrong = [str(item["loc"][-1]) for item in error.errors or ()]
-    found = {name: _(words) for name, words in WRONG.items() if name in wrong}
-    return {"system" if name == "once" else name: words for name, words in found.items()}
+    errors = {name: _(words) for name, words in WRONG.items() if name in wrong}
+    return {"system" if name == "once" else name: words for name, words in errors.items()}
 
 
-def _shown(
+def _render_parameters(
     conversation: Conversation | None,
     errors: dict[str, str] | None = None,
-    own: Parameters | None = None,
+    parameters: Parameters | None = None,
     once: Parameters | None = None,
 ) -> str:
     target = _target(conversation)
-    refused, defaults = frozenset[str](), Parameters()
+    unsupported, defaults = frozenset[str](), Parameters()
     if target is not None:
-        accepts, where = completions().capabilities.accepts, (target.settings.base_url, target.model)
-        refused = frozenset(name for name in ("temperature", "reasoning_effort") if not accepts(*where, name))
+        accepts, model_key = completions().capabilities.accepts, (target.settings.base_url, target.model)
+        unsupported = frozenset(name for name in ("temperature", "reasoning_effort") if not accepts(*model_key, name))
         defaults = Parameters.of(target.parameters)
-    chosen = own or own_parameters(conversation)
+    current = parameters or own_parameters(conversation)
     return render_template(
         "models/_parameters.html" if wants_partial() else "models/parameters.html",
         conversation=conversation,
-        chosen=chosen,
+        chosen=current,
         once=once,
-        panel=Panel(chosen, defaults, refused),
+        panel=Panel(current, defaults, unsupported),
         efforts=list(EFFORT_NAMES.items()),
         typed=request.form if errors else {},
         partial_line=request.method == "POST" and not errors,
@@ -199,8 +203,8 @@ def _shown(
 
 
 def _target(conversation: Conversation | None) -> Target | None:
-    """The model that answers in a conversation, or in the next one."""
-    wanted = conversation.model if conversation else request.args.get("model") or choice().begins_with
-    found = {offered.target.id: offered.target for offered in choices()}
-    default = next((offered.target for offered in choices() if offered.is_default), None)
-    return found.get(wanted or "", default)
+    """Return the model that answers in a conversation, or in the next one."""
+    model_id = conversation.model if conversation else request.args.get("model") or choice().begins_with
+    targets = {offer.target.id: offer.target for offer in choices()}
+    default = next((offer.target for offer in choices() if offer.is_default), None)
+    return targets.get(model_id or "", default)

@@ -23,9 +23,9 @@ blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", url_prefi
 @idempotency.idempotent
 def initiate_point(path: PointPath) -> ViewResult:
     """Have the assistant ask about a point; a second click before the answer gives the question that is there."""
-    started, is_new = opening_messages.start_point(current_user_id(), path.conversation_id, path.point_slug)
-    answer = {"response_id": started.reply.message_id}
+    turn, is_new = opening_messages.start_point(current_user_id(), path.conversation_id, path.point_slug)
+    answer = {"response_id": turn.reply.message_id}
     idempotency.commit(answer, 202)
     if is_new:
-        service.launch(started)
+        service.launch(turn)
     return answer, 202

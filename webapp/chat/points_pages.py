@@ -24,15 +24,17 @@ blueprint = Blueprint("chat_points_pages", __name__)
 @login_required
 @limit_turns
 def start(slug: str) -> ViewResult:
-    """Open a journey's conversation, begun with the first question; with `over`, a finished journey begins again."""
+    """Open a journey's conversation at its first question; `over` in the form starts a finished journey again."""
     language = language_of(this_app()).code
-    over = request.form.get("over") == "1"
-    conversation, started = opening_messages.start_journey(current_user_id(), slug[:100], language, over=over)
-    asked = messages.point_opened_by(started.reply) if started is not None else None
-    place = url_for("conversations_pages.show", conversation_id=conversation.conversation_id, point=asked)
+    starts_over = request.form.get("over") == "1"
+    conversation, turn = opening_messages.start_journey(
+        current_user_id(), slug[:100], language, starts_over=starts_over
+    )
+    question = messages.point_opened_by(turn.reply) if turn is not None else None
+    place = url_for("conversations_pages.show", conversation_id=conversation.conversation_id, point=question)
     db.session.commit()
-    if started is not None:
-        service.launch(started)
+    if turn is not None:
+        service.launch(turn)
     if not wants_partial():
         return redirect(place, 303)
     response = Response(status=204)
@@ -46,14 +48,14 @@ def start(slug: str) -> ViewResult:
 def initiate(conversation_id: int, slug: str) -> ViewResult:
     """Have the assistant ask about a point; if its question is already there, show that question."""
     user_id = current_user_id()
-    started, is_new = opening_messages.start_point(user_id, conversation_id, slug)
-    reply_id = started.reply.message_id
-    journey = db.session.get(Journey, started.conversation.journey_id)
-    point = find_point(started.conversation, slug)
+    turn, is_new = opening_messages.start_point(user_id, conversation_id, slug)
+    reply_id = turn.reply.message_id
+    journey = db.session.get(Journey, turn.conversation.journey_id)
+    point = find_point(turn.conversation, slug)
     questions = questions_of(journey, point, language_of(this_app()).code)
     db.session.commit()
     if is_new:
-        service.launch(started)
+        service.launch(turn)
     if not wants_partial():
         anchor = f"m-{reply_id}"
         place = url_for("conversations_pages.show", conversation_id=conversation_id, point=slug, _anchor=anchor)
@@ -65,7 +67,7 @@ def initiate(conversation_id: int, slug: str) -> ViewResult:
             messages=message_views.views(conversation_id, [reply], is_end=True) if is_new else [],
             active_turn=reply_id if reply.status == "streaming" else None,
             questions=questions,
-            conversation=started.conversation,
+            conversation=turn.conversation,
             reply_id=reply_id,
         )
     )

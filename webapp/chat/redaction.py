@@ -44,31 +44,31 @@ class TurnScope:
 def redact(
     text: str, thoughts: str, tool_calls: list[dict[str, Any]], seen: PromptMemories, scope: TurnScope
 ) -> tuple[str, str, list[dict[str, Any]]]:
-    """A reply, its reasoning and its tool calls, without anything its prompt held that they may no longer say.
+    """Remove from a reply, its reasoning and its tool calls everything in its prompt that must no longer be shown.
 
     Costs nothing while the user's memory is unchanged; two statements in a space or with other people's memories.
     """
-    lost = _withdrawn_memories(seen.memories, scope) if seen.of_others or scope.space_id is not None else []
+    removals = _withdrawn_memories(seen.memories, scope) if seen.of_others or scope.space_id is not None else []
     yards = []
     if seen.version != scope.version:
-        lost += _forgotten_memories(seen.memories)
-        yards = recent_graveyards(_whose(scope, seen), scope.began_at - CLOCKS)
-    if not lost and not yards:
+        removals += _forgotten_memories(seen.memories)
+        yards = recent_graveyards(_forgetting_users(scope, seen), scope.began_at - CLOCKS)
+    if not removals and not yards:
         return text, thoughts, tool_calls
-    ids = {memory_id for memory_id, _ in lost}
-    texts = {content for _, content in lost}
+    ids = {memory_id for memory_id, _ in removals}
+    texts = {content for _, content in removals}
     longest_first, statements = sorted(texts, key=len, reverse=True), ForgottenStatements(texts)
 
-    def cleared(whole: str) -> str:
-        whole = without_retold(replace_copies(whole, longest_first), statements, GONE)
+    def cleared(text: str) -> str:
+        text = without_retold(replace_copies(text, longest_first), statements, GONE)
         for yard in yards:
-            whole = yard.without_forgotten(whole, GONE)
-        return whole
+            text = yard.without_forgotten(text, GONE)
+        return text
 
     return cleared(text), cleared(thoughts) if thoughts else "", _calls(tool_calls, ids, texts)
 
 
-def _whose(scope: TurnScope, seen: PromptMemories) -> Collection[int]:
+def _forgetting_users(scope: TurnScope, seen: PromptMemories) -> Collection[int]:
     """Return whose forgetting counts: if a turn's process died, it is not known which memories the prompt held."""
     if seen.version is not None or scope.space_id is None:
         return [scope.user_id]
@@ -76,22 +76,22 @@ def _whose(scope: TurnScope, seen: PromptMemories) -> Collection[int]:
 
 
 def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], texts: Collection[str]) -> list[dict[str, Any]]:
-    """Tool calls without what was lost, and without the memories that they made or found and that are gone."""
-    named = [item for call in tool_calls for item in _memories_in(call.get("output"))]
-    gone = {memory_id for memory_id, _ in _forgotten_memories(named)}
+    """Return the tool calls without the removed texts, and without memories they made or found that are gone."""
+    memories = [item for call in tool_calls for item in _memories_in(call.get("output"))]
+    forgotten_ids = {memory_id for memory_id, _ in _forgotten_memories(memories)}
     stripped = [
         {**call, "input": dict.fromkeys(call.get("input") or {}, GONE)}
-        if (call.get("output") or {}).get("memory_id") in gone
+        if (call.get("output") or {}).get("memory_id") in forgotten_ids
         else call
         for call in tool_calls
     ]
-    found = {content for memory_id, content in named if memory_id in gone and content}
-    calls: list[dict[str, Any]] = without(stripped, {*ids, *gone}, {*texts, *found})
+    contents = {content for memory_id, content in memories if memory_id in forgotten_ids and content}
+    calls: list[dict[str, Any]] = without(stripped, {*ids, *forgotten_ids}, {*texts, *contents})
     return calls
 
 
 def _memories_in(value: Any) -> Iterator[tuple[int, str]]:
-    """The memories that an output names, by id, with their content if given."""
+    """Yield the memories that an output names, by id, with their content if given."""
     if isinstance(value, dict):
         if isinstance(number := value.get("memory_id"), int):
             yield number, str(value.get("content") or "")
@@ -100,25 +100,25 @@ def _memories_in(value: Any) -> Iterator[tuple[int, str]]:
         yield from _memories_in(part)
 
 
-def _forgotten_memories(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Memories in the prompt that are gone: only forgetting removes them."""
-    ids = [memory_id for memory_id, _ in shown]
-    there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids)))) if ids else set()
-    return [item for item in shown if item[0] not in there]
+def _forgotten_memories(memories: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return memories in the prompt that are gone: only forgetting removes them."""
+    ids = [memory_id for memory_id, _ in memories]
+    existing_ids = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids)))) if ids else set()
+    return [item for item in memories if item[0] not in existing_ids]
 
 
-def _withdrawn_memories(shown: Sequence[tuple[int, str]], scope: TurnScope) -> list[tuple[int, str]]:
-    """Memories in a prompt that are gone, or that their owners no longer share.
+def _withdrawn_memories(memories: Sequence[tuple[int, str]], scope: TurnScope) -> list[tuple[int, str]]:
+    """Return the memories of a prompt that were forgotten, or that their owners no longer share.
 
-    Locks the memory of those who share one, so that nobody withdraws it between this check and the commit.
+    Locks the memory of those owners, so that nobody withdraws one between this check and the commit.
     """
-    ids = [memory_id for memory_id, _ in shown]
+    ids = [memory_id for memory_id, _ in memories]
     if not ids:
         return []
-    theirs = select(Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != scope.user_id)
-    held = select(MemoryVersion.user_id).where(MemoryVersion.user_id.in_(theirs)).order_by(MemoryVersion.user_id)
-    db.session.execute(held.with_for_update())
-    here = Memory.space_id == scope.space_id if scope.space_id else Memory.space_id.in_(spaces_of(scope.user_id))
-    may_be_told = or_(Memory.user_id == scope.user_id, (Memory.visibility == "shared") & here)
-    there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), may_be_told)))
-    return [item for item in shown if item[0] not in there]
+    authors = select(Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != scope.user_id)
+    statement = select(MemoryVersion.user_id).where(MemoryVersion.user_id.in_(authors)).order_by(MemoryVersion.user_id)
+    db.session.execute(statement.with_for_update())
+    in_scope = Memory.space_id == scope.space_id if scope.space_id else Memory.space_id.in_(spaces_of(scope.user_id))
+    may_be_told = or_(Memory.user_id == scope.user_id, (Memory.visibility == "shared") & in_scope)
+    existing_ids = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), may_be_told)))
+    return [item for item in memories if item[0] not in existing_ids]

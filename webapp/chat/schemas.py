@@ -57,16 +57,16 @@ Spans = Annotated[list[SpanFields], Field(max_length=200, description="What of t
 
 def spans_within(text: str, spans: Sequence[SpanFields]) -> list[tuple[int, int, str]]:
     """Return spans as they are stored, cut to the text; empty ones are left out."""
-    found = [(span.start, min(span.end, len(text)), span.origin) for span in spans]
-    return [span for span in found if span[0] < span[1]]
+    bounds = [(span.start, min(span.end, len(text)), span.origin) for span in spans]
+    return [span for span in bounds if span[0] < span[1]]
 
 
 FOR_IT = "For the replies to this message only, before what the conversation and the model set."
 
 
-def _payload(parameters: ReplyParameters | None, **more: Any) -> dict[str, Any]:
-    chosen = parameters.given if parameters else {}
-    return {name: value for name, value in {**more, PAYLOAD: chosen}.items() if value}
+def _payload(parameters: ReplyParameters | None, **fields: Any) -> dict[str, Any]:
+    values = parameters.given if parameters else {}
+    return {name: value for name, value in {**fields, PAYLOAD: values}.items() if value}
 
 
 class NewMessage(BaseModel):

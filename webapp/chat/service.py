@@ -49,7 +49,7 @@ class StartedTurn:
     """
 
     conversation: Conversation
-    asked: Message | None
+    question: Message | None
     reply: Message
     abandoned: Sequence[int] = ()
     embedded: Future[Any] | None = None
@@ -94,7 +94,7 @@ def start_turn(
     else:
         conversation = get_conversation(user_id, conversation_id, lock=True)
         parent_id = messages.last_message_id(conversation_id)
-    asked, reply = messages.add_exchange(
+    question, reply = messages.add_exchange(
         conversation,
         content,
         parent_id=parent_id,
@@ -104,14 +104,14 @@ def start_turn(
         is_counted=conversation_id is None,
     )
     if file_ids:
-        names = files.attach(user_id, conversation.conversation_id, asked.message_id, file_ids)
+        names = files.attach(user_id, conversation.conversation_id, question.message_id, file_ids)
         conversation.has_files = True
-        asked.custom_payload = {**(custom_payload or {}), "files": names}
-    return StartedTurn(conversation, asked, reply, embedded=embedded)
+        question.custom_payload = {**(custom_payload or {}), "files": names}
+    return StartedTurn(conversation, question, reply, embedded=embedded)
 
 
 def retry_turn(user_id: int, reply_id: int) -> StartedTurn:
-    """A new reply in place of an unfinished one, with the same wishes. Raises NotFound, Conflict."""
+    """Return a new reply in place of an unfinished one, with the same wishes. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if reply.status not in ("failed", "interrupted", "stopped"):
         raise Conflict("Only a reply that was not finished can be retried.")
@@ -137,17 +137,17 @@ def regenerate(
     return note_wishes(_answer_again(conversation, reply), {"instruction": instruction, **wishes})
 
 
-def note_wishes(started: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
+def note_wishes(turn: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
     """Keep with a reply what was asked for it alone (WISHES): a retry and another version ask it again."""
     if wishes := {name: value for name, value in wishes.items() if value}:
-        asked = (started.reply.custom_payload or {}) | wishes
-        started.reply.custom_payload, started.reply.model = asked, str(asked.get(MODEL) or "")[:200] or None
+        payload = (turn.reply.custom_payload or {}) | wishes
+        turn.reply.custom_payload, turn.reply.model = payload, str(payload.get(MODEL) or "")[:200] or None
         db.session.flush()
-    return started
+    return turn
 
 
 def continue_reply(user_id: int, reply_id: int, words: str) -> StartedTurn:
-    """A turn that asks the model to continue the last reply, which was cut short. Raises NotFound, Conflict."""
+    """Return a turn that asks the model to continue the last reply, which was cut short. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if not reply.can_go_on or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
@@ -160,19 +160,19 @@ def _answer_again(conversation: Conversation, reply: Message) -> StartedTurn:
     usage.require_room(conversation.user_id)
     if (point := messages.point_opened_by(reply)) is not None:
         abandoned = _streaming_after(reply)
-        again = messages.add_opening(conversation, {"point": point}, parent_id=reply.parent_id)
-        messages.supersede_from(conversation, reply.message_id, again)
+        new_reply = messages.add_opening(conversation, {"point": point}, parent_id=reply.parent_id)
+        messages.supersede_from(conversation, reply.message_id, new_reply)
         db.session.flush()
-        return StartedTurn(conversation, None, again, abandoned)
-    asked = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
-    if asked is None or asked.superseded_by_id is not None:
+        return StartedTurn(conversation, None, new_reply, abandoned)
+    question = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
+    if question is None or question.superseded_by_id is not None:
         raise Conflict("What this reply answered is no longer part of the conversation.")
-    embedded = anticipate(conversation.user_id, asked.content)
-    abandoned = _streaming_after(asked)
-    again = messages.add_reply(conversation, asked)
-    messages.supersede_from(conversation, asked.message_id + 1, again)
+    embedded = anticipate(conversation.user_id, question.content)
+    abandoned = _streaming_after(question)
+    new_reply = messages.add_reply(conversation, question)
+    messages.supersede_from(conversation, question.message_id + 1, new_reply)
     db.session.flush()
-    return StartedTurn(conversation, None, again, abandoned, embedded)
+    return StartedTurn(conversation, None, new_reply, abandoned, embedded)
 
 
 def _streaming_after(message: Message) -> Sequence[int]:
@@ -202,15 +202,15 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
         raise Conflict("This is an earlier version. Restore it first.")
     embedded = anticipate(user_id, content)
     abandoned = _streaming_after(message)
-    asked, reply = messages.add_exchange(
+    question, reply = messages.add_exchange(
         conversation, content, parent_id=message.parent_id, custom_payload=message.custom_payload, spans=spans
     )
-    messages.supersede_from(conversation, message.message_id, asked, keep=[reply.message_id])
+    messages.supersede_from(conversation, message.message_id, question, keep=[reply.message_id])
     db.session.flush()
     if attached := (message.custom_payload or {}).get("files"):
         ids = [file["file_id"] for file in attached]
-        files.attach_again(conversation.conversation_id, conversation.conversation_id, {asked.message_id: ids})
-    return StartedTurn(conversation, asked, reply, abandoned, embedded)
+        files.attach_again(conversation.conversation_id, conversation.conversation_id, {question.message_id: ids})
+    return StartedTurn(conversation, question, reply, abandoned, embedded)
 
 
 def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
@@ -221,27 +221,25 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
 
 
 def branch(user_id: int, message_id: int) -> Conversation:
-    """A new conversation of what was said up to a message, with its files and receipts. Raises as `branching`."""
+    """Copy a conversation up to a message into a new one, with its files and receipts. Raises as `branching`."""
     source = messages.get_message(user_id, message_id)
-    made, copies = branches.branch(user_id, message_id)
+    conversation, copies = branches.branch(user_id, message_id)
     payloads = {row.message_id: row.custom_payload or {} for row in copies.values()}
-    named = {number: [file["file_id"] for file in had["files"]] for number, had in payloads.items() if "files" in had}
-    if named:
-        made.has_files = files.attach_again(source.conversation_id, made.conversation_id, named)
+    file_ids = {number: [f["file_id"] for f in data["files"]] for number, data in payloads.items() if "files" in data}
+    if file_ids:
+        conversation.has_files = files.attach_again(source.conversation_id, conversation.conversation_id, file_ids)
     receipts.copy({original: row.message_id for original, row in copies.items() if row.role == "assistant"})
-    return made
+    return conversation
 
 
-def launch(started: StartedTurn) -> None:
+def launch(turn: StartedTurn) -> None:
     """Hand a committed turn to this process's runner, and ask the replies that it replaces to stop."""
-    for turn_id in started.abandoned:
+    for turn_id in turn.abandoned:
         try:
             turnlog.request_stop(redis(), turn_id)
         except RedisError:
             log.warning("abandoned turn goes on: redis away", extra={"turn_id": turn_id})
-    runtime().runner.submit(
-        started.turn_id, started.header, started.embedded, consent=started.consent, client=started.client
-    )
+    runtime().runner.submit(turn.turn_id, turn.header, turn.embedded, consent=turn.consent, client=turn.client)
 
 
 def stop_turn(user_id: int, reply_id: int) -> Message:
@@ -253,12 +251,12 @@ def stop_turn(user_id: int, reply_id: int) -> Message:
 
 
 def reply_of(user_id: int, reply_id: int) -> Message:
-    """A reply in one of the user's conversations. Raises NotFound."""
+    """Return a reply in one of the user's conversations. Raises NotFound."""
     return _reply(user_id, reply_id, lock=False)[0]
 
 
 def reply_to(user_id: int, message_id: int) -> Message:
-    """The current reply to a user message; for a reply, the reply itself. Raises NotFound."""
+    """Return the current reply to a user message; for a reply, the reply itself. Raises NotFound."""
     message = messages.get_message(user_id, message_id)
     if message.role == "assistant":
         return message
@@ -274,7 +272,7 @@ def reply_to(user_id: int, message_id: int) -> Message:
 
 
 def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
-    """The steps that made a reply, with everything the stored prompt only names filled in. Raises NotFound."""
+    """Return the steps that made a reply, with everything the stored prompt only names filled in. Raises NotFound."""
     message = messages.get_message(user_id, message_id)
     conversation = get_conversation(user_id, message.conversation_id)
     steps = db.session.scalars(

@@ -26,18 +26,19 @@ def event(name: str, data: Any, event_id: str = "") -> bytes:
 
 
 def response(chunks: Iterable[bytes]) -> Response:
-    """A response that streams; proxies are asked not to buffer it."""
+    """Return a response that streams; proxies are asked not to buffer it."""
     return Response(chunks, headers=HEADERS, direct_passthrough=True)
 
 
 def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool = False) -> Iterator[bytes]:
-    """The contract's events. The concatenated deltas equal the reply, whatever happens to the stream in between.
+    """Yield the events of the documented API. Their deltas joined equal the reply, even if the stream was interrupted.
 
-    `seen` is how many characters of it a client that has `resumed` already has. Each event's id is a turnlog.Cursor.
+    `seen` is the number of characters that a client that has `resumed` already received. Each event's id is a
+    turnlog.Cursor.
     """
     length = seen
     announced = resumed
-    ended = False
+    is_over = False
     yield b": connected\n\n"
     for item in entries:
         if item is None:
@@ -58,11 +59,11 @@ def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool
             announced = True
         elif item.kind not in FINAL_KINDS:
             yield event(item.kind, item.data, f"{item.id}:{length}")
-        elif not ended:  # an entry written twice, because Redis did not answer the first time, is sent once
+        elif not is_over:  # an entry written twice, because Redis did not answer the first time, is sent once
             content = (item.data.get("message") or {}).get("content", "")
             if len(content) > length:
                 # A client that resumes from this id has all the text, and lacks the end.
                 missing, length = content[length:], len(content)
                 yield event("delta", {"text": missing}, f"{preceding_id(item.id)}:{length}")
             yield event(item.kind, item.data, f"{item.id}:{length}")
-            ended = True
+            is_over = True

@@ -45,7 +45,7 @@ FOR_THE_TOUR = (
 
 
 def starters(*, is_legacy: bool, has_memory: bool) -> tuple[Starter, ...]:
-    """The cards of a legacy, or three that stand beside the one for journeys."""
+    """Return the cards of a legacy, or three that stand beside the one for journeys."""
     if is_legacy:
         return FOR_A_LEGACY
     return (MEMORY if has_memory else INTRODUCTION, *FOR_ANYONE)

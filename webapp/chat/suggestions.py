@@ -44,46 +44,46 @@ class Trailer:
     """Passes a reply's text through as it arrives, except the block at its end."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
 
     def feed(self, text: str) -> str:
-        """The part of the text so far that may be shown; line ends, and what may be the block's beginning, wait."""
-        held = self._held + text
-        at = held.find(OPENS)
-        if at < 0:
-            at = len(held) - _beginning(held)
+        """Return the text that can be shown now; hold back line ends and a possible beginning of the block."""
+        buffer = self._buffer + text
+        index = buffer.find(OPENS)
+        if index < 0:
+            index = len(buffer) - _beginning(buffer)
         else:
-            closed = held.find(CLOSES, at)
-            if closed >= 0 and held[closed + len(CLOSES) :].strip():
-                self._held = ""  # the reply continues after it: this is text about such a block
-                return held
-        shown = held[:at].rstrip("\n")
-        self._held = held[len(shown) :]
-        return shown
+            end = buffer.find(CLOSES, index)
+            if end >= 0 and buffer[end + len(CLOSES) :].strip():
+                self._buffer = ""  # the reply continues after it: this is text about such a block
+                return buffer
+        visible = buffer[:index].rstrip("\n")
+        self._buffer = buffer[len(visible) :]
+        return visible
 
     def end(self) -> tuple[str, Offer]:
         """Return what is left to show, and what is offered."""
-        held, self._held = self._held, ""
-        at = held.find(OPENS)
-        if at < 0:
-            return held, Offer()
-        body = held[at + len(OPENS) :]
-        found = _read(body.split(CLOSES)[0])
-        if found is not None:
-            return "", found
+        buffer, self._buffer = self._buffer, ""
+        index = buffer.find(OPENS)
+        if index < 0:
+            return buffer, Offer()
+        body = buffer[index + len(OPENS) :]
+        offer = _read(body.split(CLOSES)[0])
+        if offer is not None:
+            return "", offer
         # A block that was cut off or is broken is not text either; text about such a block is.
-        return ("", Offer()) if body.lstrip()[:1] in ("{", "") else (held, Offer())
+        return ("", Offer()) if body.lstrip()[:1] in ("{", "") else (buffer, Offer())
 
 
 def offer_from(data: Mapping[str, Any]) -> Offer:
-    """An offer from what a model returned, without anything invalid; values before actions, four at most."""
+    """Return the valid part of an offer that a model made; values before actions, four at most."""
     values: list[str] = []
-    for item in _listed(data.get("values")):
+    for item in _as_list(data.get("values")):
         text = _line(item, MAX_VALUE)
         if text and text not in values:
             values.append(text)
     actions: list[dict[str, str]] = []
-    for item in _listed(data.get("actions")):
+    for item in _as_list(data.get("actions")):
         if not isinstance(item, Mapping):
             continue
         value = _line(item.get("value") or item.get("label"), MAX_VALUE)
@@ -110,11 +110,11 @@ def _beginning(text: str) -> int:
     return next((size for size in range(min(len(OPENS) - 1, len(text)), 0, -1) if OPENS.startswith(text[-size:])), 0)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value[:20] if isinstance(value, list) else []
 
 
-def _line(value: Any, most: int) -> str:
+def _line(value: Any, limit: int) -> str:
     text = " ".join(str(value).split()) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
     text = text.replace("\x00", "").encode("utf-8", "replace").decode()
-    return text if len(text) <= most else ""
+    return text if len(text) <= limit else ""

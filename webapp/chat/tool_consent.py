@@ -18,16 +18,16 @@ def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
     `pass_on`.
     """
     reply = reply_of(user_id, turn_id)
-    asked = None
+    question = None
     if reply.status == "streaming":
         db.session.rollback()
         for item in turnlog.read(redis(), turn_id):
             if item.kind in ("tool_start", "tool") and item.data.get("number") == number:
-                asked = item.data if item.data.get("asks") else None
-    if asked is None:
+                question = item.data if item.data.get("asks") else None
+    if question is None:
         raise Conflict("This is no longer being asked.")
     if decision == "always":
-        servers.grant(user_id, int(asked["server_id"]), str(asked["title"]))
+        servers.grant(user_id, int(question["server_id"]), str(question["title"]))
 
 
 def pass_on(turn_id: int, number: int, decision: Decision) -> None:

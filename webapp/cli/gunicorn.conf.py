@@ -117,8 +117,8 @@ def post_fork(_server: Any, _worker: Any) -> None:
 
 def pre_fork(server: Any, worker: Any) -> None:
     """Number the workers; a replacement gets the number of the one it replaces."""
-    taken = {other.number for other in server.WORKERS.values()}
-    worker.number = next(number for number in itertools.count() if number not in taken)
+    numbers = {other.number for other in server.WORKERS.values()}
+    worker.number = next(number for number in itertools.count() if number not in numbers)
 
 
 def stay_on_one_core(number: int) -> None:

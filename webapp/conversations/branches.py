@@ -44,24 +44,24 @@ def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Messa
         raise Conflict("A reply is being written. Stop it first.")
     if len(rows) > MOST_COPIED:
         raise Conflict(say("A branch can begin with at most %(most_copied)s messages.", most_copied=f"{MOST_COPIED:,}"))
-    made = create_conversation(
+    copy = create_conversation(
         user_id,
         NewConversation(space_id=source.space_id, persona=source.persona, is_temporary=source.is_temporary),
         messages=len(rows),
     )
     if source.title:
-        made.title, made.title_source = f"{source.title[:245]} (branch)", "auto"
-    made.uses_memory, made.makes_memory = source.uses_memory, source.makes_memory
-    made.model, made.parameters, made.uses_web = source.model, source.parameters, source.uses_web
-    made.folder_id, made.tag_lines = source.folder_id, source.tag_lines
-    return made, _copy(rows, made)
+        copy.title, copy.title_source = f"{source.title[:245]} (branch)", "auto"
+    copy.uses_memory, copy.makes_memory = source.uses_memory, source.makes_memory
+    copy.model, copy.parameters, copy.uses_web = source.model, source.parameters, source.uses_web
+    copy.folder_id, copy.tag_lines = source.folder_id, source.tag_lines
+    return copy, _copy(rows, copy)
 
 
-def _copy(rows: Sequence[Message], made: Conversation) -> dict[int, Message]:
+def _copy(rows: Sequence[Message], target: Conversation) -> dict[int, Message]:
     copies: dict[int, Message] = {}
     last_id = None
     for row in rows:
-        copy = Message(conversation_id=made.conversation_id, **{name: getattr(row, name) for name in _COPIED})
+        copy = Message(conversation_id=target.conversation_id, **{name: getattr(row, name) for name in _COPIED})
         if row.role == "user":
             copy.custom_payload = row.custom_payload
         copy.parent_id = last_id
@@ -71,7 +71,7 @@ def _copy(rows: Sequence[Message], made: Conversation) -> dict[int, Message]:
         db.session.flush()
         copies[row.message_id] = copy
         last_id = copy.message_id
-    made.extracted_through = last_id
-    messages_changed.send(None, conversation=made, first_id=min(copy.message_id for copy in copies.values()))
+    target.extracted_through = last_id
+    messages_changed.send(None, conversation=target, first_id=min(copy.message_id for copy in copies.values()))
     db.session.flush()
     return copies

@@ -65,33 +65,33 @@ def change_many(
     if wish == "move" and folder_id is not None:
         get_folder(user_id, folder_id)
     # In the order of their ids, as everybody locks them: two orders of locking end in deadlocks.
-    mine = owned_conversations(user_id).where(Conversation.conversation_id.in_(conversation_ids))
-    rows = db.session.scalars(mine.order_by(Conversation.conversation_id).with_for_update()).all()
-    at = now() if wish == "delete" and rows else None
+    statement = owned_conversations(user_id).where(Conversation.conversation_id.in_(conversation_ids))
+    rows = db.session.scalars(statement.order_by(Conversation.conversation_id).with_for_update()).all()
+    deleted_at = now() if wish == "delete" and rows else None
     before = {}
     for row in rows:
         if wish == "delete":
-            hide_conversation(user_id, row.conversation_id, at=at)
+            hide_conversation(user_id, row.conversation_id, moment=deleted_at)
             continue
         changes = _changes(row, wish, folder_id, tag)
-        was = {name: getattr(row, name) for name in changes.model_fields_set}
-        if was != changes.model_dump(include=changes.model_fields_set):
-            before[row.conversation_id] = was
+        values = {name: getattr(row, name) for name in changes.model_fields_set}
+        if values != changes.model_dump(include=changes.model_fields_set):
+            before[row.conversation_id] = values
             update_conversation(user_id, row.conversation_id, changes)
-    return BulkResult(say_n(*TEXTS[wish], len(rows)), at, before)
+    return BulkResult(say_n(*TEXTS[wish], len(rows)), deleted_at, before)
 
 
-def undelete_many(user_id: int, at: datetime) -> str:
+def undelete_many(user_id: int, deleted_at: datetime) -> str:
     """Restore what was deleted together at that time, and return how many; purged ones stay deleted."""
-    then = select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at == at)
-    rows = db.session.scalars(then.order_by(Conversation.conversation_id).with_for_update()).all()
+    statement = select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at == deleted_at)
+    rows = db.session.scalars(statement.order_by(Conversation.conversation_id).with_for_update()).all()
     for row in rows:
         unhide_conversation(user_id, row.conversation_id)
     return say_n("Restored 1 conversation.", "Restored %(num)s conversations.", len(rows))
 
 
 def _changes(row: Conversation, wish: str, folder_id: int | None, tag: str) -> ConversationChanges:
-    others = [known for known in row.tags if known.casefold() != tag.casefold()]
+    others = [other for other in row.tags if other.casefold() != tag.casefold()]
     if wish == "move":
         return ConversationChanges(folder_id=folder_id)
     if wish == "tag":
@@ -139,8 +139,8 @@ def restore_one(user_id: int, word: str) -> str:
     if value is None:
         raise NotFound("This can no longer be undone.")
     before = {number: ConversationChanges(**fields) for number, fields in json.loads(value)}
-    mine = owned_conversations(user_id).where(Conversation.conversation_id.in_(before))
-    rows = db.session.scalars(mine.order_by(Conversation.conversation_id).with_for_update()).all()
+    statement = owned_conversations(user_id).where(Conversation.conversation_id.in_(before))
+    rows = db.session.scalars(statement.order_by(Conversation.conversation_id).with_for_update()).all()
     count = 0
     for row in rows:
         with suppress(NotFound):

@@ -50,22 +50,22 @@ def index() -> str:
 @login_required
 def change_many() -> Any:
     """Do one thing to all that are selected."""
-    ids = [known for value in request.form.getlist("id")[:500] if (known := parse_id(value)) is not None]
+    ids = [number for value in request.form.getlist("id")[:500] if (number := parse_id(value)) is not None]
     wish = request.form.get("wish", "")
     query_filters = _filters(_query())
     if not ids:
         flash(_("Select at least one conversation."), "message")
         return redirect(url_for(".index", **query_filters), 303)
-    done = bulk_changes.change_many(
+    result = bulk_changes.change_many(
         current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
     )
     db.session.commit()
     undo = "message"
-    if done.deleted_at:
-        undo = url_for(".undelete_many", at=done.deleted_at.isoformat())
-    elif word := bulk_changes.keep(current_user_id(), done.before):
+    if result.deleted_at:
+        undo = url_for(".undelete_many", at=result.deleted_at.isoformat())
+    elif word := bulk_changes.keep(current_user_id(), result.before):
         undo = url_for(".take_back_many", word=word, **query_filters)
-    flash(translate(done.text), undo)
+    flash(translate(result.text), undo)
     return redirect(url_for(".index", **query_filters), 303)
 
 
@@ -74,10 +74,10 @@ def change_many() -> Any:
 def undelete_many() -> Any:
     """Restore what was deleted together, identified by its time."""
     try:
-        at = datetime.fromisoformat(request.args.get("at", "")).replace(tzinfo=UTC)
+        deleted_at = datetime.fromisoformat(request.args.get("at", "")).replace(tzinfo=UTC)
     except ValueError:
         raise Invalid.field("at", "is not a date and time") from None
-    flash(translate(bulk_changes.undelete_many(current_user_id(), at)), "message")
+    flash(translate(bulk_changes.undelete_many(current_user_id(), deleted_at)), "message")
     db.session.commit()
     return _to(url_for(".index"))
 
@@ -121,7 +121,7 @@ def choose_model(conversation_id: int) -> ViewResult:
 @login_required
 def one(conversation_id: int) -> str:
     """The folder and the tags of one conversation."""
-    return _one(conversation_id)
+    return _render_row(conversation_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/organise")
@@ -132,7 +132,7 @@ def change_one(conversation_id: int) -> Any:
     try:
         changes = ConversationChanges(folder_id=_id("folder"), tags=tags)
     except ValidationError:
-        return _one(conversation_id, error="Tags are single words or short phrases, at most 20.", tags=tags), 422
+        return _render_row(conversation_id, error="Tags are single words or short phrases, at most 20.", tags=tags), 422
     service.update_conversation(current_user_id(), conversation_id, changes)
     db.session.commit()
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
@@ -145,7 +145,7 @@ def create_folder() -> Any:
     try:
         row = folders.create_folder(current_user_id(), read_form(FolderFields))
     except DomainError as error:
-        return _refused(error)
+        return _problem_sentence(error)
     db.session.commit()
     return redirect(url_for(".index", folder_id=row.folder_id), 303)
 
@@ -157,7 +157,7 @@ def rename_folder(folder_id: int) -> Any:
     try:
         folders.rename_folder(current_user_id(), folder_id, read_form(FolderFields))
     except Invalid as error:
-        return _refused(error)
+        return _problem_sentence(error)
     db.session.commit()
     return redirect(url_for(".index", folder_id=folder_id), 303)
 
@@ -181,7 +181,7 @@ def _to(address: str) -> Any:
     return response
 
 
-def _one(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:
+def _render_row(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:
     conversation = service.get_conversation(current_user_id(), conversation_id)
     return render_template(
         "conversations/organise_one.html",
@@ -192,7 +192,7 @@ def _one(conversation_id: int, *, error: str = "", tags: list[str] | None = None
     )
 
 
-def _refused(error: DomainError) -> Any:
+def _problem_sentence(error: DomainError) -> Any:
     sentence = (
         first_sentence(sentences(error, LABELS).values()) if isinstance(error, Invalid) else translate(error.detail)
     )
@@ -201,7 +201,7 @@ def _refused(error: DomainError) -> Any:
 
 
 def _query() -> ConversationQuery:
-    """The filters in the URL; nonsensical ones are left out."""
+    """Return the filters in the URL; nonsensical ones are left out."""
     return ConversationQuery(
         q=request.args.get("q", "")[:200].strip() or None,
         archived=request.args.get("archived") in ("1", "True", "true"),
@@ -215,7 +215,7 @@ def _query() -> ConversationQuery:
 
 
 def _filters(query: ConversationQuery) -> dict[str, Any]:
-    """A query as it appears in the URL of the list."""
+    """Return a query as it appears in the URL of the list."""
     return query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"cursor", "limit"})
 
 

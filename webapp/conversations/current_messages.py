@@ -17,29 +17,31 @@ RECENT = timedelta(minutes=15)
 
 
 def current(conversation_id: int, role: str | None = None) -> ColumnElement[bool]:
-    """The condition that a message is part of the conversation now; with `role`, from that side."""
+    """Return the condition that a message is part of the conversation now; with `role`, from that side."""
     side = [Message.role == role] if role is not None else []
     return and_(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), *side)
 
 
-def previous_messages(conversation_id: int, message_id: int, role: str, most: int = 1) -> Select[Message]:
+def previous_messages(conversation_id: int, message_id: int, role: str, limit: int = 1) -> Select[Message]:
     """Return what one side said before a message, latest first."""
     earlier = select(Message).where(current(conversation_id, role), Message.message_id < message_id)
-    return earlier.order_by(Message.message_id.desc()).limit(most)
+    return earlier.order_by(Message.message_id.desc()).limit(limit)
 
 
 def count_current(conversation_id: int, role: str | None = None, *, after: int = 0, through: int | None = None) -> int:
     """Return how many messages there are after one, and up to another if that is given."""
-    found = select(func.count()).select_from(Message).where(current(conversation_id, role), Message.message_id > after)
-    return db.session.scalar(found if through is None else found.where(Message.message_id <= through)) or 0
+    statement = (
+        select(func.count()).select_from(Message).where(current(conversation_id, role), Message.message_id > after)
+    )
+    return db.session.scalar(statement if through is None else statement.where(Message.message_id <= through)) or 0
 
 
 def is_answering() -> bool:
     """Return whether a reply, to anybody, is being written; one that began before RECENT does not count."""
     recent = select(Message.message_id).where(Message.status == "streaming", Message.created_at > now() - RECENT)
-    found = db.session.scalar(recent.limit(1))
+    latest = db.session.scalar(recent.limit(1))
     db.session.rollback()  # who asks is about to call a model
-    return found is not None
+    return latest is not None
 
 
 PORTION = 900
@@ -48,16 +50,16 @@ IDS_AT_ONCE = 10_000
 
 
 def replies_of(user_id: int) -> Iterator[Sequence[int]]:
-    """The ids of all replies in a user's conversations, each once, in ascending order."""
+    """Yield the ids of all replies in a user's conversations, each once, in ascending order."""
     statement = (
         select(Message.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(Conversation.user_id == user_id, Message.role == "assistant")
         .execution_options(yield_per=IDS_AT_ONCE)
     )
-    found = array("q")
-    for some in db.session.scalars(statement).partitions():
-        found.extend(some)
-    ids = array("q", sorted(found))
+    reply_ids = array("q")
+    for batch in db.session.scalars(statement).partitions():
+        reply_ids.extend(batch)
+    ids = array("q", sorted(reply_ids))
     for first in range(0, len(ids), PORTION):
         yield ids[first : first + PORTION].tolist()

@@ -12,11 +12,11 @@ FIRST_WORDS = 6
 FIRST_CHARACTERS = 60
 
 
-def clean_model_title(proposed: str | None, asked: str, answered: str) -> str:
+def clean_model_title(suggestion: str | None, question: str, answered: str) -> str:
     """A model's title for a conversation, tidied; empty if it gives none, titles something else, or asks back."""
-    title = tidy(proposed or "")
-    asks_back = title.endswith(("?", "？", "؟")) and title in answered and title not in asked
-    return title if not asks_back and is_of(title, f"{asked} {answered}") else ""
+    title = tidy(suggestion or "")
+    asks_back = title.endswith(("?", "？", "؟")) and title in answered and title not in question
+    return title if not asks_back and is_of(title, f"{question} {answered}") else ""
 
 
 def is_of(title: str, source: str) -> bool:
@@ -26,8 +26,8 @@ def is_of(title: str, source: str) -> bool:
     if not all(number in source for number in re.findall(r"\d+", title)):
         return False
     source_words = words(source)
-    own = STOP_WORDS[ENGLISH].intersection(words(title)).difference(source_words)
-    return len(own) < 2 or language_of(source_words) == ENGLISH
+    stop_words = STOP_WORDS[ENGLISH].intersection(words(title)).difference(source_words)
+    return len(stop_words) < 2 or language_of(source_words) == ENGLISH
 
 
 def tidy(title: str) -> str:
@@ -43,7 +43,7 @@ def tidy(title: str) -> str:
 
 
 def title_from_words(text: str) -> str:
-    """A title from the first words of a message."""
+    """Return a title from the first words of a message."""
     words = " ".join(text.split())[:200].split(" ")
     title = " ".join(words[:FIRST_WORDS])
     is_cut = len(words) > FIRST_WORDS or len(title) > FIRST_CHARACTERS

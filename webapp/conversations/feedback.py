@@ -95,8 +95,8 @@ def readable(query: PageQuery) -> Page[SharedFeedback]:
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(MessageFeedback.message_id < last_id)
-    found = [SharedFeedback(row, content) for row, content in db.session.execute(statement)]
-    page = keyset.page(found, lambda item: (item.feedback.message_id,))
+    items = [SharedFeedback(row, content) for row, content in db.session.execute(statement)]
+    page = keyset.page(items, lambda item: (item.feedback.message_id,))
     for item in page.items:
         row = item.feedback
         audit.record(row.user_id, Action.ADMIN_LOOKED, f"reply {row.message_id}", once_in=LOOKED_ONCE_IN)

@@ -59,9 +59,9 @@ def count_feedback(query: CountQuery) -> dict[str, Any]:
 def list_readable_feedback(query: PageQuery) -> dict[str, Any]:
     """Replies whose owners let admins read them, with their ratings. The owners can see that they were read."""
     page = feedback.readable(query)
-    found = [ReadableFeedback(**FeedbackOut.of(item.feedback).model_dump(), reply=item.reply) for item in page.items]
+    items = [ReadableFeedback(**FeedbackOut.of(item.feedback).model_dump(), reply=item.reply) for item in page.items]
     db.session.commit()
-    return ReadableList(feedback=found, next_cursor=page.next_cursor).model_dump(mode="json")
+    return ReadableList(feedback=items, next_cursor=page.next_cursor).model_dump(mode="json")
 
 
 list_readable_feedback.writes = True

@@ -45,10 +45,10 @@ def rate(message_id: int) -> ViewResult:
 def explain(message_id: int) -> ViewResult:
     """Keep the reasons for a rating."""
     row = feedback.require_feedback(current_user_id(), message_id)
-    offered = WORDS[row.rating]
+    choices = WORDS[row.rating]
     fields = NewFeedback(
         rating="down" if row.rating == "down" else "up",
-        reasons=[reason for reason in offered if reason in request.form.getlist("reason")],
+        reasons=[reason for reason in choices if reason in request.form.getlist("reason")],
         comment=request.form.get("comment", "").replace("\x00", "").replace("\r\n", "\n").strip()[:2_000],
         may_read="may_read" in request.form,
     )
@@ -60,10 +60,10 @@ def explain(message_id: int) -> ViewResult:
 
 
 def _form(message_id: int, row: MessageFeedback | None) -> str:
-    shown = {"id": message_id, "row": row, **_words(row)}
+    context = {"id": message_id, "row": row, **_words(row)}
     if wants_partial():
-        return render_template("conversations/_why.html", is_asked_for=True, **shown)
-    return render_template("conversations/why.html", back=_place(message_id), **shown)
+        return render_template("conversations/_why.html", is_asked_for=True, **context)
+    return render_template("conversations/why.html", back=_place(message_id), **context)
 
 
 def _words(row: MessageFeedback | None) -> dict[str, dict[str, str]]:

@@ -24,7 +24,7 @@ def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
 
 
 def create_folder(user_id: int, fields: FolderFields) -> Folder:
-    """A new folder. Raises Conflict once there are too many."""
+    """Return a new folder. Raises Conflict once there are too many."""
     if (db.session.scalar(select(func.count()).where(Folder.user_id == user_id)) or 0) >= MOST_FOLDERS:
         raise Conflict(say("You already have %(most_folders)s folders. Delete some first.", most_folders=MOST_FOLDERS))
     row = Folder(user_id=user_id, name=fields.name)
@@ -55,8 +55,8 @@ def delete_folder(user_id: int, folder_id: int) -> None:
 
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
     """The user's folders by name, with how many conversations are in each. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("folders", query, str, int, within=user_id)
-    statement = _counted(user_id)
+    keyset = Keyset("folders", query, str, int, scope=user_id)
+    statement = _count_conversations(user_id)
     if query.cursor:
         name, last_id = keyset.position()
         statement = statement.where(or_(Folder.name > name, (Folder.name == name) & (Folder.folder_id > last_id)))
@@ -66,21 +66,21 @@ def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
 
 def all_folders(user_id: int) -> list[FolderOut]:
     """All of the user's folders, as `list_folders` gives them; there are at most MOST_FOLDERS."""
-    return [folder_response(row, count) for row, count in db.session.execute(_counted(user_id))]
+    return [folder_response(row, count) for row, count in db.session.execute(_count_conversations(user_id))]
 
 
-def _counted(user_id: int) -> Select[Folder, int]:
-    inside = (
+def _count_conversations(user_id: int) -> Select[Folder, int]:
+    statement = (
         select(func.count())
         .where(Conversation.folder_id == Folder.folder_id, Conversation.deleted_at.is_(None))
         .correlate(Folder)
         .scalar_subquery()
     )
-    return select(Folder, inside).where(Folder.user_id == user_id).order_by(Folder.name, Folder.folder_id)
+    return select(Folder, statement).where(Folder.user_id == user_id).order_by(Folder.name, Folder.folder_id)
 
 
 def folder_response(row: Folder, count: int | None = None) -> FolderOut:
-    """A folder for a response; `count` if it is already known."""
+    """Return a folder for a response; `count` if it is already known."""
     if count is None:
         count = db.session.scalar(
             select(func.count()).where(Conversation.folder_id == row.folder_id, Conversation.deleted_at.is_(None))

@@ -20,7 +20,7 @@ JOURNEYS = table(
 
 
 def find_journey(slug: str, user_id: int) -> tuple[int, str] | None:
-    """The id and title of a journey available to a user."""
+    """Return the id and title of a journey available to a user."""
     row = db.session.execute(
         select(JOURNEYS.c.journey_id, JOURNEYS.c.title).where(
             JOURNEYS.c.slug == slug,
@@ -32,15 +32,15 @@ def find_journey(slug: str, user_id: int) -> tuple[int, str] | None:
 
 
 def journey_id_of(slug: str) -> int | None:
-    """The id of a journey, whether or not it is still published."""
+    """Return the id of a journey, whether or not it is still published."""
     return db.session.scalar(select(JOURNEYS.c.journey_id).where(JOURNEYS.c.slug == slug))
 
 
 def slug_of(journey_id: int | None) -> str | None:
-    """The slug of a journey; None for None. Looked up once per session and id."""
+    """Return the slug of a journey; None for None. Looked up once per session and id."""
     if journey_id is None:
         return None
-    known: dict[int, str | None] = db.session.info.setdefault("journey_slugs", {})
-    if journey_id not in known:
-        known[journey_id] = db.session.scalar(select(JOURNEYS.c.slug).where(JOURNEYS.c.journey_id == journey_id))
-    return known[journey_id]
+    cache: dict[int, str | None] = db.session.info.setdefault("journey_slugs", {})
+    if journey_id not in cache:
+        cache[journey_id] = db.session.scalar(select(JOURNEYS.c.slug).where(JOURNEYS.c.journey_id == journey_id))
+    return cache[journey_id]

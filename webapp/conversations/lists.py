@@ -57,10 +57,10 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
     # Left alone, MariaDB looks up the user and reads every newer row again: a page costs as much as all before it.
     statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
     if query.q:
-        found = _first_mentions(statement, query.q, position, limit=query.limit + 1, pinned_first=pinned_first)
-        if not found:
+        ids = _first_mentions(statement, query.q, position, limit=query.limit + 1, pinned_first=pinned_first)
+        if not ids:
             return Page([], None)
-        statement, position = owned_conversations(user_id).where(Conversation.conversation_id.in_(found)), None
+        statement, position = owned_conversations(user_id).where(Conversation.conversation_id.in_(ids)), None
     statement = _after_position(statement, position, pinned_first=pinned_first)
     if pinned_first:
         statement = statement.options(with_expression(Conversation.is_writing, _is_writing()))
@@ -72,10 +72,10 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
 
 
 def keyset_of(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Keyset:
-    """The order of `list_conversations`."""
+    """Return the order of `list_conversations`."""
     if pinned_first:
-        return Keyset("conversations, pinned ones first", query, int, datetime, int, within=user_id)
-    return Keyset("conversations", query, datetime, int, within=user_id)
+        return Keyset("conversations, pinned ones first", query, int, datetime, int, scope=user_id)
+    return Keyset("conversations", query, datetime, int, scope=user_id)
 
 
 def _place(row: Any, *, pinned_first: bool) -> tuple[Any, ...]:
@@ -85,32 +85,32 @@ def _place(row: Any, *, pinned_first: bool) -> tuple[Any, ...]:
 
 
 def _after_position(statement: Statement, position: tuple[Any, ...] | None, *, pinned_first: bool) -> Statement:
-    """The statement, ordered and starting after a position."""
+    """Return the statement, ordered and starting after a position."""
     order: list[ColumnElement[Any]] = [Conversation.updated_at.desc(), Conversation.conversation_id.desc()]
     if pinned_first:
         order.insert(0, Conversation.is_pinned.desc())
     if position is None:
         return statement.order_by(*order)
-    *pinned, at, last_id = position
+    *pinned, moment, last_id = position
     later = or_(
-        Conversation.updated_at < at,
-        (Conversation.updated_at == at) & (Conversation.conversation_id < last_id),
+        Conversation.updated_at < moment,
+        (Conversation.updated_at == moment) & (Conversation.conversation_id < last_id),
     )
     if any(pinned):
         later = or_(Conversation.is_pinned == false(), later)
     elif pinned_first:
-        statement = statement.where(Conversation.is_pinned == false(), Conversation.updated_at <= at)
+        statement = statement.where(Conversation.is_pinned == false(), Conversation.updated_at <= moment)
     else:
-        statement = statement.where(Conversation.updated_at <= at)
+        statement = statement.where(Conversation.updated_at <= moment)
     return statement.where(later).order_by(*order)
 
 
 def _is_writing() -> ColumnElement[bool]:
     """Return whether a reply is being written: there are few at any time, and they have an index."""
-    written = select(Message.conversation_id).where(
+    statement = select(Message.conversation_id).where(
         Message.status == "streaming", Message.conversation_id == Conversation.conversation_id
     )
-    return written.with_hint(Message, "FORCE INDEX (ix_messages_status)", "mysql").exists()
+    return statement.with_hint(Message, "FORCE INDEX (ix_messages_status)", "mysql").exists()
 
 
 def _is_tagged(tag: str) -> ColumnElement[bool]:
@@ -120,14 +120,14 @@ def _is_tagged(tag: str) -> ColumnElement[bool]:
 def _first_mentions(
     statement: Select[Any], q: str, position: tuple[Any, ...] | None, *, limit: int, pinned_first: bool
 ) -> list[int]:
-    """The first of the conversations after a position whose title or messages mention the words.
+    """Return the first conversations after a position whose title or messages contain the words.
 
-    A single statement that looks into hundreds of thousands of messages takes longer than the web waits for the
-    database, so it asks about so many conversations after the other.
+    Looks at a limited number of conversations per statement: one over hundreds of thousands of messages would exceed
+    the database's time limit.
     """
     places = statement.with_only_columns(Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned)
-    found: list[int] = []
-    while len(found) < limit:
+    mentions: list[int] = []
+    while len(mentions) < limit:
         rows = db.session.execute(
             _after_position(places, position, pinned_first=pinned_first).limit(SEARCHED_AT_ONCE)
         ).all()
@@ -135,18 +135,18 @@ def _first_mentions(
             break
         ids = [row.conversation_id for row in rows]
         mentioning = set(db.session.scalars(_mentions(q, ids)))
-        found += [number for number in ids if number in mentioning]
+        mentions += [number for number in ids if number in mentioning]
         position = _place(rows[-1], pinned_first=pinned_first)
         if len(rows) < SEARCHED_AT_ONCE:
             break
-    return found[:limit]
+    return mentions[:limit]
 
 
 def _mentions(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
     """Return which conversations mention the words; as one condition, MariaDB would look through everybody's
     messages.
     """
-    named = select(Conversation.conversation_id).where(
+    statement = select(Conversation.conversation_id).where(
         Conversation.conversation_id.in_(conversation_ids), holds(Conversation.title, q)
     )
     mentions = select(Message.conversation_id).where(
@@ -154,4 +154,4 @@ def _mentions(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
         Message.superseded_by_id.is_(None),
         holds(Message.content, q),
     )
-    return union(named, mentions)
+    return union(statement, mentions)

@@ -76,11 +76,11 @@ class Sidebar:
         return self.groups[-1][0] if self.groups else None
 
 
-def thread(conversation_id: int, *, before: int | None = None, at: int | None = None) -> Thread:
-    """The newest messages, those before an id, or those around one."""
-    if at is not None:
-        older = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_BEFORE, before=at))
-        onwards = MessagesQuery(limit=MESSAGES_SHOWN, after=at - 1 if at > 1 else None)
+def thread(conversation_id: int, *, before: int | None = None, message_id: int | None = None) -> Thread:
+    """Return the newest messages, those before an id, or those around one."""
+    if message_id is not None:
+        older = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_BEFORE, before=message_id))
+        onwards = MessagesQuery(limit=MESSAGES_SHOWN, after=message_id - 1 if message_id > 1 else None)
         page = messages.list_messages(conversation_id, onwards)
         rows, earlier, later = [*older.items, *page.items], older.next_cursor, page.next_cursor is not None
     else:
@@ -95,29 +95,29 @@ def thread(conversation_id: int, *, before: int | None = None, at: int | None = 
     )
 
 
-def messages_since(conversation_id: int, shown: int | None) -> list[MessageView] | None:
-    """The messages after the last one a page shows (an id); None when the page has to be redrawn.
+def messages_since(conversation_id: int, last_id: int | None) -> list[MessageView] | None:
+    """Return the messages after the last one on a page (an id); None if the page must be redrawn.
 
-    That is the case when what it shows was edited or regenerated away, when it shows nothing, and when much is new.
+    It must if messages it shows were edited or regenerated, if it shows none, and if many are new.
     """
-    if messages.last_message_id(conversation_id) == shown:
+    if messages.last_message_id(conversation_id) == last_id:
         return []
     current = select(Message.message_id).where(
-        Message.message_id == shown, Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
+        Message.message_id == last_id, Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
     )
-    if shown is None or db.session.scalar(current) is None:
+    if last_id is None or db.session.scalar(current) is None:
         return None
-    page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, after=shown))
+    page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, after=last_id))
     return views(conversation_id, page.items, is_end=True) if page.next_cursor is None else None
 
 
 def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> list[MessageView]:
-    """Messages with their versions; only the last one of a conversation (`is_end`) can be retried."""
+    """Return messages with their versions; only the last one of a conversation (`is_end`) can be retried."""
     siblings = _siblings(conversation_id, rows)
-    found = []
+    result = []
     for row in rows:
         is_reply, is_last = row.role == "assistant", is_end and row is rows[-1]
-        found.append(
+        result.append(
             MessageView(
                 row,
                 _versions(row.message_id, siblings.get((row.role, row.parent_id), ())),
@@ -126,7 +126,7 @@ def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> lis
                 can_regenerate=is_reply and row.status in ("complete", "stopped") and is_repeatable(row),
             )
         )
-    return found
+    return result
 
 
 def is_repeatable(row: Message) -> bool:
@@ -143,7 +143,7 @@ def view_of(message: Message) -> MessageView:
 
 
 def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, int | None], list[int]]:
-    """The ids of all versions, oldest first, by what they are versions of."""
+    """Return the ids of all versions, oldest first, by place in the conversation."""
     columns = (Message.message_id, Message.role, Message.parent_id)
     # The parents are in this conversation, so they suffice; given its id as well, SQLite would read all of it.
     statement: Any = select(*columns).where(Message.parent_id.in_({row.parent_id for row in rows} - {None}))
@@ -152,20 +152,20 @@ def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, 
     ids: dict[tuple[str, int | None], set[int]] = {}
     for row in (*db.session.execute(statement), *rows):
         ids.setdefault((row.role, row.parent_id), set()).add(row.message_id)
-    return {place: sorted(found) for place, found in ids.items()}
+    return {place: sorted(siblings) for place, siblings in ids.items()}
 
 
 def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[*tuple[Any, ...]]]:
-    """The message a conversation begins with now, and those it used to begin with.
+    """Return the message a conversation begins with now, and those it used to begin with.
 
     Every conversation has messages without a parent: an index on that would not help.
     """
     columns = (Message.message_id, Message.role, Message.parent_id)
-    here = Message.conversation_id == conversation_id
-    shown = messages.order_by_index(select(*columns)).where(here, Message.superseded_by_id.is_(None))
-    current = shown.order_by(Message.message_id).limit(1).subquery()
+    condition = Message.conversation_id == conversation_id
+    statement = messages.order_by_index(select(*columns)).where(condition, Message.superseded_by_id.is_(None))
+    current = statement.order_by(Message.message_id).limit(1).subquery()
     once = messages.order_by_index(select(*columns)).where(
-        here, Message.superseded_by_id.is_not(None), func.coalesce(Message.parent_id, 0) == 0
+        condition, Message.superseded_by_id.is_not(None), func.coalesce(Message.parent_id, 0) == 0
     )
     return select(current).where(current.c.parent_id.is_(None)), once
 
@@ -173,14 +173,16 @@ def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[
 def _versions(message_id: int, ids: Sequence[int]) -> Versions | None:
     if len(ids) < 2 or message_id not in ids:
         return None
-    at = ids.index(message_id)
-    return Versions(at + 1, len(ids), ids[at - 1] if at else None, ids[at + 1] if at + 1 < len(ids) else None)
+    index = ids.index(message_id)
+    return Versions(
+        index + 1, len(ids), ids[index - 1] if index else None, ids[index + 1] if index + 1 < len(ids) else None
+    )
 
 
 def sidebar(
     user_id: int, *, cursor: str | None = None, count: int = 30, after: str | None = None, space_id: int | None = None
 ) -> Sidebar:
-    """A page of the user's list, or of those in a space: pinned ones, then by date in the reader's time zone."""
+    """Return a page of the user's list, or of those in a space: pinned ones, then by date in the reader's time zone."""
     page = lists.list_conversations(
         user_id, ConversationQuery(cursor=cursor, limit=count, space_id=space_id), pinned_first=True
     )

@@ -21,7 +21,7 @@ from webapp.text.provenance import Spans, spans_of_others
 
 
 def get_message(user_id: int, message_id: int) -> Message:
-    """A message in one of the user's conversations. Raises NotFound."""
+    """Return a message in one of the user's conversations. Raises NotFound."""
     row = db.session.scalar(
         select(Message)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
@@ -90,7 +90,7 @@ def _current_messages() -> Select[int, int | None, str, str, str, bool]:
 
 
 def last_message_id(conversation_id: int) -> int | None:
-    """The newest current message."""
+    """Return the newest current message."""
     return db.session.scalar(
         select(func.max(Message.message_id)).where(
             Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
@@ -113,7 +113,7 @@ def add_exchange(
     `spans` are start, end and origin of what was not typed, as far as the composer or a program knows. `is_counted`:
     the conversation has just been created, for these two.
     """
-    asked = Message(
+    question = Message(
         conversation_id=conversation.conversation_id,
         role="user",
         content=content,
@@ -124,34 +124,34 @@ def add_exchange(
         spans=[*spans] or None,
         is_tainted=bool(spans_of_others(content, tuple(spans))),
     )
-    db.session.add(asked)
+    db.session.add(question)
     db.session.flush()
-    reply = _reply_to(asked, model)
+    reply = _reply_to(question, model)
     if not is_counted:
         conversation.updated_at = reply.created_at
         conversation.message_count += 2
-    return asked, reply
+    return question, reply
 
 
-def add_reply(conversation: Conversation, asked: Message) -> Message:
-    """The empty, streaming reply to a user message; moves the conversation to the top of its list."""
-    reply = _reply_to(asked)
+def add_reply(conversation: Conversation, question: Message) -> Message:
+    """Return the empty, streaming reply to a user message; moves the conversation to the top of its list."""
+    reply = _reply_to(question)
     conversation.updated_at = reply.created_at
     conversation.message_count += 1
     return reply
 
 
-def _reply_to(asked: Message, model: str | None = None) -> Message:
+def _reply_to(question: Message, model: str | None = None) -> Message:
     reply = Message(
-        conversation_id=asked.conversation_id,
+        conversation_id=question.conversation_id,
         role="assistant",
         content="",
         status="streaming",
-        parent_id=asked.message_id,
-        reply_to_id=asked.message_id,
+        parent_id=question.message_id,
+        reply_to_id=question.message_id,
         created_at=now(),
         model=model,
-        is_tainted=asked.is_tainted,
+        is_tainted=question.is_tainted,
     )
     db.session.add(reply)
     db.session.flush()
@@ -166,7 +166,7 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
     rows: list[Message] = []
     parent_id = last_message_id(conversation.conversation_id)
     asked_id = None
-    for role, content, at in lines:
+    for role, content, said_at in lines:
         row = Message(
             conversation_id=conversation.conversation_id,
             role=role,
@@ -174,7 +174,7 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
             status="complete",
             parent_id=parent_id,
             reply_to_id=asked_id if role == "assistant" else None,
-            created_at=at,
+            created_at=said_at,
         )
         db.session.add(row)
         db.session.flush()
@@ -190,41 +190,41 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
 
 
 def add_opening(conversation: Conversation, payload: dict[str, Any], *, parent_id: int | None) -> Message:
-    """An empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
-    at = now()
+    """Return an empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
+    moment = now()
     row = Message(
         conversation_id=conversation.conversation_id,
         role="assistant",
         content="",
         status="streaming",
         parent_id=parent_id,
-        created_at=at,
+        created_at=moment,
         custom_payload=payload,
     )
     db.session.add(row)
-    conversation.updated_at = at
+    conversation.updated_at = moment
     conversation.message_count += 1
     db.session.flush()
     return row
 
 
 def point_opened_by(message: Message) -> str | None:
-    """The slug of the point that a message opens, if it does."""
+    """Return the slug of the point that a message opens, if it does."""
     slug = (message.custom_payload or {}).get("point") if message.role == "assistant" else None
     return slug if isinstance(slug, str) and message.reply_to_id is None else None
 
 
-def supersede_from(conversation: Conversation, first_id: int, by: Message, *, keep: Sequence[int] = ()) -> int:
-    """Take current messages from `first_id` on out of the conversation, except `by` and `keep`; returns how many."""
+def supersede_from(conversation: Conversation, first_id: int, successor: Message, *, keep: Sequence[int] = ()) -> int:
+    """Mark current messages from `first_id` on as superseded by `successor`, except it and `keep`. Returns a count."""
     count = rows_changed(
         update(Message)
         .where(
             Message.conversation_id == conversation.conversation_id,
             Message.message_id >= first_id,
             Message.superseded_by_id.is_(None),
-            Message.message_id.not_in([by.message_id, *keep]),
+            Message.message_id.not_in([successor.message_id, *keep]),
         )
-        .values(superseded_by_id=by.message_id)
+        .values(superseded_by_id=successor.message_id)
         .execution_options(synchronize_session=False)
     )
     conversation.message_count = max(0, conversation.message_count - count)
@@ -234,7 +234,7 @@ def supersede_from(conversation: Conversation, first_id: int, by: Message, *, ke
 
 
 def versions_of(message: Message) -> Sequence[Message]:
-    """The message and its siblings (edited or regenerated in its place), oldest first."""
+    """Return the message and its siblings (edited or regenerated in its place), oldest first."""
     parent = Message.parent_id.is_(None) if message.parent_id is None else Message.parent_id == message.parent_id
     return db.session.scalars(
         select(Message)
@@ -251,12 +251,12 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
     what the version followed is itself not part of the conversation now.
     """
     siblings = versions_of(message)
-    chosen = next((row for row in siblings if row.message_id == version_id), None)
-    if chosen is None:
+    version = next((row for row in siblings if row.message_id == version_id), None)
+    if version is None:
         raise NotFound("That is not a version of this message.")
-    if chosen.superseded_by_id is None:
-        return chosen
-    before = db.session.get(Message, chosen.parent_id, populate_existing=True) if chosen.parent_id else None
+    if version.superseded_by_id is None:
+        return version
+    before = db.session.get(Message, version.parent_id, populate_existing=True) if version.parent_id else None
     if before is not None and before.superseded_by_id is not None:
         raise Conflict("What this followed is itself an earlier version. Restore that first.")
     rows = db.session.scalars(
@@ -264,7 +264,7 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
     ).all()
     if any(row.status == "streaming" and row.superseded_by_id is None for row in rows):
         raise Conflict("A reply is being written. Stop it first.")
-    branch = _followers(rows, chosen)
+    branch = _followers(rows, version)
     in_place = _subtree(rows, {row.message_id for row in siblings})
     changed = []
     for row in rows:
@@ -272,26 +272,26 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
             row.superseded_by_id = None
             conversation.message_count += 1
         elif row.superseded_by_id is None and row.message_id in in_place:
-            row.superseded_by_id = chosen.message_id
+            row.superseded_by_id = version.message_id
             conversation.message_count -= 1
         else:
             continue
         changed.append(row.message_id)
     db.session.flush()
     messages_changed.send(None, conversation=conversation, first_id=min(changed))
-    return chosen
+    return version
 
 
 def _followers(rows: Sequence[Message], head: Message) -> set[int]:
-    """The head and what followed it when it was superseded: the same act took all of them out."""
+    """Return the head and what followed it when it was superseded: the same act took all of them out."""
     cause = head.superseded_by_id
     return _subtree([row for row in rows if row.superseded_by_id == cause], {head.message_id})
 
 
 def _subtree(rows: Sequence[Message], heads: set[int]) -> set[int]:
     """The heads and everything below them; rows come in id order, so a parent is always seen before its children."""
-    found = set(heads)
+    ids = set(heads)
     for row in rows:
-        if row.parent_id in found:
-            found.add(row.message_id)
-    return found
+        if row.parent_id in ids:
+            ids.add(row.message_id)
+    return ids

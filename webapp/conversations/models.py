@@ -240,7 +240,7 @@ class MessageFeedback(Base):
 
 
 def rating_of_message() -> Any:
-    """The rating of a message, within a statement about messages."""
+    """Return the rating of a message, within a statement about messages."""
     return (
         select(MessageFeedback.rating).where(MessageFeedback.message_id == Message.message_id).correlate(Message)
     ).scalar_subquery()

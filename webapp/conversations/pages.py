@@ -55,43 +55,43 @@ def _has_model() -> bool:
 
 
 def _load_sidebar() -> message_views.Sidebar:
-    """The first page of the list; loaded once for the sidebar and the start page."""
+    """Return the first page of the list; loaded once for the sidebar and the start page."""
     if "sidebar" not in g:
         g.sidebar = message_views.sidebar(current_user_id(), count=LIST_LENGTH, space_id=_space_id())
     return cast(message_views.Sidebar, g.sidebar)
 
 
-def render_conversation(conversation: Conversation, **more: Any) -> str:
-    """A conversation as a page, or, for HTMX, as the part beside the sidebar."""
-    at = _message_id("at")
-    thread = message_views.thread(conversation.conversation_id, at=at)
-    shown: dict[str, Any] = {
+def render_conversation(conversation: Conversation, **extra: Any) -> str:
+    """Return a conversation as a page, or, for HTMX, as the part beside the sidebar."""
+    message_id = _message_id("at")
+    thread = message_views.thread(conversation.conversation_id, message_id=message_id)
+    context: dict[str, Any] = {
         "conversation": conversation,
         "current_conversation_id": conversation.conversation_id,
         "messages": thread.messages,
         "earlier_cursor": thread.earlier_cursor,
         "has_later": thread.has_later,
         "active_turn": thread.active_turn,
-        "at": at,
+        "at": message_id,
         "switched_to": None,
         "partial": wants_partial(),
         **linked_draft(),
     }
-    return render_template("conversations/page.html", **{**shown, **more})
+    return render_template("conversations/page.html", **{**context, **extra})
 
 
-def render_new(**more: Any) -> str:
-    """The workspace before the first message of a new conversation."""
+def render_new(**extra: Any) -> str:
+    """Return the workspace before the first message of a new conversation."""
     identity = current_identity()
     hello = calendar.greeting(
         datetime.now(reader_zone()), identity.name if identity else "", language_of(this_app()).code
     )
-    shown = {
+    context = {
         "greeting": hello,
         "partial": wants_partial(),
         **linked_draft(),
     }
-    return render_template("conversations/new.html", **{**shown, **more})
+    return render_template("conversations/new.html", **{**context, **extra})
 
 
 @blueprint.get("/")
@@ -157,11 +157,11 @@ def rename(conversation_id: int) -> ViewResult:
         if in_sidebar:
             raise Invalid(problem) from None
         conversation = service.get_conversation(current_user_id(), conversation_id)
-        shown = {"conversation": conversation, "editing": True, "error": problem}
+        context = {"conversation": conversation, "editing": True, "error": problem}
         return (
-            render_template("conversations/_title.html", **shown)
+            render_template("conversations/_title.html", **context)
             if wants_partial()
-            else render_conversation(conversation, **shown)
+            else render_conversation(conversation, **context)
         ), 422
     db.session.commit()
     if not wants_partial():
@@ -176,14 +176,14 @@ def rename(conversation_id: int) -> ViewResult:
 def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
     problem = _("Archived %(title)s.", title=_archive(conversation_id, True))
-    return _done(problem, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
+    return _report(problem, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
 @login_required
 def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
-    return _done(
+    return _report(
         _("Unarchived %(title)s.", title=_archive(conversation_id, False)),
         url_for(".show", conversation_id=conversation_id),
     )
@@ -197,18 +197,20 @@ def delete(conversation_id: int) -> ViewResult:
     if service.is_taken_back(current_user_id(), conversation_id, request.form.get("leaving", "")):
         db.session.rollback()
         return "", 204
-    problem = _("Deleted %(title)s.", title=_named(hidden))
+    problem = _("Deleted %(title)s.", title=_quoted_title(hidden))
     db.session.commit()
-    return _done(problem, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
+    return _report(problem, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
 @login_required
 def undelete(conversation_id: int) -> ViewResult:
     """Restore a conversation that has just been deleted."""
-    problem = _("Restored %(title)s.", title=_named(service.unhide_conversation(current_user_id(), conversation_id)))
+    problem = _(
+        "Restored %(title)s.", title=_quoted_title(service.unhide_conversation(current_user_id(), conversation_id))
+    )
     db.session.commit()
-    return _done(problem, url_for(".show", conversation_id=conversation_id))
+    return _report(problem, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.get("/sidebar")
@@ -216,7 +218,7 @@ def undelete(conversation_id: int) -> ViewResult:
 def sidebar() -> ViewResult:
     """A page of the list; `count` is how many are shown, `after` is the last heading shown."""
     count = request.args.get("count", LIST_LENGTH, type=int)
-    shown = message_views.sidebar(
+    view = message_views.sidebar(
         current_user_id(),
         cursor=requested_cursor(),
         count=min(100, max(1, count)),
@@ -225,7 +227,7 @@ def sidebar() -> ViewResult:
     )
     if not wants_partial():
         return redirect(url_for(".new"), 303)
-    return render_template("conversations/_sidebar_items.html", sidebar=shown, current_conversation_id=_open_now())
+    return render_template("conversations/_sidebar_items.html", sidebar=view, current_conversation_id=_open_now())
 
 
 @blueprint.get("/c/<int:conversation_id>/item")
@@ -264,20 +266,20 @@ def _space_id() -> int | None:
 
 def _archive(conversation_id: int, archived: bool) -> str:
     changes = ConversationChanges(is_archived=archived)
-    named = _named(service.update_conversation(current_user_id(), conversation_id, changes))
+    response = _quoted_title(service.update_conversation(current_user_id(), conversation_id, changes))
     db.session.commit()
-    return named
+    return response
 
 
-def _named(conversation: Conversation) -> str:
+def _quoted_title(conversation: Conversation) -> str:
     return f"“{(conversation.title or _(UNTITLED))[:80]}”"
 
 
-def _done(problem: str, then: str, *, undo: str | None = None) -> ViewResult:
+def _report(problem: str, location: str, *, undo: str | None = None) -> ViewResult:
     """Report what happened in a notice with an undo: at once for HTMX, else on the next page."""
     if not wants_partial():
         flash(problem, undo or "message")
-        return redirect(then, 303)
+        return redirect(location, 303)
     action = {"action": (_("Undo"), undo), "seconds": 10} if undo else {}
     response = Response(render_template("errors/_toast.html", detail=problem, **action))
     response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": CHANGED})
@@ -285,12 +287,12 @@ def _done(problem: str, then: str, *, undo: str | None = None) -> ViewResult:
 
 
 def _message_id(name: str) -> int | None:
-    found = request.args.get(name, type=int)
-    return found if found is not None and 1 <= found <= MAX_ID else None
+    number = request.args.get(name, type=int)
+    return number if number is not None and 1 <= number <= MAX_ID else None
 
 
 def _open_now() -> int | None:
-    """The conversation shown on the page an HTMX request comes from."""
+    """Return the conversation shown on the page an HTMX request comes from."""
     path = request.headers.get("HX-Current-URL", "").partition("?")[0].partition("#")[0]
     last = path.rpartition("/c/")[2]
     return parse_id(last) if "/c/" in path else None

@@ -17,7 +17,7 @@ def store(message_id: int, text: str, duration_ms: int) -> None:
 
 
 def get_reasoning(user_id: int, message_id: int) -> MessageReasoning:
-    """The reasoning for one of the user's replies. Raises NotFound, also if there is none."""
+    """Return the reasoning for one of the user's replies. Raises NotFound, also if there is none."""
     row = db.session.get(MessageReasoning, get_message(user_id, message_id).message_id)
     if row is None:
         raise NotFound("No reasoning is kept for this message.")

@@ -33,7 +33,7 @@ class Hit:
 
 
 def find(user_id: int, q: str, limit: int = 12) -> list[Hit]:
-    """Conversations that mention the words, newest first, the archived ones last."""
+    """Return conversations that mention the words, newest first, the archived ones last."""
     if not q.strip():
         return []
     rows = [
@@ -52,13 +52,13 @@ def find(user_id: int, q: str, limit: int = 12) -> list[Hit]:
 
 
 def _plain(text: str, q: str) -> str:
-    """A message without Markdown markup, unless that would lose the words."""
+    """Return a message without Markdown, or unchanged if the words would be lost."""
     plain = " ".join(_MARKS.sub("", text).split())
     return plain if search_form(q.strip()) in search_form(plain) else text
 
 
 def _newest_mentions(conversation_ids: list[int], q: str) -> dict[int, tuple[int, str]]:
-    """The newest current message containing the words, for each conversation."""
+    """Return the newest current message containing the words, for each conversation."""
     statement = (
         select(Message.conversation_id, Message.message_id, Message.content)
         .where(
@@ -69,7 +69,7 @@ def _newest_mentions(conversation_ids: list[int], q: str) -> dict[int, tuple[int
         .order_by(Message.message_id.desc())
         .limit(MESSAGES_LOOKED_AT)
     )
-    found: dict[int, tuple[int, str]] = {}
+    mentions: dict[int, tuple[int, str]] = {}
     for conversation_id, message_id, content in db.session.execute(statement):
-        found.setdefault(conversation_id, (message_id, content))
-    return found
+        mentions.setdefault(conversation_id, (message_id, content))
+    return mentions

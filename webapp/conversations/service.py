@@ -26,12 +26,12 @@ UNDO_SECONDS = 60
 
 
 def owned_conversations(user_id: int) -> Select[Conversation]:
-    """The one place that says which conversations a user may see."""
+    """Return the one place that says which conversations a user may see."""
     return select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None))
 
 
 def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) -> Conversation:
-    """The user's conversation; `lock` holds its row until the transaction ends. Raises NotFound."""
+    """Return the user's conversation; `lock` holds its row until the transaction ends. Raises NotFound."""
     query = owned_conversations(user_id).where(Conversation.conversation_id == conversation_id)
     row = db.session.scalar(query.with_for_update() if lock else query)
     if row is None:
@@ -42,7 +42,7 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
 def create_conversation(
     user_id: int, fields: NewConversation, *, messages: int = 0, first_words: str = ""
 ) -> Conversation:
-    """A new conversation with `messages` messages; a title given here is the user's and is never overwritten.
+    """Return a new conversation with `messages` messages; a title given here is the user's and is never overwritten.
 
     Until it gets another title, it has the beginning of `first_words`. A guided one is named after its journey; in a
     legacy one of its personas speaks. Raises NotFound, Invalid.
@@ -56,7 +56,7 @@ def create_conversation(
         if journey is None:
             raise NotFound("There is no such journey.")
         journey_id, title = journey
-    at = now()
+    moment = now()
     row = Conversation(
         user_id=user_id,
         title=fields.title or title or title_from_words(first_words) or None,
@@ -73,9 +73,9 @@ def create_conversation(
         parameters=(fields.parameters.given if fields.parameters else None) or None,
         uses_web=fields.uses_web,
         folder_id=_own_folder(user_id, fields.folder_id),
-        created_at=at,
-        updated_at=at,
-        seen_at=at,
+        created_at=moment,
+        updated_at=moment,
+        seen_at=moment,
         is_archived=False,
         message_count=messages,
     )
@@ -86,7 +86,7 @@ def create_conversation(
 
 
 def current_conversation(user_id: int) -> Conversation:
-    """The user's most recently active conversation, created if there is none."""
+    """Return the user's most recently active conversation, created if there is none."""
     row = db.session.scalar(
         owned_conversations(user_id)
         .where(Conversation.is_archived == false(), Conversation.is_temporary == false())
@@ -99,29 +99,29 @@ def current_conversation(user_id: int) -> Conversation:
 def update_conversation(user_id: int, conversation_id: int, changes: ConversationChanges) -> Conversation:
     """Change the given fields only. A title is then the user's; clearing it lets the assistant choose one again."""
     row = get_conversation(user_id, conversation_id, lock=True)
-    given = changes.model_fields_set
-    if "space_id" in given and changes.space_id != row.space_id:
+    fields = changes.model_fields_set
+    if "space_id" in fields and changes.space_id != row.space_id:
         move_conversation(row, changes.space_id, confirmed=changes.confirm)
-    if "title" in given:
+    if "title" in fields:
         row.title = changes.title or None
         row.title_source = "user" if changes.title else "none"
-    if "is_archived" in given and changes.is_archived is not None:
+    if "is_archived" in fields and changes.is_archived is not None:
         row.is_archived = changes.is_archived
-    if "uses_memory" in given and changes.uses_memory is not None:
+    if "uses_memory" in fields and changes.uses_memory is not None:
         row.uses_memory = changes.uses_memory
-    if "metadata" in given:
+    if "metadata" in fields:
         row.extra = changes.metadata
-    if "model" in given:
+    if "model" in fields:
         row.model = changes.model or None
-    if "parameters" in given:
+    if "parameters" in fields:
         row.parameters = (changes.parameters.given if changes.parameters else None) or None
-    if "uses_web" in given and changes.uses_web is not None:
+    if "uses_web" in fields and changes.uses_web is not None:
         row.uses_web = changes.uses_web
-    if "is_pinned" in given and changes.is_pinned is not None:
+    if "is_pinned" in fields and changes.is_pinned is not None:
         row.is_pinned = changes.is_pinned
-    if "folder_id" in given:
+    if "folder_id" in fields:
         row.folder_id = _own_folder(user_id, changes.folder_id)
-    if "tags" in given and changes.tags is not None:
+    if "tags" in fields and changes.tags is not None:
         row.tags = changes.tags
     db.session.flush()
     return row
@@ -167,10 +167,10 @@ def delete_conversation(user_id: int, conversation_id: int, *, forget: bool = Fa
     db.session.expunge(row)
 
 
-def hide_conversation(user_id: int, conversation_id: int, *, at: datetime | None = None) -> Conversation:
-    """Hide a conversation, as of `at`; it is purged after UNDO_SECONDS unless restored."""
+def hide_conversation(user_id: int, conversation_id: int, *, moment: datetime | None = None) -> Conversation:
+    """Hide a conversation, as of `moment`; it is purged after UNDO_SECONDS unless restored."""
     row = get_conversation(user_id, conversation_id, lock=True)
-    row.deleted_at = at or now()
+    row.deleted_at = moment or now()
     db.session.flush()
     conversation_shown.send(None, conversation=row)
     _tell_deleted(row)
@@ -260,7 +260,7 @@ def purge_conversations(
 
 
 def conversations_without_title(*, since: datetime, limit: int = 200) -> Sequence[int]:
-    """Conversations that have had their first exchange and still have no title, the most recent first."""
+    """Return conversations that have had their first exchange and still have no title, the most recent first."""
     answered = select(Message.message_id).where(
         Message.conversation_id == Conversation.conversation_id,
         Message.superseded_by_id.is_(None),

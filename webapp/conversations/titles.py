@@ -27,8 +27,8 @@ TRIES = 2
 class Exchange:
     """The source of a title, and whether it may still be used."""
 
-    asked: str
-    answered: str
+    question: str
+    answer: str
     still_holds: Callable[[], bool]
 
 
@@ -39,7 +39,7 @@ class ConversationTitle(BaseModel):
 
 
 def part(instructions: str) -> Part:
-    """The title as part of another call about the conversation; `of_model` and `from_words` tidy the answer."""
+    """Return the title as part of another call about the conversation; `of_model` and `from_words` tidy the answer."""
     return Part("title", {"type": "string"}, f"The conversation has no title yet. Put one into `title`. {instructions}")
 
 
@@ -71,22 +71,22 @@ def title_conversation(conversation_id: int, instructions: str, watch: Watch) ->
 
 
 def _title_of(exchange: Exchange, instructions: str) -> str:
-    asked, answered = exchange.asked, exchange.answered
+    question, answered = exchange.question, exchange.answer
     messages = [
         {"role": "system", "content": instructions},
-        {"role": "user", "content": f"User:\n{asked[:EXCERPT]}\n\nAssistant:\n{answered[:EXCERPT]}"},
+        {"role": "user", "content": f"User:\n{question[:EXCERPT]}\n\nAssistant:\n{answered[:EXCERPT]}"},
     ]
     try:
         answer, _ = completions().complete_structured(
             messages, ConversationTitle, "conversation_title", max_tokens=60, temperature=0.2
         )
-        title = clean_model_title(answer.title, asked, answered)
+        title = clean_model_title(answer.title, question, answered)
     except ModelError as error:
         if error.retryable and not isinstance(error, MalformedOutput):
             raise
         log.warning("title from the first words", extra={"code": error.code})
         title = ""
-    return title or title_from_words(asked)
+    return title or title_from_words(question)
 
 
 def _first_exchange(conversation_id: int, watch: Watch) -> Exchange | None:
@@ -104,6 +104,6 @@ def _first_exchange(conversation_id: int, watch: Watch) -> Exchange | None:
         .order_by(Message.message_id)
         .limit(4)
     ).all()
-    asked = next((content for role, content in rows if role == "user"), None)
+    question = next((content for role, content in rows if role == "user"), None)
     answered = next((content for role, content in rows if role == "assistant" and content), None)
-    return Exchange(asked, answered, still_holds) if asked and answered else None
+    return Exchange(question, answered, still_holds) if question and answered else None

@@ -22,16 +22,16 @@ class Source:
 
 
 def sources_of(calls: Calls | None) -> list[Source]:
-    """The pages found by the calls of a reply, each once, those that were opened first; only URLs."""
-    found: dict[str, Source] = {}
+    """Return the pages found by the calls of a reply, each once, those that were opened first; only URLs."""
+    sources: dict[str, Source] = {}
     outputs = [_output(call) for call in sorted(calls or (), key=lambda call: call.get("tool_name") != "read_page")]
     for output in outputs:
         for item in output.get("sources") or ():
             url = str(item.get("url", ""))
             host = _host(url)
-            if host and url not in found:
-                found[url] = Source(url, str(item.get("title") or ""), host)
-    return list(found.values())[:MOST_SOURCES]
+            if host and url not in sources:
+                sources[url] = Source(url, str(item.get("title") or ""), host)
+    return list(sources.values())[:MOST_SOURCES]
 
 
 def outside_texts(calls: Calls | None) -> list[str]:
@@ -40,16 +40,16 @@ def outside_texts(calls: Calls | None) -> list[str]:
 
 
 def open_client_calls(calls: Calls | None) -> list[Mapping[str, Any]]:
-    """The calls the client has to answer and has not yet answered."""
+    """Return the calls the client has to answer and has not yet answered."""
     return [call for call in calls or () if call.get("by") == "client" and _output(call).get("status") == "waiting"]
 
 
-def arguments_line(given: Mapping[str, Any] | None) -> str:
+def arguments_line(arguments: Mapping[str, Any] | None) -> str:
     """Return what a tool was given, on one line."""
-    found = {
-        name: " ".join(str(value).split())[:200] for name, value in (given or {}).items() if value not in ("", None)
+    values = {
+        name: " ".join(str(value).split())[:200] for name, value in (arguments or {}).items() if value not in ("", None)
     }
-    words = list(found.values()) if len(found) == 1 else [f"{name}: {value}" for name, value in found.items()]
+    words = list(values.values()) if len(values) == 1 else [f"{name}: {value}" for name, value in values.items()]
     return " · ".join(words)[:300]
 
 

@@ -81,7 +81,7 @@ class Key(TypeDecorator[str]):
 
 
 def one_of(*values: str, name: str) -> Enum:
-    """An ENUM on MySQL, a checked string on SQLite."""
+    """Return an ENUM on MySQL, a checked string on SQLite."""
     return Enum(*values, name=name, create_constraint=True, validate_strings=True)
 
 
@@ -121,7 +121,7 @@ Row = TypeVar("Row", bound=Base)
 
 
 def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool = False) -> Row:
-    """The row of a primary key, which must exist: `lock` selects it FOR UPDATE, `fresh` reads it again.
+    """Return the row of a primary key, which must exist: `lock` selects it FOR UPDATE, `fresh` reads it again.
 
     Raises NotFound if it has been deleted since its key was read.
     """
@@ -137,12 +137,12 @@ def rows_changed(statement: Executable, parameters: dict[str, Any] | None = None
 
 
 def table_of(model: type[Base]) -> Table:
-    """The table of a model, for statements that bypass the ORM."""
+    """Return the table of a model, for statements that bypass the ORM."""
     return cast(Table, model.__table__)
 
 
 def now() -> datetime:
-    """The current instant, aware, in UTC."""
+    """Return the current instant, aware, in UTC."""
     return datetime.now(UTC)
 
 
@@ -151,9 +151,9 @@ def now() -> datetime:
 writing: ContextVar[bool] = ContextVar("writing", default=False)
 
 
-def expect_writes(on: bool = True) -> None:
+def expect_writes(is_expected: bool = True) -> None:
     """Declare whether transactions begun in this context from now on will write."""
-    writing.set(on)
+    writing.set(is_expected)
 
 
 @contextmanager
@@ -173,7 +173,7 @@ def write_transaction() -> Iterator[None]:
 
 @contextmanager
 def reads_only() -> Iterator[None]:
-    """Transactions begun inside only read, except those of `write_transaction`: on SQLite they make nobody wait."""
+    """Make transactions inside read-only, except those of `write_transaction`; on SQLite they then block nobody."""
     db.session.rollback()
     token = writing.set(False)
     try:
@@ -188,16 +188,15 @@ _ACTIONS, _DUE, _MARKS = "after_commit", "after_commit_due", "after_commit_marks
 
 
 def after_commit(action: Callable[[], object]) -> None:
-    """Call `action` once the current transaction is committed and its connection returned, in order of registration.
+    """Call `action` after the current transaction is committed and its connection returned, in order of registration.
 
-    Never if the transaction, or the SAVEPOINT in which this was registered, is rolled back. An action that fails is
-    logged: the commit stands, and the caller is not told.
+    Not called if the transaction or its SAVEPOINT is rolled back. Errors of an action are logged and not raised.
     """
     db.session.info.setdefault(_ACTIONS, []).append(action)
 
 
 def pending_actions(session: Session) -> list[Callable[[], object]]:
-    """The actions waiting for the session's commit."""
+    """Return the actions waiting for the session's commit."""
     return list(session.info.get(_ACTIONS, ()))
 
 
@@ -235,7 +234,7 @@ def _on_begin(session: Session, transaction: SessionTransaction) -> None:
 
 
 def _on_rollback(session: Session) -> None:
-    """Drop what was registered since the transaction, or the SAVEPOINT, began."""
+    """Discard actions registered since the beginning of the transaction or SAVEPOINT."""
     savepoint = session.get_nested_transaction()
     before = session.info.get(_MARKS, {}).pop(savepoint, 0)
     del session.info.get(_ACTIONS, [])[before:]
@@ -271,7 +270,7 @@ _AWAY_WORDS = ("database is locked", "unable to open", "readonly database", "dis
 
 
 def error_code(error: BaseException) -> Any:
-    """The error number that the server or the driver gave; None without one."""
+    """Return the error number that the server or the driver gave; None without one."""
     original = getattr(error, "orig", None)
     return original.args[0] if original is not None and original.args else None
 

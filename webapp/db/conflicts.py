@@ -56,19 +56,19 @@ def forget_session() -> None:
 
 
 def repeat_on_conflict(
-    work: Callable[[], T], may_repeat: Callable[[BaseException], bool] = is_conflict, within: float = math.inf
+    work: Callable[[], T], may_repeat: Callable[[BaseException], bool] = is_conflict, seconds: float = math.inf
 ) -> T:
     """Return what `work` returns, which must be one transaction or safe to repeat; it is repeated after a conflict.
 
-    `within`: the seconds within which it may be repeated.
+    `seconds`: the seconds within which it may be repeated.
     """
-    began = time.monotonic()
+    start = time.monotonic()
     for number in range(1, TRIES):
         try:
             return work()
         except DBAPIError as error:
             pause = PAUSE_SECONDS * number * random.uniform(0.5, 1.5)  # noqa: S311
-            if time.monotonic() + pause - began > within or not may_repeat(error):
+            if time.monotonic() + pause - start > seconds or not may_repeat(error):
                 raise
             log.info("transaction begun again", extra={"code": error_code(error), "tries": number})
             forget_session()

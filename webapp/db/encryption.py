@@ -11,12 +11,12 @@ from flask import current_app
 
 
 def seal(purpose: bytes, text: str) -> str:
-    """The text as it is stored."""
+    """Return the text as it is stored."""
     return _box(purpose).encrypt(text.encode()).decode()
 
 
 def unseal(purpose: bytes, stored: str) -> str | None:
-    """The stored text; None if SECRET_KEY has changed since, or if it was never sealed."""
+    """Return the stored text; None if SECRET_KEY has changed since, or if it was never sealed."""
     try:
         return _box(purpose).decrypt(stored.encode()).decode()
     except (InvalidToken, ValueError):

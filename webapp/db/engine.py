@@ -72,11 +72,11 @@ def _ping_the_idle(engine: Engine) -> None:
     def _checkout(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
         if time.monotonic() - record.info.get("used_at", float("inf")) < TRUSTED_SECONDS:
             return
-        began = time.monotonic()
+        start = time.monotonic()
         try:
             engine.dialect.do_ping(connection)
         except engine.dialect.loaded_dbapi.Error as error:
-            if time.monotonic() - began > SILENT_SECONDS:
+            if time.monotonic() - start > SILENT_SECONDS:
                 # It did not answer: another attempt to connect would take just as long.
                 raise OperationalError("ping", {}, error) from error
             raise InvalidatePoolError from error  # older ones are dead as well
@@ -118,15 +118,15 @@ def _measure(engine: Engine) -> None:
         recorder.observe(DATABASE, seconds)
         if tracing.is_on():
             verb, table = _gist(statement)
-            about = {"db.system.name": engine.dialect.name, "db.operation.name": verb, "db.collection.name": table}
-            tracing.took(f"{verb} {table}" if table else verb, seconds, about)
+            attributes = {"db.system.name": engine.dialect.name, "db.operation.name": verb, "db.collection.name": table}
+            tracing.took(f"{verb} {table}" if table else verb, seconds, attributes)
 
 
 def _gist(statement: str) -> tuple[str, str | None]:
-    """The verb of a statement and the first table it names; nothing else of it is traced."""
+    """Return the verb of a statement and the first table it names; nothing else of it is traced."""
     verb = statement.lstrip("( \n").partition(" ")[0].partition("\n")[0].upper()
-    found = _TABLE.search(statement)
-    return verb[:20], found[1] if found else None
+    match = _TABLE.search(statement)
+    return verb[:20], match[1] if match else None
 
 
 def _leave_the_unready(engine: Engine) -> None:
@@ -150,8 +150,8 @@ def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
     """
     cursor = connection.cursor()
     cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
-    found = cursor.fetchone()
-    for statement in SYNC if found and str(found[1]).upper() == "ON" else ():
+    row = cursor.fetchone()
+    for statement in SYNC if row and str(row[1]).upper() == "ON" else ():
         cursor.execute(statement)
         if statement.startswith("SELECT"):
             cursor.fetchall()
@@ -159,7 +159,7 @@ def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
 
 
 def database_file(engine: Engine) -> Path | None:
-    """The file that SQLite uses; None for a server's database, or one in memory."""
+    """Return the file that SQLite uses; None for a server's database, or one in memory."""
     path = engine.url.database
     if engine.dialect.name != "sqlite" or not path or path.startswith(("file:", ":memory:")):
         return None

@@ -28,12 +28,12 @@ def use_index(statement: Statement, entity: type[Base], index: str) -> Statement
 
 
 def use_primary_key(statement: Statement, entity: type[Base]) -> Statement:
-    """The statement; on SQLite it looks up the rows it names instead of scanning all rows of one person."""
+    """Return the statement; on SQLite it looks up the rows it names instead of scanning all rows of one person."""
     return statement.with_hint(entity, "NOT INDEXED", "sqlite")
 
 
 def stream_rows(statement: Select[*tuple[Any, ...]]) -> Iterator[Row[*tuple[Any, ...]]]:
-    """The rows of a statement that may have any number of them, never all in memory.
+    """Yield the rows of a statement that may have any number of them, never all in memory.
 
     Send nothing else before the last has been read: MySQL's connections do one thing at a time.
     """
@@ -48,5 +48,5 @@ def batches_to_change(statement: Select[Entity], key: InstrumentedAttribute[int]
     """
     keys = sorted(db.session.scalars(statement.with_only_columns(key)))
     for start in range(0, len(keys), AT_ONCE):
-        some = statement.where(key.in_(keys[start : start + AT_ONCE])).order_by(key)
-        yield db.session.scalars(use_primary_key(some, cast("type[Base]", key.class_))).all()
+        batch = statement.where(key.in_(keys[start : start + AT_ONCE])).order_by(key)
+        yield db.session.scalars(use_primary_key(batch, cast("type[Base]", key.class_))).all()

@@ -29,27 +29,27 @@ def holds(column: Any, words: str) -> ColumnElement[bool]:
         return func.holds(column, search_form(words)) == 1
     if _MARKED.search(words) or _ends_open(words):
         return cast("ColumnElement[bool]", column.regexp_match(_pattern(words)))
-    alike = func.replace(column, SOFT_HYPHEN, "").contains(words.replace(SOFT_HYPHEN, ""), autoescape=True)
+    contains = func.replace(column, SOFT_HYPHEN, "").contains(words.replace(SOFT_HYPHEN, ""), autoescape=True)
     exact = [
         collate(column, "utf8mb4_bin").contains(run, autoescape=True) for run in dict.fromkeys(_ABOVE.findall(words))
     ]
-    return and_(alike, *exact)
+    return and_(contains, *exact)
 
 
 def register(connection: Any) -> None:
     """Let a connection to SQLite, as its driver has it, ask for `holds(text, form)`, the search form of words."""
-    connection.create_function("holds", 2, _holds, deterministic=True)
+    connection.create_function("holds", 2, _contains, deterministic=True)
 
 
-def _holds(text: str | None, form: str) -> bool:
+def _contains(text: str | None, form: str) -> bool:
     return text is not None and form in search_form(text)
 
 
 def _pattern(words: str) -> str:
-    """A regular expression for words: marks and soft hyphens may stand after each character."""
+    """Return a regular expression for words: marks and soft hyphens may stand after each character."""
     between = f"[{IGNORED_MARKS}]*"
     bare = re.sub(between, "", words)
-    return between.join(_character(char, is_last=at == len(bare) - 1) for at, char in enumerate(bare))
+    return between.join(_character(char, is_last=index == len(bare) - 1) for index, char in enumerate(bare))
 
 
 def _character(char: str, *, is_last: bool) -> str:

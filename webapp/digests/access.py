@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def reachable_conversation(identity: Identity, conversation_id: int) -> Conversation:
-    """A conversation of the caller's, or anybody's for a service or an admin. Raises NotFound."""
+    """Return a conversation of the caller's, or anybody's for a service or an admin. Raises NotFound."""
     if identity.is_admin or identity.is_service:
         row = existing_conversation(conversation_id)
         require_user(identity, row.user_id)
@@ -38,7 +38,7 @@ def require_user(identity: Identity, user_id: int) -> None:
         raise NotFound("There is no such account.")
 
 
-def note_look(identity: Identity, owner_id: int, what: str) -> None:
+def note_look(identity: Identity, owner_id: int, action: str) -> None:
     """Record that an admin is about to read what somebody else wrote; committed before they see it.
 
     A service reads as the product does; its token's use is recorded with the token. Ends the open transaction.
@@ -46,5 +46,5 @@ def note_look(identity: Identity, owner_id: int, what: str) -> None:
     if not identity.is_admin or owner_id == identity.user_id:
         return
     with write_transaction():
-        admin_view.note_look(identity.user_id, owner_id, what)
-    log.warning("admin read a conversation", extra={"admin_id": identity.user_id, "user_id": owner_id, "what": what})
+        admin_view.note_look(identity.user_id, owner_id, action)
+    log.warning("admin read a conversation", extra={"admin_id": identity.user_id, "user_id": owner_id, "what": action})

@@ -73,10 +73,10 @@ def _upsert(identity: Identity, conversation_id: int, memory_data: dict[str, Any
     try:
         data = ConversationMemoryData.model_validate(memory_data)
     except ValidationError as error:
-        found = field_errors(error)
-        for item in found:
+        errors = field_errors(error)
+        for item in errors:
             item["loc"] = ["memory_data", *item["loc"]]
-        raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None
+        raise Invalid(f"{'.'.join(errors[0]['loc'])}: {errors[0]['msg']}", errors=errors) from None
     everybodys = identity.is_service or identity.is_admin
     if everybodys:
         reachable_conversation(identity, conversation_id)

@@ -78,8 +78,8 @@ def generate(conversation_id: int) -> GenerationResult:
         db.session.remove()
         if source is None:
             return GenerationResult(conversation_id, None, False)
-        if (made := _generate(conversation_id, source)) is not None:
-            return made
+        if (version := _generate(conversation_id, source)) is not None:
+            return version
     raise OutOfDate
 
 
@@ -90,10 +90,10 @@ def _generate(conversation_id: int, source: Source) -> GenerationResult | None:
         answer, completion = completions().complete_structured(
             source.messages, ModelDigest, SCHEMA_NAME, max_tokens=ANSWER_TOKENS
         )
-        data, model = answer.tidied(), completion.model
+        data, model = answer.tidy(), completion.model
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
-        if conversation is None or not _wanted(conversation):
+        if conversation is None or not _makes_digest(conversation):
             return GenerationResult(conversation_id, None, False)
         if not source.still_holds() or messages_lost(source.texts):
             log.info("digest not kept: what it tells was forgotten", extra={"conversation_id": conversation_id})
@@ -114,15 +114,15 @@ def generate_now(conversation_id: int) -> GenerationResult:
     """Make a digest for somebody who is waiting. Raises NotFound, Conflict if memory is off, Unavailable."""
     db.session.rollback()
     try:
-        made = generate(conversation_id)
+        digest = generate(conversation_id)
     except ModelError as error:
         raise Unavailable(error.detail) from None
-    if made.version is None:
+    if digest.version is None:
         conversation = db.session.get(Conversation, conversation_id)
         if conversation is None or conversation.deleted_at is not None:
             raise NotFound("There is no such conversation.")
         raise Conflict("Memory is switched off for this conversation, so it has no digest.")
-    return made
+    return digest
 
 
 def prompt_messages(conversation_id: int, text: str) -> list[dict[str, str]]:
@@ -132,7 +132,7 @@ def prompt_messages(conversation_id: int, text: str) -> list[dict[str, str]]:
 
 def _read(conversation_id: int) -> Source | None:
     conversation = db.session.get(Conversation, conversation_id)
-    if conversation is None or not _wanted(conversation):
+    if conversation is None or not _makes_digest(conversation):
         return None
     prompt = prompts.active("digests")
     still_holds = watch(conversation.user_id)
@@ -149,7 +149,7 @@ def _read(conversation_id: int) -> Source | None:
     )
 
 
-def _wanted(conversation: Conversation) -> bool:
+def _makes_digest(conversation: Conversation) -> bool:
     return memory_is_on(conversation, get_or_raise(User, conversation.user_id))
 
 
@@ -166,9 +166,9 @@ def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:
                 ConversationMemoryVersion.version == digest.version,
             )
         )
-        by = " as corrected by the user" if source == "user" else ""
+        attribution = " as corrected by the user" if source == "user" else ""
         earlier = json.dumps(digest.memory_data, ensure_ascii=False).replace("<", "\\u003c")
-        text = f"Earlier digest{by}: {earlier}\n\n{text}"
+        text = f"Earlier digest{attribution}: {earlier}\n\n{text}"
     return text, texts
 
 
@@ -179,35 +179,35 @@ AT_ONCE = 10_000
 def choose(
     user_id: int | None, *, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
 ) -> list[int]:
-    """The conversations to digest, at most `clamp` unless that is -1. Raises NotFound for an unknown user."""
+    """Return the conversations to digest, at most `clamp` unless that is -1. Raises NotFound for an unknown user."""
     idle = timedelta(minutes=app_settings().digest_idle_minutes)
-    most = AT_ONCE if clamp < 0 else min(clamp, AT_ONCE)
+    limit = AT_ONCE if clamp < 0 else min(clamp, AT_ONCE)
     if user_id is None:
-        return service.get_conversations_needing_memory(idle=idle, limit=most)
+        return service.get_conversations_needing_memory(idle=idle, limit=limit)
     get_user(user_id)
     return service.get_conversations_needing_memory_for_user(
-        user_id, idle=idle, only_needing=only_needing, include_empty=include_empty, limit=most
+        user_id, idle=idle, only_needing=only_needing, include_empty=include_empty, limit=limit
     )
 
 
 def queue_digests(user_id: int | None, **filters: Any) -> dict[str, list[int] | list[str]]:
     """Queue a job for each chosen conversation; returns their ids and those of the jobs."""
-    chosen = choose(user_id, **filters)
+    selection = choose(user_id, **filters)
     db.session.rollback()
-    jobs = [enqueue_or_find("digest", conversation_id=conversation_id) for conversation_id in chosen]
-    return {"conversation_ids": chosen, "job_ids": jobs}
+    jobs = [enqueue_or_find("digest", conversation_id=conversation_id) for conversation_id in selection]
+    return {"conversation_ids": selection, "job_ids": jobs}
 
 
 def make_digests(user_id: int | None, **filters: Any) -> dict[str, list[int]]:
     """Make the digest of each chosen conversation now; returns those made and those that failed."""
-    chosen = choose(user_id, **filters)
-    made: list[int] = []
+    selection = choose(user_id, **filters)
+    ids: list[int] = []
     failed: list[int] = []
-    for conversation_id in chosen:
+    for conversation_id in selection:
         try:
             generate_now(conversation_id)
-            made.append(conversation_id)
+            ids.append(conversation_id)
         except DomainError as error:
             log.warning("digest failed", extra={"conversation_id": conversation_id, "error": error.title})
             failed.append(conversation_id)
-    return {"conversation_ids": made, "failed": failed}
+    return {"conversation_ids": ids, "failed": failed}

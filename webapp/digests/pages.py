@@ -29,14 +29,14 @@ LABELS = N_({"main_topics": "A topic", "action": "A suggestion", "typical_observ
 @blueprint.app_context_processor
 def _header() -> dict[str, Any]:
     """Return what the header of a conversation may ask for; nothing is loaded unless a template does."""
-    return {"load_digest": _shown}
+    return {"load_digest": _digest_values}
 
 
 @blueprint.get("")
 @login_required
 def show(conversation_id: int) -> ViewResult:
     """The digest, or with `edit` the form to change it."""
-    conversation = _own(conversation_id)
+    conversation = _own_conversation(conversation_id)
     return _render(conversation, editing="edit" in request.args)
 
 
@@ -44,7 +44,7 @@ def show(conversation_id: int) -> ViewResult:
 @login_required
 def save(conversation_id: int) -> ViewResult:
     """Save the digest as its owner wrote it."""
-    conversation = _own(conversation_id)
+    conversation = _own_conversation(conversation_id)
     try:
         data = _form()
     except Invalid as error:
@@ -52,26 +52,26 @@ def save(conversation_id: int) -> ViewResult:
         return _render(conversation, editing=True, errors=errors, typed=request.form), 422
     service.upsert_digest(current_user_id(), conversation_id, data)
     db.session.commit()
-    return _done(conversation_id, _("The digest has been saved."))
+    return _report(conversation_id, _("The digest has been saved."))
 
 
 @blueprint.post("/generate")
 @login_required
 def generate(conversation_id: int) -> ViewResult:
     """Make the digest now."""
-    _own(conversation_id)
+    _own_conversation(conversation_id)
     try:
         generation.generate_now(conversation_id)
     except (Conflict, Unavailable) as error:
-        return _render(_own(conversation_id), error=error.detail), error.status
-    return _done(conversation_id, _("The digest is ready."))
+        return _render(_own_conversation(conversation_id), error=error.detail), error.status
+    return _report(conversation_id, _("The digest is ready."))
 
 
 @blueprint.get("/history")
 @login_required
 def history(conversation_id: int) -> ViewResult:
     """The versions the digest had."""
-    conversation = _own(conversation_id)
+    conversation = _own_conversation(conversation_id)
     rows = [ConversationMemoryVersionOut.of(row) for row in service.history(conversation_id)]
     return render_template("digests/history.html", conversation=conversation, versions=rows, partial=wants_partial())
 
@@ -80,21 +80,21 @@ def history(conversation_id: int) -> ViewResult:
 @login_required
 def restore(conversation_id: int, version: int) -> ViewResult:
     """Bring back a version."""
-    _own(conversation_id)
+    _own_conversation(conversation_id)
     service.restore_digest(current_user_id(), conversation_id, version)
     db.session.commit()
     flash(_("That version has been restored."))
     return redirect(url_for(".show", conversation_id=conversation_id), 303)
 
 
-def _own(conversation_id: int) -> Conversation:
+def _own_conversation(conversation_id: int) -> Conversation:
     if not 1 <= conversation_id <= MAX_ID:
         raise NotFound("There is no such conversation.")
     return get_conversation(current_user_id(), conversation_id)
 
 
-def _shown(conversation: Conversation) -> dict[str, Any]:
-    """The digest of a conversation for its templates."""
+def _digest_values(conversation: Conversation) -> dict[str, Any]:
+    """Return the digest of a conversation for its templates."""
     row = service.find_digest(conversation.conversation_id)
     if row is None:
         return {"data": None, "is_stale": False, "version": 0, "updated_at": None}
@@ -106,27 +106,27 @@ def _shown(conversation: Conversation) -> dict[str, Any]:
     }
 
 
-def _render(conversation: Conversation, **more: Any) -> str:
-    shown: dict[str, Any] = {
+def _render(conversation: Conversation, **extra: Any) -> str:
+    context: dict[str, Any] = {
         "conversation": conversation,
-        "digest": _shown(conversation),
+        "digest": _digest_values(conversation),
         "editing": False,
         "errors": {},
         "typed": None,
     }
     template = "digests/_digest.html" if wants_partial() else "digests/page.html"
-    return render_template(template, **{**shown, **more})
+    return render_template(template, **{**context, **extra})
 
 
-def _done(conversation_id: int, message: str) -> ViewResult:
+def _report(conversation_id: int, message: str) -> ViewResult:
     if wants_partial():
-        return _render(_own(conversation_id))
+        return _render(_own_conversation(conversation_id))
     flash(message)
     return redirect(url_for(".show", conversation_id=conversation_id), 303)
 
 
 def _form() -> ConversationMemoryData:
-    """The posted digest: lists have one item per line. Raises Invalid."""
+    """Return the posted digest: lists have one item per line. Raises Invalid."""
 
     def lines(name: str) -> list[str]:
         return [line.strip() for line in request.form.get(name, "").splitlines() if line.strip()]
@@ -138,7 +138,7 @@ def _form() -> ConversationMemoryData:
             typical_observation=" ".join(request.form.get("typical_observation", "").split()),
         )
     except ValidationError as error:
-        found = field_errors(error)
-        for item in found:
+        errors = field_errors(error)
+        for item in errors:
             item["loc"] = item["loc"][:1]
-        raise Invalid("", errors=found) from None
+        raise Invalid("", errors=errors) from None

@@ -26,7 +26,7 @@ def init_digest_forgetting() -> None:
 
 
 def without_forgotten(user_id: int, data: ConversationMemoryData) -> ConversationMemoryData:
-    """A digest without what its user has forgotten, if it is in the same words."""
+    """Return a digest without what its user has forgotten, if it is in the same words."""
     forbids = tombstone_set(user_id).forbids
     observation = "" if forbids(data.typical_observation, quote=data.typical_observation) else data.typical_observation
     return ConversationMemoryData(
@@ -43,20 +43,20 @@ def _forget(
 
     A digest is in the model's words, so for the conversations where the memory comes from nothing less is certain.
     """
-    behind = select(Message.conversation_id).where(Message.message_id.in_({row.message_id for row in evidence}))
-    involved = set(db.session.scalars(behind))
+    statement = select(Message.conversation_id).where(Message.message_id.in_({row.message_id for row in evidence}))
+    involved = set(db.session.scalars(statement))
     versions = (
         select(ConversationMemory.id, ConversationMemory.conversation_id, ConversationMemoryVersion.memory_data)
         .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)
         .join(Conversation, Conversation.conversation_id == ConversationMemory.conversation_id)
         .where(Conversation.user_id == user_id)
     )
-    gone = {
+    digest_ids = {
         number
         for number, conversation_id, data in stream_rows(versions)
         if conversation_id in involved or without(data, (), texts) != data
     }
-    _delete(gone)
+    _delete(digest_ids)
 
 
 def _delete_paraphrases(
@@ -75,9 +75,9 @@ def _sentences(data: dict[str, Any]) -> list[str]:
     return [text for value in data.values() for text in (value if isinstance(value, list) else [str(value)])]
 
 
-def _delete(gone: Collection[int]) -> None:
-    if gone:
+def _delete(digest_ids: Collection[int]) -> None:
+    if digest_ids:
         db.session.execute(
-            delete(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id.in_(gone))
+            delete(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id.in_(digest_ids))
         )
-        db.session.execute(delete(ConversationMemory).where(ConversationMemory.id.in_(gone)))
+        db.session.execute(delete(ConversationMemory).where(ConversationMemory.id.in_(digest_ids)))

@@ -95,11 +95,11 @@ class ModelDigest(BaseModel):
     action: list[str]
     typical_observation: str
 
-    def tidied(self) -> ConversationMemoryData:
-        """The answer within the bounds of a digest."""
+    def tidy(self) -> ConversationMemoryData:
+        """Return the answer within the bounds of a digest."""
 
-        def items(found: list[str]) -> list[str]:
-            lines = [_line(item)[:MAX_ITEM].strip() for item in found]
+        def items(items: list[str]) -> list[str]:
+            lines = [_line(item)[:MAX_ITEM].strip() for item in items]
             return [line for line in lines if line][:MAX_ITEMS]
 
         return ConversationMemoryData(
@@ -110,7 +110,7 @@ class ModelDigest(BaseModel):
 
 
 def stored_digest(data: dict[str, Any]) -> ConversationMemoryData:
-    """A stored digest; what was checked when it was written is not checked again."""
+    """Return a stored digest; what was checked when it was written is not checked again."""
     return ConversationMemoryData.model_construct(
         main_topics=list(data.get("main_topics") or ()),
         action=list(data.get("action") or ()),

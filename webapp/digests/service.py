@@ -32,12 +32,12 @@ def existing_conversation(conversation_id: int) -> Conversation:
 
 
 def find_digest(conversation_id: int) -> ConversationMemory | None:
-    """The digest of a conversation that the caller may see; None if there is none."""
+    """Return the digest of a conversation that the caller may see; None if there is none."""
     return db.session.scalar(select(ConversationMemory).where(ConversationMemory.conversation_id == conversation_id))
 
 
 def get_digest(conversation_id: int) -> ConversationMemory:
-    """The digest of a conversation that the caller may see. Raises NotFound if there is none."""
+    """Return the digest of a conversation that the caller may see. Raises NotFound if there is none."""
     row = find_digest(conversation_id)
     if row is None:
         raise NotFound("This conversation has no memory yet.")
@@ -45,7 +45,7 @@ def get_digest(conversation_id: int) -> ConversationMemory:
 
 
 def digests_of_user(user_id: int, *, after: int = 0, limit: int = 100) -> Sequence[ConversationMemory]:
-    """A user's digests by id, those after `after`."""
+    """Return a user's digests by id, those after `after`."""
     return db.session.scalars(
         select(ConversationMemory)
         .join(Conversation, Conversation.conversation_id == ConversationMemory.conversation_id)
@@ -56,7 +56,7 @@ def digests_of_user(user_id: int, *, after: int = 0, limit: int = 100) -> Sequen
 
 
 def history(conversation_id: int) -> Sequence[ConversationMemoryVersion]:
-    """The versions of a digest that the caller may see, newest first."""
+    """Return the versions of a digest that the caller may see, newest first."""
     return db.session.scalars(
         select(ConversationMemoryVersion)
         .join(ConversationMemory, ConversationMemory.id == ConversationMemoryVersion.conversation_memory_id)
@@ -106,7 +106,7 @@ def write(
     prompt_version: str | None = None,
 ) -> ConversationMemory:
     """Store a digest and its version; the caller has locked the conversation. An unchanged one adds no version."""
-    at = now()
+    moment = now()
     data = _without_secrets(data, refuse=source == "user")
     row = db.session.scalar(
         select(ConversationMemory)
@@ -115,11 +115,13 @@ def write(
     )
     values = data.model_dump()
     if row is None:
-        row = ConversationMemory(conversation_id=conversation.conversation_id, created_at=at, version=0, memory_data={})
+        row = ConversationMemory(
+            conversation_id=conversation.conversation_id, created_at=moment, version=0, memory_data={}
+        )
         db.session.add(row)
-    row.as_of = as_of or at
+    row.as_of = as_of or moment
     if row.version == 0 or row.memory_data != values:
-        row.memory_data, row.version, row.updated_at = values, row.version + 1, at
+        row.memory_data, row.version, row.updated_at = values, row.version + 1, moment
         db.session.flush()
         db.session.add(
             ConversationMemoryVersion(
@@ -129,7 +131,7 @@ def write(
                 source=source,
                 model=model[:200] if model else None,
                 prompt_version=prompt_version,
-                created_at=at,
+                created_at=moment,
             )
         )
     db.session.flush()
@@ -138,7 +140,7 @@ def write(
 
 def get_conversations_needing_memory(*, idle: timedelta, limit: int = NO_LIMIT) -> list[int]:
     """Anybody's conversations that have been quiet for `idle` and have no digest, or a stale one; oldest first."""
-    return _chosen(_candidates(include_empty=False).where(*_conversations_to_digest(idle)), limit)
+    return _select_conversations(_candidates(include_empty=False).where(*_conversations_to_digest(idle)), limit)
 
 
 def get_conversations_needing_memory_for_user(
@@ -146,7 +148,9 @@ def get_conversations_needing_memory_for_user(
 ) -> list[int]:
     """The same for one user; without `only_needing` all of theirs that may have a digest, whenever they were active."""
     candidates = _candidates(include_empty=include_empty).where(Conversation.user_id == user_id)
-    return _chosen(candidates.where(*_conversations_to_digest(idle)) if only_needing else candidates, limit)
+    return _select_conversations(
+        candidates.where(*_conversations_to_digest(idle)) if only_needing else candidates, limit
+    )
 
 
 def _candidates(*, include_empty: bool) -> Select[int, dict[str, Any] | None]:
@@ -170,19 +174,19 @@ def _conversations_to_digest(idle: timedelta) -> tuple[ColumnElement[bool], ...]
     return Conversation.updated_at <= now() - idle, absent_or_stale
 
 
-def _chosen(statement: Select[int, dict[str, Any] | None], limit: int) -> list[int]:
-    """The first `limit` whose owners have memory switched on; all if the limit is negative."""
-    found: list[int] = []
+def _select_conversations(statement: Select[int, dict[str, Any] | None], limit: int) -> list[int]:
+    """Return the first `limit` whose owners have memory switched on; all if the limit is negative."""
+    ids: list[int] = []
     for conversation_id, settings in db.session.execute(statement):
-        if 0 <= limit <= len(found):
+        if 0 <= limit <= len(ids):
             break
         if UserSettings.of(settings).memory_enabled:
-            found.append(conversation_id)
-    return found
+            ids.append(conversation_id)
+    return ids
 
 
 def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> ConversationMemoryData:
-    """The digest without what looks like a secret; with `refuse`, raises Invalid if there is any."""
+    """Return the digest without what looks like a secret; with `refuse`, raises Invalid if there is any."""
     if not find_secret(*data.main_topics, *data.action, data.typical_observation):
         return data
     if refuse:

@@ -56,8 +56,8 @@ def create_file() -> tuple[Any, int]:
 @idempotency.idempotent
 def add_file_to_space(path: SpacePath, body: FileAsDocument) -> tuple[Any, int]:
     """Make one of your files a document of a space: its text is found there page by page, and members can open it."""
-    made = add_to_space(current_user_id(), path.space_id, body.file_id, body.title)
-    return idempotency.commit(made.model_dump(mode="json"), 201), 201
+    document = add_to_space(current_user_id(), path.space_id, body.file_id, body.title)
+    return idempotency.commit(document.model_dump(mode="json"), 201), 201
 
 
 @blueprint.get("/files", responses={200: FileList})
@@ -129,8 +129,8 @@ def document_content(path: DocumentPath) -> Response:
 @login_required
 def document_page(path: DocumentPagePath) -> dict[str, Any]:
     """The text of one page of a document."""
-    found = page_of_document(current_user_id(), path.space_id, path.document_id, path.number)
-    out = DocumentPageOut(document_id=path.document_id, page=found.number, pages=found.document.pages, text=found.text)
+    page = page_of_document(current_user_id(), path.space_id, path.document_id, path.number)
+    out = DocumentPageOut(document_id=path.document_id, page=page.number, pages=page.document.pages, text=page.text)
     return out.model_dump(mode="json")
 
 
@@ -145,12 +145,12 @@ def document_picture(path: DocumentPath, query: PictureQuery) -> Response:
 
 
 def stream_of(file: FileStorage) -> BinaryIO:
-    """The bytes of an upload, on disk if there are many."""
+    """Return the bytes of an upload, on disk if there are many."""
     return cast(BinaryIO, file.stream)
 
 
 def send_picture(file_id: int, query: PictureQuery) -> Response:
-    """A picture of one of the caller's files, for display: it was created here, so nothing in it can run."""
+    """Return a picture of one of the caller's files, for display: it was created here, so nothing in it can run."""
     data = service.picture_of(
         current_user_id(), file_id, page=query.page, words=query.words, small=query.size == "small"
     )
@@ -166,14 +166,14 @@ def send_content(file_id: int) -> Response:
 
 
 def send_document(space_id: int, document_id: int) -> Response:
-    """The original of a document, always as a download."""
+    """Return the original of a document, always as a download."""
     original = original_of(current_user_id(), space_id, document_id)
     db.session.remove()
     return content_of(original.digest, original.file_name, original.media_type)
 
 
 def send_document_picture(space_id: int, document_id: int, query: PictureQuery) -> Response:
-    """A page of a document, to be shown."""
+    """Return a page of a document, to be shown."""
     user_id, is_small = current_user_id(), query.size == "small"
     return _jpeg(
         picture_of_document(user_id, space_id, document_id, page=query.page, words=query.words, small=is_small)

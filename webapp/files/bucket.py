@@ -82,16 +82,18 @@ class Bucket:
         return b"".join(self.pieces(key))
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The bytes in pieces. Raises FileNotFoundError at once, Unavailable at any time."""
+        """Yield the bytes in pieces. Raises FileNotFoundError at once, Unavailable at any time."""
         if length == 0:
             return iter(())
-        wanted = {"Range": f"bytes={start}-{start + length - 1 if length is not None else ''}"}
-        named = {"Bucket": self._name, "Key": self._prefix + key} | (wanted if start or length is not None else {})
-        return self._pieces(self._ask(lambda client: client.get_object(**named))["Body"])
+        headers = {"Range": f"bytes={start}-{start + length - 1 if length is not None else ''}"}
+        parameters = {"Bucket": self._name, "Key": self._prefix + key} | (
+            headers if start or length is not None else {}
+        )
+        return self._pieces(self._ask(lambda client: client.get_object(**parameters))["Body"])
 
     @contextmanager
     def on_disk(self, key: str) -> Iterator[Path]:
-        """A copy on this disk, for as long as it is needed. Raises FileNotFoundError, Unavailable."""
+        """Yield a copy on this disk, for as long as it is needed. Raises FileNotFoundError, Unavailable."""
         with self._part() as path:
             with path.open("wb") as file:
                 for piece in self.pieces(key):
@@ -99,44 +101,44 @@ class Bucket:
             yield path
 
     def size(self, key: str) -> int | None:
-        """The number of bytes; None if the key does not exist."""
+        """Return the number of bytes; None if the key does not exist."""
         try:
-            found = self._ask(lambda client: client.head_object(Bucket=self._name, Key=self._prefix + key))
+            head = self._ask(lambda client: client.head_object(Bucket=self._name, Key=self._prefix + key))
         except FileNotFoundError:
             return None
-        return int(found["ContentLength"])
+        return int(head["ContentLength"])
 
     def delete(self, key: str) -> None:
         """Delete the content, then its pictures: those take a while, in which the same content may be added again."""
         self._delete(key)
-        for below in [] if key.endswith(".jpg") else [found for found, _ in self.entries(f"{key}.pictures/")]:
+        for below in [] if key.endswith(".jpg") else [entry_key for entry_key, _ in self.entries(f"{key}.pictures/")]:
             self._delete(below)
 
     def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """The keys with a prefix, a thousand per request, with the time at which each was written."""
-        asked: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix + prefix}
+        """Yield the keys with a prefix, a thousand per request, with the time at which each was written."""
+        parameters: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix + prefix}
         while True:
-            found = self._ask(lambda client: client.list_objects_v2(**asked))
-            for row in found.get("Contents", ()):
+            answer = self._ask(lambda client: client.list_objects_v2(**parameters))
+            for row in answer.get("Contents", ()):
                 yield row["Key"].removeprefix(self._prefix), row["LastModified"].timestamp()
-            if not found.get("IsTruncated"):
+            if not answer.get("IsTruncated"):
                 return
-            asked["ContinuationToken"] = found["NextContinuationToken"]
+            parameters["ContinuationToken"] = answer["NextContinuationToken"]
 
     def drop_parts(self, before: float) -> int:
         """Abort interrupted multipart uploads, and delete what they left on this disk."""
-        dropped = 0
-        named: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix}
-        for row in self._ask(lambda client: client.list_multipart_uploads(**named)).get("Uploads", ()):
+        count = 0
+        bucket: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix}
+        for row in self._ask(lambda client: client.list_multipart_uploads(**bucket)).get("Uploads", ()):
             if row["Initiated"].timestamp() < before and digest_of(row["Key"].removeprefix(self._prefix)):
-                which = {"Bucket": self._name, "Key": row["Key"], "UploadId": row["UploadId"]}
-                self._ask(methodcaller("abort_multipart_upload", **which))
-                dropped += 1
+                upload = {"Bucket": self._name, "Key": row["Key"], "UploadId": row["UploadId"]}
+                self._ask(methodcaller("abort_multipart_upload", **upload))
+                count += 1
         for path in self._parts.glob("*"):
             if path.stat().st_mtime < before:
                 path.unlink(missing_ok=True)
-                dropped += 1
-        return dropped
+                count += 1
+        return count
 
     def check(self) -> None:
         """Write, read, list and delete something small. Raises Unavailable."""
@@ -148,10 +150,10 @@ class Bucket:
     def keeps_versions(self) -> bool:
         """Return whether the bucket keeps deleted content, as far as it reports."""
         try:
-            found = self._ask(lambda client: client.get_bucket_versioning(Bucket=self._name))
+            answer = self._ask(lambda client: client.get_bucket_versioning(Bucket=self._name))
         except (Unavailable, FileNotFoundError):  # not every server supports this
             return False
-        return bool(found.get("Status") == "Enabled")
+        return bool(answer.get("Status") == "Enabled")
 
     def _delete(self, key: str) -> None:
         self._ask(methodcaller("delete_object", Bucket=self._name, Key=self._prefix + key))
@@ -178,7 +180,7 @@ class Bucket:
         raise AssertionError("the second try returns or raises")
 
     def _client(self) -> Any:
-        """The client of this process: connections must not be shared with a fork."""
+        """Return the client of this process: connections must not be shared with a fork."""
         with self._making:
             if self._made is None or self._made[0] != os.getpid():
                 self._made = (os.getpid(), self._new_client())

@@ -48,45 +48,45 @@ def link_citations(html: str, files: Sequence[Citable], link: Link) -> str:
     If there are several files, the name of the intended one is nearby. Code and links stay as they are.
     """
     pieces = _TAGS.split(html)
-    closed, plain, out = 0, "", []
+    depth, plain, out = 0, "", []
     for number, piece in enumerate(pieces):
         if piece.startswith("<"):
             name = piece.strip("</>").partition(" ")[0].lower()
             if name in _CLOSED:
-                closed += -1 if piece.startswith("</") else 1
+                depth += -1 if piece.startswith("</") else 1
             if name in _BLOCKS:
                 plain += "\n"
             out.append(piece)
             continue
         after = unescape("".join(part for part in pieces[number + 1 : number + 6] if not part.startswith("<")))
-        out.append(piece if closed > 0 else _linked(piece, plain, after[:NEAR], files, link))
+        out.append(piece if depth > 0 else _link_pages(piece, plain, after[:NEAR], files, link))
         plain = (plain + unescape(piece))[-2 * FAR :]
     return "".join(out)
 
 
-def _linked(piece: str, before: str, after: str, files: Sequence[Citable], link: Link) -> str:
-    def replaced(found: re.Match[str]) -> str:
-        page = int(found["page"] or found["other"])
-        left = before + unescape(piece[: found.start()])
-        file = _meant(left, unescape(piece[found.end() :]) + after, files)
+def _link_pages(piece: str, before: str, after: str, files: Sequence[Citable], link: Link) -> str:
+    def replaced(match: re.Match[str]) -> str:
+        page = int(match["page"] or match["other"])
+        left = before + unescape(piece[: match.start()])
+        file = _nearest_file(left, unescape(piece[match.end() :]) + after, files)
         if file is None or not 1 <= page <= file.pages:
-            return found[0]
+            return match[0]
         quoted = [next(filter(None, words)) for words in _QUOTED.findall(left.rpartition("\n")[2][-FAR:])]
         url = link(file, page, " ".join(quoted[-1].split()).strip(" .…,;") if quoted else "")
-        return f'<a class="page-link" href="{escape(url)}">{found[0]}</a>'
+        return f'<a class="page-link" href="{escape(url)}">{match[0]}</a>'
 
     return _PAGE.sub(replaced, piece)
 
 
-def _meant(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
+def _nearest_file(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
     """The file whose name is nearest, before or after a page; otherwise the only attached file, if there is one."""
-    near, behind = left.rpartition("\n")[2][-NEAR - 200 :], right[: NEAR + 200]
+    before, after = left.rpartition("\n")[2][-NEAR - 200 :], right[: NEAR + 200]
     best: tuple[int, Citable] | None = None
     for file in files:
-        at = near.rfind(file.name)
-        gaps = [len(near) - at - len(file.name)] if at >= 0 else []
-        if (at := behind.find(file.name)) >= 0:
-            gaps.append(at + 1)
+        index = before.rfind(file.name)
+        gaps = [len(before) - index - len(file.name)] if index >= 0 else []
+        if (index := after.find(file.name)) >= 0:
+            gaps.append(index + 1)
         gap = min(gaps, default=NEAR + 1)
         if gap <= NEAR and (best is None or gap < best[0]):
             best = (gap, file)
@@ -99,17 +99,17 @@ def _meant(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
 def split_around(text: str, words: str) -> tuple[str, str, str]:
     """A text before, at and after some words, ignoring white space and case; all of it before if they are missing."""
     pattern = r"\s+".join(re.escape(word) for word in words.split())
-    found = re.search(pattern, text, re.IGNORECASE) if pattern else None
-    if found is None:
+    match = re.search(pattern, text, re.IGNORECASE) if pattern else None
+    if match is None:
         return text, "", ""
-    return text[: found.start()], found[0], text[found.end() :]
+    return text[: match.start()], match[0], text[match.end() :]
 
 
 def marked_page(number: int, text: str) -> str:
-    """A page with its number marked around it."""
+    """Return a page with its number marked around it."""
     return f'<page n="{number}">\n{text}\n</page>'
 
 
 def tokens_of_page(number: int, text: str) -> int:
-    """The tokens a page takes, including the marks; a high estimate."""
+    """Return the tokens a page takes, including the marks; a high estimate."""
     return estimate_tokens(marked_page(number, text) + "\n")

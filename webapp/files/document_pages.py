@@ -29,9 +29,9 @@ def add(space_id: int) -> ViewResult:
         if not file.filename:
             continue
         try:
-            made = documents.take_into_space(current_user_id(), space_id, file.filename, stream_of(file))
+            document = documents.take_into_space(current_user_id(), space_id, file.filename, stream_of(file))
             db.session.commit()
-            flash(_("“%(title)s” has been added.", title=made.title), "message")
+            flash(_("“%(title)s” has been added.", title=document.title), "message")
         except DomainError as error:
             db.session.rollback()
             message = (error.errors or [{"msg": error.detail}])[0]["msg"]
@@ -44,14 +44,14 @@ def add(space_id: int) -> ViewResult:
 def page(space_id: int, document_id: int, number: int) -> ViewResult:
     """One page, as it looks if it can be drawn, with certain words highlighted."""
     user_id = current_user_id()
-    found = documents.page_of_document(user_id, space_id, document_id, number)
+    page = documents.page_of_document(user_id, space_id, document_id, number)
     words = request.args.get("words", "")[:500]
     return render_template(
         "spaces/document_page.html",
         space=view_space(user_id, space_id),
-        document=found.document,
-        page=found,
-        parts=split_around(found.text, words),
+        document=page.document,
+        page=page,
+        parts=split_around(page.text, words),
         words=words,
         tab="documents",
     )

@@ -52,9 +52,9 @@ def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> 
     Raises NotFound, Conflict for a full space, Invalid for a file that cannot be read or has no text.
     """
     row = get_file(user_id, file_id, lock=True)  # it cannot be deleted before the document names its bytes
-    found = select(FilePage.text).where(FilePage.file_id == file_id).order_by(FilePage.page)
+    statement = select(FilePage.text).where(FilePage.file_id == file_id).order_by(FilePage.page)
     original = Original(row.digest, row.media_type, row.name)
-    pages = db.session.scalars(found).all()
+    pages = db.session.scalars(statement).all()
     return _add(user_id, space_id, title.strip()[:255], original, pages, row.reason)
 
 
@@ -64,15 +64,15 @@ def take_into_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> D
     `data` stays open until the commit. Raises as `take_in` and `add_to_space` do.
     """
     require_member(user_id, space_id)
-    taken = take_content(name, data)
-    original = Original(taken.digest, taken.media_type, taken.name)
-    made = _add(user_id, space_id, "", original, taken.pages, taken.reason)
-    keep_after_commit(taken.digest, lambda: data)
-    return made
+    content = take_content(name, data)
+    original = Original(content.digest, content.media_type, content.name)
+    document = _add(user_id, space_id, "", original, content.pages, content.reason)
+    keep_after_commit(content.digest, lambda: data)
+    return document
 
 
 def page_of_document(user_id: int, space_id: int, document_id: int, number: int) -> DocumentPage:
-    """A page of a document, for members. Raises NotFound."""
+    """Return a page of a document, for members. Raises NotFound."""
     document = documents.view_document(user_id, space_id, document_id)
     if not 1 <= number <= document.pages:
         raise NotFound("There is no such page.")
@@ -81,19 +81,19 @@ def page_of_document(user_id: int, space_id: int, document_id: int, number: int)
 
 
 def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: int, words: str, small: bool) -> bytes:
-    """A page of a document as it looks, with certain words highlighted, as JPEG.
+    """Return a page of a document as it looks, with certain words highlighted, as JPEG.
 
     Raises NotFound, Invalid if it cannot be drawn, Unavailable.
     """
     stored_original = original_of(user_id, space_id, document_id)
     if not _is_drawn(stored_original.media_type) or not 1 <= page <= stored_original.pages:
         raise NotFound("There is no picture of this.")
-    wished = page if stored_original.media_type == PDF else 0
+    page_number = page if stored_original.media_type == PDF else 0
     db.session.rollback()  # drawing takes a moment
     edge = pictures.THUMBNAIL if small else pictures.size_of_views()
     try:
         return pictures.draw_picture(
-            stored_original.digest, stored_original.media_type, pictures.Wish(wished, edge, words)
+            stored_original.digest, stored_original.media_type, pictures.Wish(page_number, edge, words)
         )
     except FileNotFoundError:
         raise NotFound("The content of this file is gone.") from None
@@ -102,13 +102,13 @@ def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: 
 def citable_documents(user_id: int, conversation_id: int) -> list[Citable]:
     """The documents whose pages can be opened, in spaces the user belongs to: those of the conversation's space, and
     those that its replies drew on."""
-    here = select(Conversation.space_id).where(Conversation.conversation_id == conversation_id)
+    statement = select(Conversation.space_id).where(Conversation.conversation_id == conversation_id)
     answers = documents_asked.send(None, conversation_id=conversation_id)
-    drawn_on = {document_id for _, found in answers for document_id in found}
+    drawn_on = {document_id for _, ids in answers for document_id in ids}
     rows = db.session.execute(
         select(SpaceDocument.document_id, SpaceDocument.title, SpaceDocument.pages, SpaceDocument.space_id)
         .where(
-            or_(SpaceDocument.space_id == here.scalar_subquery(), SpaceDocument.document_id.in_(drawn_on)),
+            or_(SpaceDocument.space_id == statement.scalar_subquery(), SpaceDocument.document_id.in_(drawn_on)),
             SpaceDocument.space_id.in_(spaces_of(user_id)),
             SpaceDocument.pages > 0,
         )

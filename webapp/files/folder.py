@@ -20,9 +20,9 @@ PARTS = "parts"
 
 
 def digest_of(key: str) -> str | None:
-    """The content that a key belongs to, directly or through a picture; None for keys that are not ours."""
-    found = _KEY.fullmatch(key)
-    return found.group(2) if found else None
+    """Return the content that a key belongs to, directly or through a picture; None for keys that are not ours."""
+    match = _KEY.fullmatch(key)
+    return match.group(2) if match else None
 
 
 class Folder:
@@ -34,8 +34,8 @@ class Folder:
     @contextmanager
     def take(self, key: str, data: BinaryIO) -> Iterator[Path]:
         """Store a file's content; it appears under its name once complete; the path can be read to its end."""
-        with self._part(data) as part, self._another(part) as whole:
-            self._put(key, whole)
+        with self._part(data) as part, self._another(part) as target:
+            self._put(key, target)
             yield part
 
     def write(self, key: str, data: bytes) -> None:
@@ -48,20 +48,20 @@ class Folder:
         return self.path(key).read_bytes()
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The bytes in pieces. Raises FileNotFoundError at once."""
+        """Yield the bytes in pieces. Raises FileNotFoundError at once."""
         file = self.path(key).open("rb")
         file.seek(start)
         return _pieces(file, length)
 
     @contextmanager
     def on_disk(self, key: str) -> Iterator[Path]:
-        """The content's path. Raises FileNotFoundError."""
+        """Yield the content's path. Raises FileNotFoundError."""
         path = self.path(key)
         path.stat()
         yield path
 
     def size(self, key: str) -> int | None:
-        """The number of bytes; None if the key does not exist."""
+        """Return the number of bytes; None if the key does not exist."""
         try:
             return self.path(key).stat().st_size
         except FileNotFoundError:
@@ -76,7 +76,7 @@ class Folder:
             shutil.rmtree(path.with_name(path.name + ".pictures"), ignore_errors=True)
 
     def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """The keys with a prefix, with the time at which each was written."""
+        """Yield the keys with a prefix, with the time at which each was written."""
         below = self.root / prefix.rpartition("/")[0]
         for path in below.rglob("*"):
             key = path.relative_to(self.root).as_posix()
@@ -86,13 +86,13 @@ class Folder:
 
     def drop_parts(self, before: float) -> int:
         """Delete the remains of interrupted writes."""
-        dropped = 0
+        count = 0
         for path in (self.root / PARTS).glob("*"):
             with suppress(FileNotFoundError):
                 if path.stat().st_mtime < before:
                     path.unlink()
-                    dropped += 1
-        return dropped
+                    count += 1
+        return count
 
     def check(self) -> None:
         """Write something small and delete it again. Raises OSError."""
@@ -104,7 +104,7 @@ class Folder:
         return False
 
     def path(self, key: str) -> Path:
-        """The path of a key, whether or not it exists."""
+        """Return the path of a key, whether or not it exists."""
         return self.root / key
 
     def _put(self, key: str, part: Path) -> None:
@@ -127,7 +127,7 @@ class Folder:
 
     @contextmanager
     def _another(self, part: Path) -> Iterator[Path]:
-        """The same bytes under a second name; a copy if the file system has no links."""
+        """Yield the same bytes under a second name; a copy if the file system has no links."""
         other = part.with_name(f"{part.name}-2")
         try:
             try:

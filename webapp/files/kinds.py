@@ -70,7 +70,7 @@ class FileRejected(ValueError):
 
 
 def kind_of(name: str, file: BinaryIO, size: int) -> str:
-    """The media type of a file of this many bytes. Raises Refused if it can be neither read nor shown."""
+    """Return the media type of a file of this many bytes. Raises Refused if it can be neither read nor shown."""
     if not size:
         raise FileRejected("The file is empty.")
     file.seek(0)
@@ -113,7 +113,7 @@ def picture_kind(data: bytes) -> str:
 
 
 def safe_name(name: str) -> str:
-    """A name without its path and without unprintable characters."""
+    """Return a name without path and unprintable characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     cleaned = "".join(char for char in last if char.isprintable()).strip(". ")
     return cleaned[-200:] or "file"

@@ -38,15 +38,15 @@ def _pages_named() -> dict[str, Any]:
 
 
 def largest_file() -> int:
-    """The most bytes a file may have."""
+    """Return the most bytes a file may have."""
     return app_settings().max_file_bytes
 
 
 def _chosen_model(wish: str) -> Target | None:
     """Return the chosen model; for any other value the default, None if there is none."""
-    offered = choices()
-    default = next((one.target for one in offered if one.is_default), None)
-    return next((one.target for one in offered if one.target.id == wish), default)
+    offers = choices()
+    default = next((offer.target for offer in offers if offer.is_default), None)
+    return next((offer.target for offer in offers if offer.target.id == wish), default)
 
 
 def _room_for(model: Target | None) -> int:
@@ -65,20 +65,20 @@ def tokens_shown(file: File) -> int:
 
 
 def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
-    """The HTML of a reply, with links for the pages of files that it names."""
+    """Return the HTML of a reply, with links for the pages of files that it names."""
     if not names_a_page(content):
         return html
-    known: dict[int, list[Citable]] = g.setdefault("citable", {})
-    if conversation_id not in known:
-        known[conversation_id] = service.citable(conversation_id) + citable_documents(
+    cache: dict[int, list[Citable]] = g.setdefault("citable", {})
+    if conversation_id not in cache:
+        cache[conversation_id] = service.citable(conversation_id) + citable_documents(
             current_user_id(), conversation_id
         )
-    files = known[conversation_id]
+    files = cache[conversation_id]
     return Markup(link_citations(html, files, place_of)) if files else html  # noqa: S704 - sanitised before, escaped since
 
 
 def place_of(file: Citable, page: int, words: str) -> str:
-    """The URL of a page that a reply names."""
+    """Return the URL of a page that a reply names."""
     if file.space_id is not None:
         return url_for(
             "document_files.page", space_id=file.space_id, document_id=file.file_id, number=page, words=words or None
@@ -137,11 +137,11 @@ def show(file_id: int) -> ViewResult:
 
 def requested_picture() -> PictureQuery:
     """Return which picture the URL asks for; invalid values are replaced by defaults."""
-    found = request.args
+    query = request.args
     return PictureQuery(
-        page=min(max(found.get("page", 0, type=int), 0), 100_000),
-        words=found.get("words", "")[:500],
-        size="small" if found.get("size") == "small" else "full",
+        page=min(max(query.get("page", 0, type=int), 0), 100_000),
+        words=query.get("words", "")[:500],
+        size="small" if query.get("size") == "small" else "full",
     )
 
 

@@ -48,11 +48,11 @@ def pictures_of_document(name: str, digest: str, media_type: str, pages: Sequenc
 
 
 def picture_tokens(width: int, height: int) -> int:
-    """An estimate of what a picture takes in a prompt."""
+    """Estimate the tokens of a picture in a prompt."""
     return ceil(width * height / PIXELS_A_TOKEN) + NOTE_TOKENS
 
 
 def with_parts(text: str, pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-    """The content of a message with pictures, whose bytes are filled in before it is sent."""
+    """Return the content of a message with pictures, whose bytes are filled in before it is sent."""
     parts: list[dict[str, Any]] = [{"type": "picture", "picture": picture} for picture in pictures]
     return [*parts, {"type": "text", "text": text}]

@@ -38,12 +38,12 @@ class Wish:
 
 
 def size_of_views() -> int:
-    """The edge of pictures as models and readers see them."""
+    """Return the edge of pictures as models and readers see them."""
     return app_settings().image_edge
 
 
 def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
-    """The requested picture, drawn if it is not there yet.
+    """Return the requested picture, drawn if it is not there yet.
 
     Raises Invalid if the file cannot be drawn, FileNotFoundError if its bytes are gone, Unavailable.
     """
@@ -51,18 +51,18 @@ def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
         return file_storage().read(picture_key(digest, wish.name))
     except FileNotFoundError:
         with file_storage().on_disk(key_of(digest)) as path:
-            (found,) = draw(path, media_type, [wish])
-    return _keep(digest, wish, found)
+            (picture,) = draw(path, media_type, [wish])
+    return _keep(digest, wish, picture)
 
 
 def first_look(path: Path, digest: str, media_type: str) -> int:
     """Draw a new picture, at this path, as it will be shown and sent; returns the tokens it takes. Raises Invalid,
     Unavailable."""
     wishes = [Wish(edge=size_of_views()), Wish(edge=THUMBNAIL)]
-    found = draw(path, media_type, wishes)
-    for wish, picture in zip(wishes, found, strict=True):
+    pictures = draw(path, media_type, wishes)
+    for wish, picture in zip(wishes, pictures, strict=True):
         _keep(digest, wish, picture)
-    return picture_tokens(found[0]["width"], found[0]["height"])
+    return picture_tokens(pictures[0]["width"], pictures[0]["height"])
 
 
 def page_tokens() -> int:
@@ -72,7 +72,7 @@ def page_tokens() -> int:
 
 
 def fill_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages ready to be sent: each picture becomes a part with its bytes, or a note if there are none."""
+    """Return messages ready to be sent: each picture becomes a part with its bytes, or a note if there are none."""
     return [
         {**message, "content": [part for item in message["content"] for part in _parts(item)]}
         if isinstance(message.get("content"), list)
@@ -82,7 +82,7 @@ def fill_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def as_notes(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages in which pictures are named but not shown."""
+    """Return messages with the names of pictures in their place."""
 
     def described(content: Any) -> Any:
         if not isinstance(content, list):
@@ -115,17 +115,17 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 def draw(path: Path, media_type: str, wishes: Sequence[Wish]) -> list[dict[str, Any]]:
     """Draw pictures of the file at a path, which are not kept. Raises Invalid, Unavailable."""
-    asked = json.dumps([{"page": wish.page, "edge": wish.edge, "words": wish.words} for wish in wishes])
-    answer = run_bounded(DRAWING, str(path), media_type, asked)
+    request = json.dumps([{"page": wish.page, "edge": wish.edge, "words": wish.words} for wish in wishes])
+    answer = run_bounded(DRAWING, str(path), media_type, request)
     if "error" in answer:
         raise Invalid.field("file", str(answer["error"])[:255])
-    found: list[dict[str, Any]] = answer["pictures"]
-    return found
+    pictures: list[dict[str, Any]] = answer["pictures"]
+    return pictures
 
 
 def _keep(digest: str, wish: Wish, picture: dict[str, Any]) -> bytes:
     data = base64.b64decode(picture["data"])
-    views = sorted(file_storage().entries(picture_key(digest)), key=lambda one: one[1])
+    views = sorted(file_storage().entries(picture_key(digest)), key=lambda entry: entry[1])
     if len(views) >= MOST_KEPT:
         file_storage().delete(views[0][0])
     file_storage().write(picture_key(digest, wish.name), data)

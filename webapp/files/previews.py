@@ -47,7 +47,7 @@ def main(path: str, media_type: str, wishes: str) -> None:
 
 
 def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The pictures as JPEGs. Raises Unseen, and anything libraries raise for broken files."""
+    """Return the pictures as JPEGs. Raises Unseen, and anything libraries raise for broken files."""
     if media_type == PDF:
         return _pages(data, wishes)
     import PIL.Image  # noqa: PLC0415 - in this process only
@@ -58,17 +58,17 @@ def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dic
 
         pillow_heif.register_heif_opener()
     PIL.Image.MAX_IMAGE_PIXELS = None  # pictures that are too large are refused below, in words
-    with PIL.Image.open(io.BytesIO(data)) as opened:
-        if opened.width * opened.height > MOST_PIXELS:
+    with PIL.Image.open(io.BytesIO(data)) as image:
+        if image.width * image.height > MOST_PIXELS:
             raise Unseen("The picture is too large: it can have at most 80 megapixels.")
-        opened.draft("RGB", (max(wish["edge"] for wish in wishes),) * 2)
-        turned = PIL.ImageOps.exif_transpose(opened)
-        whole = _flat(turned)
-    return [_jpeg(whole, wish["edge"]) for wish in wishes]
+        image.draft("RGB", (max(wish["edge"] for wish in wishes),) * 2)
+        turned = PIL.ImageOps.exif_transpose(image)
+        flat = _flat(turned)
+    return [_jpeg(flat, wish["edge"]) for wish in wishes]
 
 
 def _flat(picture: Image) -> Image:
-    """The picture on white where it is transparent."""
+    """Return the picture on white where it is transparent."""
     import PIL.Image  # noqa: PLC0415
 
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
@@ -110,22 +110,22 @@ def _places(page: Any, words: str) -> list[tuple[float, float, float, float]]:
     count = text.count_chars()
     content = text.get_text_range(0, count) if count else ""
     pattern = r"\s+".join(re.escape(word) for word in words.split())
-    found = re.search(pattern, content, re.IGNORECASE) if pattern else None
-    if found is None:
+    match = re.search(pattern, content, re.IGNORECASE) if pattern else None
+    if match is None:
         return []
-    return [text.get_rect(at) for at in range(text.count_rects(found.start(), found.end() - found.start()))]
+    return [text.get_rect(index) for index in range(text.count_rects(match.start(), match.end() - match.start()))]
 
 
 def _marked(picture: Image, places: list[tuple[float, float, float, float]], height: float, scale: float) -> Image:
     import PIL.Image  # noqa: PLC0415
     import PIL.ImageDraw  # noqa: PLC0415
 
-    over = PIL.Image.new("RGBA", picture.size, (0, 0, 0, 0))
-    pen = PIL.ImageDraw.Draw(over)
+    overlay = PIL.Image.new("RGBA", picture.size, (0, 0, 0, 0))
+    pen = PIL.ImageDraw.Draw(overlay)
     for left, bottom, right, top in places:
         box = (left * scale - 2, (height - top) * scale - 2, right * scale + 2, (height - bottom) * scale + 2)
         pen.rectangle(box, fill=MARK)
-    return PIL.Image.alpha_composite(picture.convert("RGBA"), over).convert("RGB")
+    return PIL.Image.alpha_composite(picture.convert("RGBA"), overlay).convert("RGB")
 
 
 if __name__ == "__main__":

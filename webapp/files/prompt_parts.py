@@ -43,7 +43,7 @@ def whole_room(window: int, reply: int) -> int:
 
 
 def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
-    """The files of a conversation for one prompt of this many tokens.
+    """Return the files of a conversation for one prompt of this many tokens.
 
     Files are taken in the order in which they were attached, so that those that were included in full before are again;
     a file that does not fit is shown by its outline, and by the pages that the question is about.
@@ -57,7 +57,7 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
     if not attached:
         return FileTexts()
     room = int(window * WHOLE_SHARE)
-    whole: list[File] = []
+    full_files: list[File] = []
     searched: list[File] = []
     unread: list[File] = []
     for row, mode in _once(attached):
@@ -67,20 +67,20 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
             continue  # it is shown with the message that brought it
         elif mode == "whole" and (size := _size(row)) <= room:
             room -= max(0, size)
-            whole.append(row)
+            full_files.append(row)
         else:
             searched.append(row)
-    if not (whole or searched or unread):
+    if not (full_files or searched or unread):
         return FileTexts()
-    pages = _pages([row.file_id for row in (*whole, *searched)])
-    blocks = [_whole(row, pages[row.file_id]) for row in whole]
+    pages = _pages([row.file_id for row in (*full_files, *searched)])
+    blocks = [_full_text(row, pages[row.file_id]) for row in full_files]
     blocks += [_outline(row, pages[row.file_id]) for row in searched]
     blocks += [_unread(row) for row in unread]
     stable = "\n".join(["<files>", _NOTE, *blocks, "</files>"])
-    found = _best(searched, pages, question, int(window * PAGES_SHARE))
-    excerpts = "\n".join(["<file_pages>", *found, "</file_pages>"]) if found else ""
-    named = ", ".join(f"{row.name} ({row.tokens} tokens)" for row in (*whole, *searched))
-    return FileTexts(stable, f"[files: {named}]", excerpts, "[pages of files]" if excerpts else "")
+    best_pages = _best(searched, pages, question, int(window * PAGES_SHARE))
+    excerpts = "\n".join(["<file_pages>", *best_pages, "</file_pages>"]) if best_pages else ""
+    names = ", ".join(f"{row.name} ({row.tokens} tokens)" for row in (*full_files, *searched))
+    return FileTexts(stable, f"[files: {names}]", excerpts, "[pages of files]" if excerpts else "")
 
 
 def _size(row: File) -> int:
@@ -96,28 +96,28 @@ def has_text(row: File) -> bool:
 
 
 def _once(attached: Sequence[Row[File, str]]) -> list[tuple[File, str]]:
-    """Each content once, in its first position, however often it was attached, with the mode given last.
+    """Return each content once, in its first position, however often it was attached, with the mode given last.
 
     One that could not be read at first may have been read when it was attached again.
     """
-    found: dict[str, tuple[File, str]] = {}
+    texts: dict[str, tuple[File, str]] = {}
     for row, mode in attached:
-        first = found.get(row.digest, (row, mode))[0]
-        found[row.digest] = (first if first.status == "ready" else row, mode)
-    return list(found.values())
+        first = texts.get(row.digest, (row, mode))[0]
+        texts[row.digest] = (first if first.status == "ready" else row, mode)
+    return list(texts.values())
 
 
 def _pages(file_ids: Sequence[int]) -> dict[int, list[FilePage]]:
-    found: dict[int, list[FilePage]] = {file_id: [] for file_id in file_ids}
+    pages: dict[int, list[FilePage]] = {file_id: [] for file_id in file_ids}
     rows = db.session.scalars(
         select(FilePage).where(FilePage.file_id.in_(file_ids)).order_by(FilePage.file_id, FilePage.page)
     )
     for row in rows:
-        found[row.file_id].append(row)
-    return found
+        pages[row.file_id].append(row)
+    return pages
 
 
-def _whole(row: File, pages: Sequence[FilePage]) -> str:
+def _full_text(row: File, pages: Sequence[FilePage]) -> str:
     texts = "\n".join(marked_page(page.page, _text(page)) for page in pages)
     return f'<file name="{_attribute(row.name)}" pages="{row.pages}">\n{texts}\n</file>'
 
@@ -129,7 +129,7 @@ def _text(page: FilePage) -> str:
 
 
 def _outline(row: File, pages: Sequence[FilePage]) -> str:
-    """The first line of every page, or of every n-th if there are many."""
+    """Return the first line of every page, or of every n-th if there are many."""
     step = max(1, len(pages) // OUTLINE_LINES)
     lines = [f"{page.page}: {' '.join(page.text.split())[:80]}" for page in pages[::step]]
     return "\n".join(
@@ -147,25 +147,27 @@ def _unread(row: File) -> str:
 
 
 def _best(rows: Sequence[File], pages: dict[int, list[FilePage]], question: str, room: int) -> list[str]:
-    """The pages that share the most telling words with the question, within a budget of tokens."""
-    wanted = set(stems(words(question)))
-    if not wanted:
+    """Return the pages that share the most telling words with the question, within a budget of tokens."""
+    terms = set(stems(words(question)))
+    if not terms:
         return []
     scored = []
     every = [(row, page, set(stems(words(page.text)))) for row in rows for page in pages[row.file_id]]
-    common = {word: sum(word in held for _, _, held in every) for word in wanted}
-    for row, page, held in every:
-        score = sum(1 / common[word] for word in wanted & held)
+    common = {word: sum(word in page_terms for _, _, page_terms in every) for word in terms}
+    for row, page, page_terms in every:
+        score = sum(1 / common[word] for word in terms & page_terms)
         if score:
             scored.append((score, row, page))
     scored.sort(key=lambda item: (-item[0], item[1].file_id, item[2].page))
-    chosen = []
+    selection = []
     for _score, row, page in scored:
         if page.tokens <= room:
             room -= page.tokens
-            chosen.append((row.file_id, page.page, row, page))
-    chosen.sort(key=lambda item: item[:2])
-    return [f'<page file="{_attribute(row.name)}" n="{page.page}">\n{page.text}\n</page>' for _, _, row, page in chosen]
+            selection.append((row.file_id, page.page, row, page))
+    selection.sort(key=lambda item: item[:2])
+    return [
+        f'<page file="{_attribute(row.name)}" n="{page.page}">\n{page.text}\n</page>' for _, _, row, page in selection
+    ]
 
 
 def _attribute(text: str) -> str:

@@ -18,7 +18,7 @@ MOST_SHOWN = 20
 
 
 def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Picture, ...]]:
-    """The visible attachments by message, for one prompt of this many tokens.
+    """Return the visible attachments by message, for one prompt of this many tokens.
 
     If there is not room for all, the newest message comes first; pictures that are not shown are named.
     """
@@ -33,47 +33,47 @@ def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Pi
         .order_by(MessageFile.message_id, MessageFile.file_id)
     ).all()
     scans = _scans([row.file_id for _, row, mode in attached if row.picture_pages and mode == "whole"])
-    found: dict[int, list[Picture]] = {}
+    pictures: dict[int, list[Picture]] = {}
     for message_id, row, _ in attached:
-        one = Picture(row.file_id, row.digest, row.media_type, row.name)
+        item = Picture(row.file_id, row.digest, row.media_type, row.name)
         if row.picture_pages:
-            pages = [replace(one, page=page, tokens=page_tokens()) for page in scans.get(row.file_id, ())]
+            pages = [replace(item, page=page, tokens=page_tokens()) for page in scans.get(row.file_id, ())]
         else:
-            pages = [replace(one, tokens=row.tokens)]
-        found.setdefault(message_id, []).extend(pages)
+            pages = [replace(item, tokens=row.tokens)]
+        pictures.setdefault(message_id, []).extend(pages)
     room, left = int(window * SHARE), MOST_SHOWN
-    shown: dict[int, tuple[Picture, ...]] = {}
-    for message_id in sorted(found, reverse=True):
-        chosen = []
-        for picture in found[message_id]:
+    selection: dict[int, tuple[Picture, ...]] = {}
+    for message_id in sorted(pictures, reverse=True):
+        chosen_pictures = []
+        for picture in pictures[message_id]:
             fits = left > 0 and picture.tokens <= room
-            chosen.append(picture if fits else replace(picture, is_shown=False, tokens=NOTE_TOKENS))
+            chosen_pictures.append(picture if fits else replace(picture, is_shown=False, tokens=NOTE_TOKENS))
             room, left = (room - picture.tokens, left - 1) if fits else (room, left)
-        shown[message_id] = _in_few_words(chosen)
-    return shown
+        selection[message_id] = _in_few_words(chosen_pictures)
+    return selection
 
 
-def _in_few_words(chosen: list[Picture]) -> tuple[Picture, ...]:
-    """The pictures, with those not shown named once per file."""
-    named: set[int] = set()
+def _in_few_words(pictures: list[Picture]) -> tuple[Picture, ...]:
+    """Return the pictures, with those not shown named once per file."""
+    numbers: set[int] = set()
     fitting = []
-    for picture in chosen:
-        if not picture.is_shown and picture.file_id in named:
+    for picture in pictures:
+        if not picture.is_shown and picture.file_id in numbers:
             continue
         if not picture.is_shown:
-            named.add(picture.file_id)
+            numbers.add(picture.file_id)
         fitting.append(picture)
     return tuple(fitting)
 
 
 def _scans(file_ids: list[int]) -> dict[int, list[int]]:
-    """The pages without text of some files."""
+    """Return the pages without text of some files."""
     if not file_ids:
         return {}
-    found: dict[int, list[int]] = {}
+    pages: dict[int, list[int]] = {}
     blank = select(FilePage.file_id, FilePage.page).where(
         FilePage.file_id.in_(file_ids), or_(FilePage.text == "", FilePage.is_scanned)
     )
     for file_id, page in db.session.execute(blank.order_by(FilePage.file_id, FilePage.page)):
-        found.setdefault(file_id, []).append(page)
-    return found
+        pages.setdefault(file_id, []).append(page)
+    return pages

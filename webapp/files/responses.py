@@ -20,17 +20,22 @@ def content_of(digest: str, name: str, media_type: str) -> Response:
     response.headers["Accept-Ranges"] = "bytes"
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     response.headers["Cache-Control"] = "private, no-cache"
-    response.headers.set("Content-Disposition", "attachment", **_named(name))
+    response.headers.set("Content-Disposition", "attachment", **_disposition(name))
     response.set_etag(digest)
     start, stop = 0, size
-    wanted = request.range
-    if wanted is not None and wanted.units == "bytes" and len(wanted.ranges) == 1 and _is_same(digest):
-        found = wanted.range_for_length(size)
-        if found is None:
+    request_range = request.range
+    if (
+        request_range is not None
+        and request_range.units == "bytes"
+        and len(request_range.ranges) == 1
+        and _is_same(digest)
+    ):
+        byte_range = request_range.range_for_length(size)
+        if byte_range is None:
             response.status_code = 416
             response.headers["Content-Range"] = f"bytes */{size}"
             return response
-        start, stop = found
+        start, stop = byte_range
         response.status_code = 206
         response.headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
     elif digest in request.if_none_match:
@@ -51,7 +56,7 @@ def _is_same(digest: str) -> bool:
     return condition.etag in (None, digest) and condition.date is None
 
 
-def _named(name: str) -> dict[str, str]:
+def _disposition(name: str) -> dict[str, str]:
     """Per RFC 6266: a plain name if that suffices, otherwise with an approximation for old programs."""
     if name.isascii():
         return {"filename": name}

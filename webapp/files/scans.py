@@ -46,7 +46,7 @@ def owe_scan(row: File) -> None:
 
 
 def files_to_scan() -> list[int]:
-    """The files whose pages are still to be read; none where they cannot be."""
+    """Return the files whose pages are still to be read; none where they cannot be."""
     if not is_available():
         return []
     return list(db.session.scalars(select(File.file_id).where(File.scan_due.is_(True)).limit(MOST_OWED)))
@@ -55,8 +55,8 @@ def files_to_scan() -> list[int]:
 def read_scans(file_id: int, *, seconds: float | None = None) -> bool:
     """Read some of the pages of a file that are pictures, storing each at once; returns whether more are left."""
     part = Slice(seconds)
-    while (found := _next_page(file_id)) is not None:
-        digest, media_type, page = found
+    while (next_page := _next_page(file_id)) is not None:
+        digest, media_type, page = next_page
         db.session.rollback()  # no connection is held while a page is read
         text = _read_page(digest, media_type, page)
         with write_transaction():
@@ -71,7 +71,7 @@ def read_scans(file_id: int, *, seconds: float | None = None) -> bool:
 
 
 def _next_page(file_id: int) -> tuple[str, str, int] | None:
-    """The content, kind and number of the next page to read; 0 stands for a file that is itself a picture."""
+    """Return the content, kind and number of the next page to read; 0 stands for a file that is itself a picture."""
     row = db.session.get(File, file_id)
     if row is None or not row.scan_due:
         return None
@@ -98,27 +98,27 @@ def _read_page(digest: str, media_type: str, page: int) -> str:
 
 def _recognise(picture: bytes) -> str:
     """Return the text that tesseract reads in a JPEG; empty if it fails."""
-    named = "+".join(_languages())
-    command = ["tesseract", "stdin", "stdout", *(["-l", named] if named else [])]
+    languages = "+".join(_languages())
+    command = ["tesseract", "stdin", "stdout", *(["-l", languages] if languages else [])]
     environment = {"PATH": os.environ.get("PATH", ""), "OMP_THREAD_LIMIT": "1", "LANG": "C.UTF-8"}
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command, input=picture, capture_output=True, timeout=SECONDS, check=False, env=environment
         )
     except subprocess.TimeoutExpired:
         return ""
-    if done.returncode:
-        log.warning("a page was not read", extra={"error": done.stderr.decode("utf-8", "replace")[-200:]})
+    if result.returncode:
+        log.warning("a page was not read", extra={"error": result.stderr.decode("utf-8", "replace")[-200:]})
         return ""
-    return done.stdout.decode("utf-8", "replace").replace("\f", "").strip()
+    return result.stdout.decode("utf-8", "replace").replace("\f", "").strip()
 
 
 @cache
 def _languages() -> tuple[str, ...]:
-    """The languages that are installed, English first, at most so many: each more makes reading slower."""
-    done = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, timeout=10, check=False)
-    found = [line.strip() for line in done.stdout.splitlines()[1:] if line.strip() not in ("", "osd", "equ")]
-    return tuple(sorted(found, key=lambda name: (name != "eng", name))[:MOST_LANGUAGES])
+    """Return the languages that are installed, English first, at most so many: each more makes reading slower."""
+    result = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, timeout=10, check=False)
+    languages = [line.strip() for line in result.stdout.splitlines()[1:] if line.strip() not in ("", "osd", "equ")]
+    return tuple(sorted(languages, key=lambda name: (name != "eng", name))[:MOST_LANGUAGES])
 
 
 def _store(file_id: int, page: int, text: str) -> None:
@@ -129,16 +129,16 @@ def _store(file_id: int, page: int, text: str) -> None:
     if page == 0:
         row.scan_due = False
         if text and not row.pages:
-            added = FilePage(file_id=file_id, page=1, text=text, tokens=tokens_of_page(1, text), is_scanned=True)
-            db.session.add(added)
-            row.pages, row.tokens = 1, row.tokens + added.tokens
+            first_page = FilePage(file_id=file_id, page=1, text=text, tokens=tokens_of_page(1, text), is_scanned=True)
+            db.session.add(first_page)
+            row.pages, row.tokens = 1, row.tokens + first_page.tokens
             row.characters = len(marked_page(1, text))
         return
-    found = db.session.get(FilePage, (file_id, page))
-    if found is None or found.is_scanned:
+    stored = db.session.get(FilePage, (file_id, page))
+    if stored is None or stored.is_scanned:
         return
-    found.is_scanned = True
+    stored.is_scanned = True
     if text:
-        found.text, found.tokens = text, tokens_of_page(page, text)
-        row.tokens += found.tokens
+        stored.text, stored.tokens = text, tokens_of_page(page, text)
+        row.tokens += stored.tokens
         row.characters += len(marked_page(page, text)) + 1

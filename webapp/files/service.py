@@ -29,17 +29,17 @@ def init_files() -> None:
 
 def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
     """One of the user's files; with `lock` it cannot be deleted before the transaction ends. Raises NotFound."""
-    mine = _owned(user_id).where(File.file_id == file_id)
-    row = db.session.scalar(mine.with_for_update() if lock else mine)
+    statement = _files_of(user_id).where(File.file_id == file_id)
+    row = db.session.scalar(statement.with_for_update() if lock else statement)
     if row is None:
         raise NotFound("There is no such file.")
     return row
 
 
 def list_files(user_id: int, query: PageQuery) -> Page[File]:
-    """The user's files, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("files", query, int, within=user_id)
-    statement = _owned(user_id).order_by(File.file_id.desc()).limit(query.limit + 1)
+    """Return the user's files, newest first. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("files", query, int, scope=user_id)
+    statement = _files_of(user_id).order_by(File.file_id.desc()).limit(query.limit + 1)
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(File.file_id < last_id)
@@ -56,7 +56,7 @@ def page_of(user_id: int, file_id: int, number: int) -> FilePage:
 
 
 def picture_of(user_id: int, file_id: int, *, page: int = 0, words: str = "", small: bool = False) -> bytes:
-    """A picture of a file, as JPEG: of a page, with certain words highlighted, or of a file that is a picture.
+    """Return a picture of a file, as JPEG: of a page, with certain words highlighted, or of a file that is a picture.
 
     Raises NotFound, Invalid if it cannot be drawn, Unavailable.
     """
@@ -101,7 +101,7 @@ def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mappin
 
 
 def citable(conversation_id: int) -> list[Citable]:
-    """The files of a conversation whose pages can be opened."""
+    """Return the files of a conversation whose pages can be opened."""
     rows = db.session.execute(
         select(File.file_id, File.name, File.pages)
         .join(MessageFile, MessageFile.file_id == File.file_id)
@@ -118,8 +118,8 @@ def attach_again(source_id: int, conversation_id: int, file_ids: Mapping[int, Se
     modes = {row.file_id: row.mode for row in db.session.execute(attached.order_by(MessageFile.message_id))}
     rows = [
         MessageFile(message_id=message_id, file_id=file_id, conversation_id=conversation_id, mode=modes[file_id])
-        for message_id, wanted in file_ids.items()
-        for file_id in wanted
+        for message_id, ids in file_ids.items()
+        for file_id in ids
         if file_id in modes
     ]
     db.session.add_all(rows)
@@ -135,5 +135,5 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
         drop_orphan(digest)
 
 
-def _owned(user_id: int) -> Select[File]:
+def _files_of(user_id: int) -> Select[File]:
     return select(File).where(File.user_id == user_id)

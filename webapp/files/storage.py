@@ -31,19 +31,19 @@ class Storage(Protocol):
         """All of some small content."""
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The bytes, or some of them, in pieces; a missing key is reported at once."""
+        """Yield the bytes, or some of them, in pieces; a missing key is reported at once."""
 
     def on_disk(self, key: str) -> AbstractContextManager[Path]:
-        """A path at which other programs can read it."""
+        """Return a path at which other programs can read it."""
 
     def size(self, key: str) -> int | None:
-        """The number of bytes; None if the key does not exist."""
+        """Return the number of bytes; None if the key does not exist."""
 
     def delete(self, key: str) -> None:
         """Delete the content, with everything below `<key>.pictures/`; does nothing if it does not exist."""
 
     def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """The keys with a prefix, with the time at which each was written, in seconds since 1970."""
+        """Yield the keys with a prefix, with the time at which each was written, in seconds since 1970."""
 
     def drop_parts(self, before: float) -> int:
         """Delete the remains of writes interrupted before a time; returns how many."""
@@ -70,10 +70,10 @@ def _bucket(settings: Settings) -> Storage:
 
 
 def key_of(digest: str) -> str:
-    """The key of some content."""
+    """Return the key of some content."""
     return f"{digest[:2]}/{digest}"
 
 
 def picture_key(digest: str, name: str = "") -> str:
-    """The key of a picture made from some content, or the prefix of all of them."""
+    """Return the key of a picture made from some content, or the prefix of all of them."""
     return f"{key_of(digest)}.pictures/{name}"

@@ -19,7 +19,7 @@ _readers = BoundedSemaphore(2)
 
 
 def run_bounded(
-    module: str, *arguments: str, seconds: float | None = None, given: bytes | None = None
+    module: str, *arguments: str, seconds: float | None = None, data: bytes | None = None
 ) -> dict[str, Any]:
     """Return what a module writes as JSON when it is run with these arguments, and given this to read.
 
@@ -29,16 +29,16 @@ def run_bounded(
     if not _readers.acquire(timeout=limit):
         raise Unavailable("Too many files are being read. Try again in a moment.")
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", module, *arguments],
             cwd=ROOT,
-            input=given,
+            input=data,
             capture_output=True,
             timeout=limit,
             check=False,
             env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"},
         )
-        answer = json.loads(done.stdout)
+        answer = json.loads(process.stdout)
     except subprocess.TimeoutExpired:
         return {"error": "It takes too long to read."}
     except ValueError:

@@ -62,11 +62,11 @@ def main(path: str, media_type: str) -> None:
 
 
 def read(data: bytes, media_type: str) -> list[str]:
-    """The pages of a file as text. Raises Unreadable, and anything libraries raise for broken files."""
-    found = READERS.get(media_type, text.read_text)(data)
+    """Return the pages of a file as text. Raises Unreadable, and anything libraries raise for broken files."""
+    result = READERS.get(media_type, text.read_text)(data)
     size = LONGEST if media_type in _PAGED else PAGE
-    pages = [piece for one in found.texts[:MOST_PAGES] for piece in pieces(_clean(one), size)]
-    if (note := found.note()) and pages:
+    pages = [piece for source_page in result.texts[:MOST_PAGES] for piece in pieces(_clean(source_page), size)]
+    if (note := result.note()) and pages:
         pages[-1] = f"{pages[-1]}\n\n{note}".strip()
     if len(pages) > MOST_PAGES:
         pages = [*pages[: MOST_PAGES - 1], pages[MOST_PAGES - 1] + "\n[… cut]"]

@@ -54,31 +54,31 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
     """
     if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
         raise Conflict(say("You already have %(most_files)s files. Delete some first.", most_files=MOST_FILES))
-    taken = take_content(name, data)
-    row = _row_of(user_id, taken)
-    keep_after_commit(taken.digest, lambda: data)
+    content = take_content(name, data)
+    row = _row_of(user_id, content)
+    keep_after_commit(content.digest, lambda: data)
     return row
 
 
 def take_content(name: str, data: BinaryIO) -> StoredContent:
     """Store and read content like `take_in`; the caller writes the row that names it and calls `keep_after_commit`."""
-    taken = _identify(name, data)
+    content = _identify(name, data)
     db.session.rollback()
     # Written even if it exists: it might just be being deleted, with its last file or by the sweep.
-    with file_storage().take(key_of(taken.digest), data) as path:
-        if taken.media_type.startswith("image/"):
-            reason, seen = _look(path, taken.digest, taken.media_type)
-            return replace(taken, reason=reason, seen=seen)
-        pages, reason = _read(path, taken.media_type)
-    return replace(taken, pages=pages, reason=reason)
+    with file_storage().take(key_of(content.digest), data) as path:
+        if content.media_type.startswith("image/"):
+            reason, seen = _look(path, content.digest, content.media_type)
+            return replace(content, reason=reason, seen=seen)
+        pages, reason = _read(path, content.media_type)
+    return replace(content, pages=pages, reason=reason)
 
 
 def store_content(name: str, data: BinaryIO) -> StoredContent:
-    """Like `take_content`, for content whose text is known: it is not read."""
-    taken = _identify(name, data)
+    """Store content like `take_content`, but without extracting its text."""
+    content = _identify(name, data)
     db.session.rollback()
-    with file_storage().take(key_of(taken.digest), data):
-        return taken
+    with file_storage().take(key_of(content.digest), data):
+        return content
 
 
 def _identify(name: str, data: BinaryIO) -> StoredContent:
@@ -94,20 +94,20 @@ def _identify(name: str, data: BinaryIO) -> StoredContent:
     return StoredContent(_digest(data), name, media_type, size)
 
 
-def _row_of(user_id: int, taken: StoredContent) -> File:
+def _row_of(user_id: int, content: StoredContent) -> File:
     """Add the person's file and its pages."""
-    pages = taken.pages
+    pages = content.pages
     tokens = [tokens_of_page(number, text) if text else pictures.page_tokens() for number, text in enumerate(pages, 1)]
     row = File(
         user_id=user_id,
-        digest=taken.digest,
-        name=taken.name,
-        media_type=taken.media_type,
-        size=taken.size,
-        status="unreadable" if taken.reason else "ready",
-        reason=taken.reason,
+        digest=content.digest,
+        name=content.name,
+        media_type=content.media_type,
+        size=content.size,
+        status="unreadable" if content.reason else "ready",
+        reason=content.reason,
         pages=len(pages),
-        tokens=sum(tokens) + taken.seen,
+        tokens=sum(tokens) + content.seen,
         characters=sum(len(marked_page(number, text)) + 1 for number, text in enumerate(pages, 1) if text),
         picture_pages=sum(not text for text in pages),
     )
@@ -123,9 +123,9 @@ def _row_of(user_id: int, taken: StoredContent) -> File:
     return row
 
 
-def keep_after_commit(digest: str, opened: Callable[[], BinaryIO]) -> None:
+def keep_after_commit(digest: str, open_data: Callable[[], BinaryIO]) -> None:
     """Store content again if it has been deleted in the meantime, with the last other row that named it."""
-    after_commit(lambda: _keep_again(digest, opened))
+    after_commit(lambda: _keep_again(digest, open_data))
 
 
 def drop_orphan(digest: str) -> None:
@@ -141,7 +141,7 @@ def is_named(digest: str) -> bool:
 
 def existing_contents(digests: Collection[str]) -> set[str]:
     """Return which of some contents a file, or a document of a space, has."""
-    return {found for found in db.session.scalars(_naming(digests)) if found}
+    return {digest for digest in db.session.scalars(_naming(digests)) if digest}
 
 
 def _naming(digests: Collection[str]) -> CompoundSelect[str | None]:
@@ -151,11 +151,11 @@ def _naming(digests: Collection[str]) -> CompoundSelect[str | None]:
 
 
 def _digest(data: BinaryIO) -> str:
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     data.seek(0)
     while piece := data.read(PIECE):
-        found.update(piece)
-    return found.hexdigest()
+        hasher.update(piece)
+    return hasher.hexdigest()
 
 
 def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
@@ -167,15 +167,15 @@ def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
 
 
 def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
-    """The pages of a file, or why there are none; read in a separate process, within limits."""
+    """Return the pages of a file, or why there are none; read in a separate process, within limits."""
     answer = run_bounded("webapp.files.text_extraction", str(path), media_type)
     return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
 
 
-def _keep_again(digest: str, opened: Callable[[], BinaryIO]) -> None:
+def _keep_again(digest: str, open_data: Callable[[], BinaryIO]) -> None:
     """The last other file with this content may have been deleted in the meantime, and the bytes with it."""
     if file_storage().size(key_of(digest)) is None:
-        with file_storage().take(key_of(digest), opened()):
+        with file_storage().take(key_of(digest), open_data()):
             pass
 
 
@@ -201,20 +201,22 @@ def sweep_storage() -> int:
     Anything with other keys is left alone. No connection is held while the storage works. Raises Unavailable.
     """
     storage, before = file_storage(), time.time() - YOUNG_SECONDS
-    dropped = storage.drop_parts(before)
-    old = ((key, digest) for key, written in storage.entries() if written < before and (digest := digest_of(key)))
+    count = storage.drop_parts(before)
+    old = (
+        (key, digest) for key, modified_at in storage.entries() if modified_at < before and (digest := digest_of(key))
+    )
     while keys := list(islice(old, AT_A_TIME)):
-        named = existing_contents({digest for _, digest in keys})
+        stored = existing_contents({digest for _, digest in keys})
         db.session.rollback()
         for key, digest in keys:
-            if digest not in named and not _is_named_now(digest):
+            if digest not in stored and not _is_named_now(digest):
                 storage.delete(key)
-                dropped += 1
-    return dropped
+                count += 1
+    return count
 
 
 def _is_named_now(digest: str) -> bool:
     """Return whether the content was added again while others were being deleted."""
-    found = is_named(digest)
+    name = is_named(digest)
     db.session.rollback()
-    return found
+    return name

@@ -39,7 +39,7 @@ def init_gateway(app: Flask) -> None:
 @login_required
 def list_models() -> ViewResult:
     """The models you can choose, each also for a temporary conversation."""
-    ids = [name for known in _ids() for name in (known, f"{known}:temporary")]
+    ids = [name for model_id in _ids() for name in (model_id, f"{model_id}:temporary")]
     return {"object": "list", "data": [_model(name) for name in ids]}
 
 
@@ -58,38 +58,38 @@ def complete() -> ViewResult:
     """A reply to the last message, streamed if asked for."""
     body = requests.body_as(wire.Completion)
     try:
-        asked = wire.read(body)
+        request = wire.read(body)
     except UnsupportedRequest as error:
         raise Invalid.field(error.param, str(error)) from None
     user_id = current_user_id()
-    begun = service.begin(user_id, asked, requests.wish(body.model))
-    requests.launch(begun)
+    reply = service.begin(user_id, request, requests.wish(body.model))
+    requests.launch(reply)
     usage = bool(body.stream_options and body.stream_options.include_usage)
-    answer = _streamed(user_id, begun, body.model, usage) if body.stream else _whole(begun, body.model)
-    answer.headers[requests.CONVERSATION] = str(begun.conversation_id)
+    answer = _streamed(user_id, reply, body.model, usage) if body.stream else _full_response(reply, body.model)
+    answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
 
-def _whole(begun: LaunchableReply, model: str) -> Response:
-    end = requests.wait_for(begun)
+def _full_response(reply: LaunchableReply, model: str) -> Response:
+    end = requests.wait_for(reply)
     if not isinstance(end, End):
         return end
-    usage = service.usage_of(begun.conversation_id, begun.turn_id)
-    return jsonify(wire.completion(begun.turn_id, int(time.time()), model, end.content, end.finish, usage, end.calls))
+    usage = service.usage_of(reply.conversation_id, reply.turn_id)
+    return jsonify(wire.completion(reply.turn_id, int(time.time()), model, end.content, end.finish, usage, end.calls))
 
 
-def _streamed(user_id: int, begun: LaunchableReply, model: str, with_usage: bool) -> Response:
-    app, reading = this_app(), requests.open_stream(user_id, begun)
-    about = (begun.turn_id, int(time.time()), model)
+def _streamed(user_id: int, reply: LaunchableReply, model: str, with_usage: bool) -> Response:
+    app, reading = this_app(), requests.open_stream(user_id, reply)
+    header = (reply.turn_id, int(time.time()), model)
 
     def chunks() -> Iterator[bytes]:
         with reading as pieces:
-            yield wire.chunk(*about, [wire.choice({"role": "assistant", "content": ""})])
+            yield wire.chunk(*header, [wire.choice({"role": "assistant", "content": ""})])
             for piece in pieces:
                 if piece is None:
                     yield b": waiting\n\n"
                 elif isinstance(piece, str):
-                    yield wire.chunk(*about, [wire.choice({"content": piece})])
+                    yield wire.chunk(*header, [wire.choice({"content": piece})])
                 else:
                     yield from last(piece)
 
@@ -98,17 +98,17 @@ def _streamed(user_id: int, begun: LaunchableReply, model: str, with_usage: bool
             yield wire.event(end.error[0])
         else:
             for delta in wire.call_deltas(end.calls):
-                yield wire.chunk(*about, [wire.choice(delta)])
-            yield wire.chunk(*about, [wire.choice({}, end.finish)])
+                yield wire.chunk(*header, [wire.choice(delta)])
+            yield wire.chunk(*header, [wire.choice({}, end.finish)])
             if with_usage:
-                yield wire.chunk(*about, [], usage=requests.usage_in(app, begun))
+                yield wire.chunk(*header, [], usage=requests.usage_in(app, reply))
         yield b"data: [DONE]\n\n"
 
     return sse.response(chunks())
 
 
 def _ids() -> list[str]:
-    return list(dict.fromkeys([HOME_ID, *(offered.target.id for offered in choices())]))
+    return list(dict.fromkeys([HOME_ID, *(offer.target.id for offer in choices())]))
 
 
 def _model(name: str) -> dict[str, Any]:

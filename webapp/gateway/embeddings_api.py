@@ -29,12 +29,12 @@ MOST_CHARACTERS = 32_000
 
 
 def _texts(value: Any) -> list[str]:
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list) or not listed or not all(isinstance(text, str) and text for text in listed):
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list) or not items or not all(isinstance(text, str) and text for text in items):
         raise ValueError("input must be a text or a list of texts; tokens are not read here")
-    if len(listed) > MOST_TEXTS or any(len(text) > MOST_CHARACTERS for text in listed):
+    if len(items) > MOST_TEXTS or any(len(text) > MOST_CHARACTERS for text in items):
         raise ValueError(f"input can have at most {MOST_TEXTS} texts of {MOST_CHARACTERS:,} characters")
-    return [encodable(text) for text in listed]
+    return [encodable(text) for text in items]
 
 
 class EmbeddingRequest(BaseModel):
@@ -62,7 +62,7 @@ def create() -> ViewResult:
     vectors = np.asarray(made_by.embed_passages(body.input), np.float32)
     if body.dimensions not in (None, vectors.shape[1]):
         raise Invalid.field("dimensions", say("can only be %(length)s", length=vectors.shape[1]))
-    used = sum(map(estimate_tokens, body.input))
+    tokens = sum(map(estimate_tokens, body.input))
     return {
         "object": "list",
         "model": made_by.model,
@@ -70,7 +70,7 @@ def create() -> ViewResult:
             {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
             for index, vector in enumerate(vectors)
         ],
-        "usage": {"prompt_tokens": used, "total_tokens": used},
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
     }
 
 

@@ -13,36 +13,36 @@ TextLine = tuple[str, str]
 """A role, `user` or `assistant`, and what was said."""
 
 
-def fingerprint(seed: str, lines: Iterable[TextLine], *, behind: str = "") -> str:
-    """The lasting name of a history; `seed` tells apart equal ones, `behind` is the fingerprint of the lines before."""
-    digest = bytes.fromhex(behind) if behind else hashlib.sha256(seed.encode()).digest()
+def fingerprint(seed: str, lines: Iterable[TextLine], *, origin: str = "") -> str:
+    """The lasting name of a history; `seed` tells apart equal ones, `origin` is the fingerprint of the lines before."""
+    digest = bytes.fromhex(origin) if origin else hashlib.sha256(seed.encode()).digest()
     for role, text in lines:
         digest = hashlib.sha256(digest + f"{role}\n{normal(text)}".encode()).digest()
     return digest.hex()
 
 
 def normal(text: str) -> str:
-    """A text without what clients change when they send it back, and without the marks of images."""
+    """Return a text without details that clients change when they send it back, and without marks of images."""
     lines = text.replace("\r\n", "\n").split("\n")
     return "\n".join(line for line in lines if line not in (IMAGE, PICTURE)).strip()
 
 
-def says_the_same(stored: str, sent: str, *, is_partial: bool, gone: str) -> bool:
+def says_the_same(stored: str, sent: str, *, is_partial: bool, placeholder: str) -> bool:
     """Return whether a client sent back a reply as it is stored.
 
-    A reply that was cut short may be longer on either side. Of one that lost what was forgotten (at the mark `gone`)
-    the client still has all.
+    A reply that was cut short may be longer on either side. Where forgotten text was replaced by `placeholder`, the
+    client still has all of it.
     """
-    mine, theirs = normal(stored), normal(sent)
-    if mine == theirs:
+    own_text, other_text = normal(stored), normal(sent)
+    if own_text == other_text:
         return True
-    if is_partial and mine and theirs:
-        return mine.startswith(theirs) or theirs.startswith(mine)
-    if gone not in mine:
+    if is_partial and own_text and other_text:
+        return own_text.startswith(other_text) or other_text.startswith(own_text)
+    if placeholder not in own_text:
         return False
-    rest = theirs
-    for piece in mine.split(gone):
-        _, found, rest = rest.partition(piece)
-        if piece and not found:
+    rest = other_text
+    for piece in own_text.split(placeholder):
+        _, separator, rest = rest.partition(piece)
+        if piece and not separator:
             return False
     return True

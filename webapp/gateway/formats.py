@@ -20,28 +20,28 @@ _FIELDS = ("name", "description", "schema", "strict")
 _ANY_OBJECT = "Answer with exactly one JSON object and nothing else: no explanation, no code fence."
 
 
-def read_format(given: Any, param: str) -> dict[str, Any] | None:
+def read_format(value: Any, param: str) -> dict[str, Any] | None:
     """A `response_format` of chat completions as it goes to the model; None for plain text. Raises Unsupported."""
-    if given is None:
+    if value is None:
         return None
-    kind = given.get("type", "text") if isinstance(given, dict) else None
+    kind = value.get("type", "text") if isinstance(value, dict) else None
     if kind not in KINDS:
         raise UnsupportedRequest(f"{param}.type", f"The type of a format must be one of {', '.join(KINDS)}.")
     if kind != "json_schema":
         return None if kind == "text" else {"type": "json_object"}
-    return {"type": "json_schema", "json_schema": _named_schema(given.get("json_schema"), f"{param}.json_schema")}
+    return {"type": "json_schema", "json_schema": _named_schema(value.get("json_schema"), f"{param}.json_schema")}
 
 
-def read_flat_format(given: Any, param: str) -> dict[str, Any] | None:
-    """The same, from `text.format` of a response, which has the fields one level higher."""
-    if isinstance(given, dict) and given.get("type") == "json_schema":
-        rest = {name: value for name, value in given.items() if name != "type"}
+def read_flat_format(source: Any, param: str) -> dict[str, Any] | None:
+    """Return the same, from `text.format` of a response, which has the fields one level higher."""
+    if isinstance(source, dict) and source.get("type") == "json_schema":
+        rest = {name: value for name, value in source.items() if name != "type"}
         return {"type": "json_schema", "json_schema": _named_schema(rest, param)}
-    return read_format(given, param)
+    return read_format(source, param)
 
 
 def flat(form: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A format as a response reports it."""
+    """Return a format as a response reports it."""
     if form is None:
         return {"type": "text"}
     return {"type": form["type"], **form.get("json_schema", {})}
@@ -53,24 +53,24 @@ def format_instructions(form: Mapping[str, Any] | None) -> str:
         return ""
     if form["type"] == "json_object":
         return _ANY_OBJECT
-    named = form["json_schema"]
-    words = describe_schema(named["name"], named["schema"])
+    schema = form["json_schema"]
+    words = describe_schema(schema["name"], schema["schema"])
     return words if len(words) <= MOST_SHOWN else _ANY_OBJECT
 
 
-def _named_schema(given: Any, param: str) -> dict[str, Any]:
-    if not isinstance(given, dict):
+def _named_schema(value: Any, param: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
         raise UnsupportedRequest(param, "json_schema must have a name and a schema.")
-    name, schema = given.get("name"), given.get("schema")
+    name, schema = value.get("name"), value.get("schema")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UnsupportedRequest(f"{param}.name", "A name must have 1 to 64 letters, digits, underscores and hyphens.")
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         raise UnsupportedRequest(f"{param}.schema", "The schema has to be a JSON schema of the type 'object'.")
-    if not isinstance(given.get("strict"), bool | None):
+    if not isinstance(value.get("strict"), bool | None):
         raise UnsupportedRequest(f"{param}.strict", "strict must be true or false.")
-    if not isinstance(given.get("description"), str | None):
+    if not isinstance(value.get("description"), str | None):
         raise UnsupportedRequest(f"{param}.description", "A description must be a text.")
-    fields = {field: given[field] for field in _FIELDS if given.get(field) is not None}
+    fields = {field: value[field] for field in _FIELDS if value.get(field) is not None}
     try:
         text = json.dumps(fields, ensure_ascii=False, allow_nan=False)
         text.encode()

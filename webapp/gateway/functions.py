@@ -49,7 +49,7 @@ class Round:
 
 
 def read_tools(tools: Sequence[Any] | None, choice: Any = None, parallel: bool | None = None) -> ClientTools | None:
-    """The tools of a request; None if there are none, or none may be called. Raises Unsupported."""
+    """Return the tools of a request; None if there are none, or none may be called. Raises Unsupported."""
     if not tools:
         if choice in (None, "none", "auto"):
             return None
@@ -63,17 +63,17 @@ def read_tools(tools: Sequence[Any] | None, choice: Any = None, parallel: bool |
             raise UnsupportedRequest(f"tools[{number}].function.name", f"There are two tools named '{name}'.")
     if sum(len(json.dumps(definition)) for definition in definitions) > MOST_DEFINITIONS:
         raise UnsupportedRequest("tools", f"All tools together can have at most {MOST_DEFINITIONS:,} characters.")
-    return _chosen(definitions, names, choice, parallel)
+    return _allowed_tools(definitions, names, choice, parallel)
 
 
-def _chosen(
+def _allowed_tools(
     definitions: list[dict[str, Any]], names: list[str], choice: Any, parallel: bool | None
 ) -> ClientTools | None:
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         allowed = choice.get("allowed_tools", choice)
-        wanted = allowed.get("tools") if isinstance(allowed, dict) else None
-        some = {_named(tool, names) for tool in wanted} if isinstance(wanted, list) else set()
-        definitions = [tool for tool in definitions if tool["function"]["name"] in some]
+        tools = allowed.get("tools") if isinstance(allowed, dict) else None
+        chosen_names = {_function_name(tool, names) for tool in tools} if isinstance(tools, list) else set()
+        definitions = [tool for tool in definitions if tool["function"]["name"] in chosen_names]
         choice = allowed.get("mode", "auto") if isinstance(allowed, dict) else "auto"
         if not definitions:
             raise UnsupportedRequest("tool_choice", "allowed_tools has to name some of the tools.")
@@ -87,12 +87,12 @@ def _chosen(
         raise UnsupportedRequest(
             "tool_choice", f"tool_choice has to be one of {', '.join(sorted(_SIMPLE))}, or name a tool."
         )
-    name = _named(choice, names)
+    name = _function_name(choice, names)
     return ClientTools(definitions, {"type": "function", "function": {"name": name}}, parallel, alone=True)
 
 
-def _named(choice: Any, names: Sequence[str]) -> str:
-    """The name in `{"type": "function", "function": {"name": …}}`, or in the flat form. Raises Unsupported."""
+def _function_name(choice: Any, names: Sequence[str]) -> str:
+    """Return the name in `{"type": "function", "function": {"name": …}}`, or in the flat form. Raises Unsupported."""
     function = choice.get("function", choice) if isinstance(choice, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(name, str) or choice.get("type") != "function" or name not in names:
@@ -101,7 +101,7 @@ def _named(choice: Any, names: Sequence[str]) -> str:
 
 
 def _definition(tool: Any, param: str) -> dict[str, Any]:
-    """A definition with the protocol's fields only. Raises Unsupported for one that no server would accept."""
+    """Return a definition with the protocol's fields only. Raises Unsupported for one that no server would accept."""
     if not isinstance(tool, dict) or tool.get("type") != "function":
         raise UnsupportedRequest(f"{param}.type", "Only tools of the type 'function' can be called here.")
     function = tool.get("function")
@@ -162,7 +162,7 @@ def depth(value: Any) -> int:
 
 
 def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call, ...]:
-    """The calls in a message by the assistant. Raises Unsupported."""
+    """Return the calls in a message by the assistant. Raises Unsupported."""
     calls = []
     for item in raw or ():
         function = item.get("function") if isinstance(item, dict) else None
@@ -177,7 +177,7 @@ def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call
 
 
 def read_rounds(lines: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tuple[Round, ...]:
-    """The rounds after the last user message, from the role, text, calls and tool_call_id of each message there.
+    """Return the rounds after the last user message, from the role, text, calls and tool_call_id of each message there.
 
     Raises Unsupported for a call without an answer, or an answer without a call.
     """
@@ -193,9 +193,9 @@ def read_rounds(lines: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tupl
             rounds[-1] = Round(rounds[-1].text, rounds[-1].calls, {**rounds[-1].results, call_id: text})
     if len(rounds) > MOST_ROUNDS:
         raise UnsupportedRequest("messages", f"At most {MOST_ROUNDS} rounds of calls fit into one reply.")
-    for one in rounds:
-        missing = [call.id for call in one.calls if call.id not in one.results]
-        if missing or not one.calls:
+    for item in rounds:
+        missing = [call.id for call in item.calls if call.id not in item.results]
+        if missing or not item.calls:
             raise UnsupportedRequest(
                 "messages",
                 "Each call in 'tool_calls' has to be answered by a message of the role 'tool'. "

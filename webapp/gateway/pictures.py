@@ -12,11 +12,11 @@ _DATA_URL = re.compile(r"data:image/(?:png|jpeg|jpg|gif|webp);base64,", re.IGNOR
 
 
 def picture_in(part: Mapping[str, Any]) -> bytes | None:
-    """The bytes of an image in a data URL; None for any other part. Nothing is fetched from elsewhere."""
+    """Return the bytes of an image in a data URL; None for any other part. Nothing is fetched from elsewhere."""
     if part.get("type") not in ("image_url", "input_image"):
         return None
-    named = part.get("image_url")
-    url = named.get("url") if isinstance(named, dict) else named
+    image = part.get("image_url")
+    url = image.get("url") if isinstance(image, dict) else image
     if not isinstance(url, str) or (head := _DATA_URL.match(url)) is None:
         return None
     try:

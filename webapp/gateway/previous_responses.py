@@ -28,7 +28,7 @@ RESPONSE = "response"
 
 
 def get_reply(user_id: int, reply_id: int) -> Message:
-    """The reply of a response that is kept. Raises NotFound."""
+    """Return the reply of a response that is kept. Raises NotFound."""
     row = messages.get_message(user_id, reply_id)
     response = (row.custom_payload or {}).get(RESPONSE) or {}
     if row.role != "assistant" or response.get("store") is False:
@@ -64,12 +64,12 @@ def list_inputs(user_id: int, reply_id: int, query: ItemQuery) -> tuple[list[Mes
     after = item_message(query.after)
     rest = ids[ids.index(after) + 1 :] if after in ids else ids
     page = rest[: query.limit]
-    found = {row.message_id: row for row in db.session.scalars(select(Message).where(Message.message_id.in_(page)))}
-    return [found[number] for number in page], len(rest) > len(page)
+    by_id = {row.message_id: row for row in db.session.scalars(select(Message).where(Message.message_id.in_(page)))}
+    return [by_id[number] for number in page], len(rest) > len(page)
 
 
 def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None:
-    """The last reply of a conversation if it waits for the results of a client's calls; else None. Whoever names
+    """Return the last reply of a conversation if it waits for the results of a client's calls; else None. Whoever names
     the conversation may continue it, even if it is not kept as a response. Raises NotFound."""
     get_conversation(user_id, conversation_id)
     last = db.session.get(Message, messages.last_message_id(conversation_id) or 0)
@@ -77,9 +77,9 @@ def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None
 
 
 def begin_after(
-    user_id: int, reply: Message, asked: GatewayRequest, results: Mapping[str, str], wish: Wish
+    user_id: int, reply: Message, request: GatewayRequest, results: Mapping[str, str], wish: Wish
 ) -> LaunchableReply:
-    """The rows of a turn that follows one of this user's replies; the caller commits and launches it.
+    """Return the rows of a turn that follows one of this user's replies; the caller commits and launches it.
 
     `results`: the results of the response's calls by their ids; the question may then be empty. If the conversation has
     since continued otherwise, it is branched; if the same request is repeated, its reply is replaced. Raises Invalid,
@@ -96,34 +96,34 @@ def begin_after(
         raise Invalid.field("input", f"No tool output found for function call {missing[0]}.")
     if strange := [name for name in results if name not in called]:
         raise Invalid.field("input", f"No tool call found for function call output with call_id {strange[0]}.")
-    if asked.question:
-        begun = with_pictures(user_id, asked, partial(_ask, user_id, reply.message_id, asked, results, wish))
+    if request.question:
+        launchable = with_pictures(user_id, request, partial(_ask, user_id, reply.message_id, request, results, wish))
     else:
-        begun = _answer(user_id, reply, results, wish)
-    prepare(begun, asked, wish)
-    if begun.started is not None:
-        threads.note(user_id, _mark(user_id, reply, asked), begun.conversation_id, begun.turn_id)
-    return begun
+        launchable = _answer(user_id, reply, results, wish)
+    prepare(launchable, request, wish)
+    if launchable.turn is not None:
+        threads.note(user_id, _mark(user_id, reply, request), launchable.conversation_id, launchable.turn_id)
+    return launchable
 
 
-def _mark(user_id: int, reply: Message, asked: GatewayRequest) -> str:
+def _mark(user_id: int, reply: Message, request: GatewayRequest) -> str:
     """The fingerprint of a request that follows a response; if that was asked for on the page, its id stands for it."""
-    behind = threads.mark_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
+    seed = threads.mark_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
     lines = [("assistant", reply.content)] if reply.content else []
-    return fingerprint("", [*lines, ("user", asked.question)] if asked.question else lines, behind=behind)
+    return fingerprint("", [*lines, ("user", request.question)] if request.question else lines, origin=seed)
 
 
 def _agree(conversation: Conversation, wish: Wish) -> None:
     """Raise Invalid if a request chooses other settings for its conversation than the response was held with."""
     memory = "off" if not conversation.uses_memory else "on" if conversation.makes_memory else "read"
-    held = {
+    stored = {
         "space_id": conversation.space_id,
         "memory": memory,
         "is_temporary": conversation.is_temporary,
         "conversation_id": conversation.conversation_id,
     }
     for name in wish.chosen:
-        if getattr(wish, name) != held[name]:
+        if getattr(wish, name) != stored[name]:
             raise Invalid.field(
                 "previous_response_id",
                 "Space, memory and temporary are chosen with the first response of a conversation, and this one is "
@@ -134,24 +134,24 @@ def _agree(conversation: Conversation, wish: Wish) -> None:
 def _ask(
     user_id: int,
     reply_id: int,
-    asked: GatewayRequest,
+    request: GatewayRequest,
     results: Mapping[str, str],
     wish: Wish,
     pictures: Mapping[int, str],
 ) -> LaunchableReply:
     reply = messages.get_message(user_id, reply_id)
     conversation = get_conversation(user_id, reply.conversation_id, lock=True)
-    again = threads.existing_reply(conversation.conversation_id, reply_id, asked.question)
-    if again is None and not results and (found := threads.find_question(user_id, _mark(user_id, reply, asked))):
-        branch, last = found
-        return go_on(user_id, asked, wish, branch, pictures, *last)
-    if again is None:
+    existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
+    if existing is None and not results and (thread := threads.find_question(user_id, _mark(user_id, reply, request))):
+        branch, last = thread
+        return go_on(user_id, request, wish, branch, pictures, *last)
+    if existing is None:
         reply = _branch_copy(user_id, reply)
-    if again in (None, (0, "")) and results:
+    if existing in (None, (0, "")) and results:
         client_tool_results.take(reply, results)
-    if again is None:
-        return start(user_id, asked, wish, reply.conversation_id, pictures)
-    return go_on(user_id, asked, wish, conversation.conversation_id, pictures, *again)
+    if existing is None:
+        return start(user_id, request, wish, reply.conversation_id, pictures)
+    return go_on(user_id, request, wish, conversation.conversation_id, pictures, *existing)
 
 
 def _answer(user_id: int, reply: Message, results: Mapping[str, str], wish: Wish) -> LaunchableReply:
@@ -161,13 +161,13 @@ def _answer(user_id: int, reply: Message, results: Mapping[str, str], wish: Wish
         reply = _branch_copy(user_id, reply)
     elif rest and rest[-1].status == "streaming":
         return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    started = client_tool_results.go_on(user_id, reply, results)
-    started.reply.model = wish.model
+    turn = client_tool_results.go_on(user_id, reply, results)
+    turn.reply.model = wish.model
     db.session.flush()
-    return LaunchableReply(started.turn_id, reply.conversation_id, started, is_new=False)
+    return LaunchableReply(turn.turn_id, reply.conversation_id, turn, is_new=False)
 
 
 def _branch_copy(user_id: int, reply: Message) -> Message:
-    """The copy of a reply, at the end of a new conversation that begins with what was said up to it."""
-    made = chat.branch(user_id, reply.message_id)
-    return messages.get_message(user_id, messages.last_message_id(made.conversation_id) or 0)
+    """Return the copy of a reply, at the end of a new conversation that begins with what was said up to it."""
+    copy = chat.branch(user_id, reply.message_id)
+    return messages.get_message(user_id, messages.last_message_id(copy.conversation_id) or 0)

@@ -70,65 +70,65 @@ class End:
 
 
 def body_as(shape: type[_Body]) -> _Body:
-    """The request's body. Raises Invalid."""
+    """Return the request's body. Raises Invalid."""
     try:
         return shape.model_validate(request.get_json())
     except ValidationError as error:
-        found = problems.field_errors(error)
-        raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None
+        errors = problems.field_errors(error)
+        raise Invalid(f"{'.'.join(errors[0]['loc'])}: {errors[0]['msg']}", errors=errors) from None
 
 
 def query_as(shape: type[_Body]) -> _Body:
-    """The request's parameters. Raises Invalid."""
+    """Return the request's parameters. Raises Invalid."""
     try:
         return shape.model_validate(request.args.to_dict())
     except ValidationError as error:
-        found = problems.field_errors(error)
-        raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None
+        errors = problems.field_errors(error)
+        raise Invalid(f"{'.'.join(errors[0]['loc'])}: {errors[0]['msg']}", errors=errors) from None
 
 
 def wish(model: str, conversation_id: int | None = None) -> Wish:
     """Return what the headers and the model's suffixes choose; `conversation_id` is the one the body names. Raises
     Invalid, NotFound.
     """
-    name, chosen = wire.split_model(model)
+    name, suffixes = wire.split_model(model)
     wishes: dict[str, Any] = {"model": service.find_model_id(name)}
     for header, field in ((SPACE, "space_id"), (CONVERSATION, "conversation_id")):
-        if given := request.headers.get(header, "").strip():
-            wishes[field] = parse_id(given)
+        if value := request.headers.get(header, "").strip():
+            wishes[field] = parse_id(value)
             if wishes[field] is None:
                 raise Invalid.field(header, f"{header} has to be an id.")
     if memory := request.headers.get(MEMORY, "").strip().lower():
         if memory not in wire.MEMORY:
             raise Invalid.field(MEMORY, f"{MEMORY} has to be one of {', '.join(wire.MEMORY)}.")
         wishes["memory"] = memory
-    wishes |= chosen | ({"conversation_id": conversation_id} if conversation_id else {})
-    found = Wish(**wishes, chosen=frozenset(wishes) - {"model"})
-    if found.conversation_id:
-        get_conversation(current_user_id(), found.conversation_id)
-    return found
+    wishes |= suffixes | ({"conversation_id": conversation_id} if conversation_id else {})
+    result = Wish(**wishes, chosen=frozenset(wishes) - {"model"})
+    if result.conversation_id:
+        get_conversation(current_user_id(), result.conversation_id)
+    return result
 
 
-def launch(begun: LaunchableReply) -> None:
+def launch(reply: LaunchableReply) -> None:
     """Commit a turn and hand it to the runner; no connection is held while the reply is written."""
     db.session.commit()
-    if begun.started is not None:
-        chat.launch(begun.started)
+    if reply.turn is not None:
+        chat.launch(reply.turn)
     leave()
     db.session.remove()
 
 
-def _entries(begun: LaunchableReply, patience: float | None) -> Iterator[Entry | None]:
-    launched = begun.started is not None
-    return follow(this_app(), runtime().hub, begun.turn_id, patience=patience, launched=launched)
+def _entries(reply: LaunchableReply, patience: float | None) -> Iterator[Entry | None]:
+    launched = reply.turn is not None
+    return follow(this_app(), runtime().hub, reply.turn_id, patience=patience, launched=launched)
 
 
-def open_stream(user_id: int, begun: LaunchableReply) -> AbstractContextManager[Iterator[str | End | None]]:
-    """The events of a reply to stream: its text as it arrives, then its end; None while nothing happens.
+def open_stream(user_id: int, reply: LaunchableReply) -> AbstractContextManager[Iterator[str | End | None]]:
+    """Return the events of a reply to stream: its text as it arrives, then its end; None while nothing happens.
 
     A reader that hangs up before the end stops the reply, which is what these clients mean by it.
     """
-    app, found = this_app(), _pieces(_entries(begun, None))
+    app, stream = this_app(), _pieces(_entries(reply, None))
 
     @contextmanager
     def read() -> Iterator[Iterator[str | End | None]]:
@@ -136,7 +136,7 @@ def open_stream(user_id: int, begun: LaunchableReply) -> AbstractContextManager[
 
         def pieces() -> Iterator[str | End | None]:
             nonlocal is_open
-            for piece in found:
+            for piece in stream:
                 is_open = not isinstance(piece, End)
                 yield piece
             is_open = False
@@ -147,15 +147,15 @@ def open_stream(user_id: int, begun: LaunchableReply) -> AbstractContextManager[
             if is_open:
                 with app.app_context():
                     expect_writes(False)
-                    chat.stop_turn(user_id, begun.turn_id)
+                    chat.stop_turn(user_id, reply.turn_id)
 
     return read()
 
 
-def _pieces(found: Iterator[Entry | None]) -> Iterator[str | End | None]:
-    """A reply's text as it arrives, each character once, then its end; None while nothing happens."""
+def _pieces(pieces: Iterator[Entry | None]) -> Iterator[str | End | None]:
+    """Yield a reply's text as it arrives, each character once, then its end; None while nothing happens."""
     length = 0
-    for item in found:
+    for item in pieces:
         if item is None:
             yield None
         elif item.kind in TEXT_KINDS:
@@ -173,18 +173,18 @@ def _pieces(found: Iterator[Entry | None]) -> Iterator[str | End | None]:
             return
 
 
-def wait_for(begun: LaunchableReply) -> End | Response:
-    """The end of a reply that is not streamed; if it failed or takes too long, the response to send instead."""
-    end = next((piece for piece in _pieces(_entries(begun, PATIENCE)) if isinstance(piece, End)), None)
+def wait_for(reply: LaunchableReply) -> End | Response:
+    """Return the end of a reply that is not streamed; if it failed or takes too long, the response to send instead."""
+    end = next((piece for piece in _pieces(_entries(reply, PATIENCE)) if isinstance(piece, End)), None)
     if end is None:
         return refusal(wire.error("The reply takes too long. It goes on in the conversation.", 504), 504)
     return refusal(*end.error) if end.kind == "error" else end
 
 
-def usage_in(app: Flask, begun: LaunchableReply) -> dict[str, Any]:
-    """The reply's usage, from within a stream."""
+def usage_in(app: Flask, reply: LaunchableReply) -> dict[str, Any]:
+    """Return the reply's usage, from within a stream."""
     with app.app_context():
-        return service.usage_of(begun.conversation_id, begun.turn_id)
+        return service.usage_of(reply.conversation_id, reply.turn_id)
 
 
 def refusal(body: dict[str, Any], status: int) -> Response:
@@ -196,7 +196,7 @@ def refusal(body: dict[str, Any], status: int) -> Response:
 
 
 def say_error(status: int, message: str, errors: Sequence[dict[str, Any]] | None) -> Response:
-    """An error in OpenAI's shape."""
+    """Return an error in OpenAI's shape."""
     param = ".".join(errors[0]["loc"]) if errors else None
     status = 400 if status == 422 else status
     response = jsonify(wire.error(message, status, param=param))

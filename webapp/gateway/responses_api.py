@@ -22,7 +22,7 @@ from webapp.gateway import previous_responses, requests, responses_input, respon
 from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.previous_responses import RESPONSE
 from webapp.gateway.requests import End
-from webapp.gateway.responses_output import About
+from webapp.gateway.responses_output import ResponseHeader
 from webapp.gateway.service import LaunchableReply, Wish
 from webapp.http.views import ViewResult
 from webapp.parameters import PAYLOAD
@@ -41,16 +41,16 @@ def create() -> ViewResult:
     user_id = current_user_id()
     try:
         wish = replace(requests.wish(body.model, body.conversation_id), note=_note(body))
-        begun = _begin(user_id, body, wish)
+        reply = _begin(user_id, body, wish)
     except UnsupportedRequest as error:
         raise Invalid.field(error.param, str(error)) from None
-    requests.launch(begun)
-    about = About.of(begun.turn_id, int(time.time()), body, begun.conversation_id)
+    requests.launch(reply)
+    header = ResponseHeader.of(reply.turn_id, int(time.time()), body, reply.conversation_id)
     if body.background:
-        answer = jsonify(responses_output.response(about, "in_progress"))
+        answer = jsonify(responses_output.response(header, "in_progress"))
     else:
-        answer = _streamed(user_id, begun, about) if body.stream else _whole(begun, about)
-    answer.headers[requests.CONVERSATION] = str(begun.conversation_id)
+        answer = _streamed(user_id, reply, header) if body.stream else _full_response(reply, header)
+    answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
 
@@ -58,7 +58,7 @@ def create() -> ViewResult:
 @login_required
 def retrieve(name: str) -> ViewResult:
     """A response that was made before, as it stands now."""
-    return _stored(previous_responses.get_reply(current_user_id(), responses_input.reply_id(name)))
+    return _stored_response(previous_responses.get_reply(current_user_id(), responses_input.reply_id(name)))
 
 
 @blueprint.post("/responses/<name>/cancel")
@@ -68,12 +68,12 @@ def cancel(name: str) -> ViewResult:
     user_id = current_user_id()
     reply = previous_responses.get_reply(user_id, responses_input.reply_id(name))
     if reply.status == "streaming":
-        begun = LaunchableReply(reply.message_id, reply.conversation_id, None)
-        chat.stop_turn(user_id, begun.turn_id)
-        requests.launch(begun)
-        requests.wait_for(begun)
-        reply = previous_responses.get_reply(user_id, begun.turn_id)
-    return _stored(reply)
+        launchable = LaunchableReply(reply.message_id, reply.conversation_id, None)
+        chat.stop_turn(user_id, launchable.turn_id)
+        requests.launch(launchable)
+        requests.wait_for(launchable)
+        reply = previous_responses.get_reply(user_id, launchable.turn_id)
+    return _stored_response(reply)
 
 
 @blueprint.delete("/responses/<name>")
@@ -95,9 +95,9 @@ def list_input_items(name: str) -> ViewResult:
     return responses_output.item_page(items, has_more=has_more)
 
 
-def _about(reply: Message) -> About:
+def _header_of(reply: Message) -> ResponseHeader:
     stored_response = (reply.custom_payload or {}).get(RESPONSE) or {}
-    return About(
+    return ResponseHeader(
         reply.message_id,
         int(reply.created_at.timestamp()),
         reply.model or "default",
@@ -118,8 +118,8 @@ def _begin(user_id: int, body: responses_input.ResponseRequest, wish: Wish) -> L
         previous = previous_responses.reply_awaiting_results(user_id, body.conversation_id)
     if previous is None:
         return service.begin(user_id, responses_input.read(body), wish)
-    asked, results = responses_input.read_next(body)
-    return previous_responses.begin_after(user_id, previous, asked, results, wish)
+    request, results = responses_input.read_next(body)
+    return previous_responses.begin_after(user_id, previous, request, results, wish)
 
 
 def _note(body: responses_input.ResponseRequest) -> dict[str, Any] | None:
@@ -137,35 +137,35 @@ def _note(body: responses_input.ResponseRequest) -> dict[str, Any] | None:
     return {RESPONSE: stored_response} if stored_response else None
 
 
-def _stored(reply: Message) -> dict[str, Any]:
-    about = _about(reply)
+def _stored_response(reply: Message) -> dict[str, Any]:
+    header = _header_of(reply)
     if reply.status == "failed":
         error = {"code": reply.error_code or "", "message": reply.error_detail or "The reply failed."}
-        return responses_output.response(about, "failed", error=error)
+        return responses_output.response(header, "failed", error=error)
     status = _STATUSES[reply.status]
     if status == "in_progress":
-        return responses_output.response(about, status)
+        return responses_output.response(header, status)
     finish = wire.finish_of(reply.custom_payload)
     output = responses_output.output_of(
-        about.turn_id, reply.content, open_client_calls(reply.tool_calls), finish=finish
+        header.turn_id, reply.content, open_client_calls(reply.tool_calls), finish=finish
     )
     usage = service.usage_of(reply.conversation_id, reply.message_id)
-    return responses_output.response(about, status, output, finish=finish, usage=usage)
+    return responses_output.response(header, status, output, finish=finish, usage=usage)
 
 
-def _whole(begun: LaunchableReply, about: About) -> Response:
-    end = requests.wait_for(begun)
+def _full_response(reply: LaunchableReply, header: ResponseHeader) -> Response:
+    end = requests.wait_for(reply)
     if not isinstance(end, End):
         return end
-    output = responses_output.output_of(about.turn_id, end.content, end.calls, finish=end.finish)
-    usage = service.usage_of(begun.conversation_id, begun.turn_id)
-    about = replace(about, model=end.model or about.model)
-    return jsonify(responses_output.response(about, "completed", output, finish=end.finish, usage=usage))
+    output = responses_output.output_of(header.turn_id, end.content, end.calls, finish=end.finish)
+    usage = service.usage_of(reply.conversation_id, reply.turn_id)
+    header = replace(header, model=end.model or header.model)
+    return jsonify(responses_output.response(header, "completed", output, finish=end.finish, usage=usage))
 
 
-def _streamed(user_id: int, begun: LaunchableReply, about: About) -> Response:
-    app, reading = this_app(), requests.open_stream(user_id, begun)
-    stream = responses_output.Stream(about)
+def _streamed(user_id: int, reply: LaunchableReply, header: ResponseHeader) -> Response:
+    app, reading = this_app(), requests.open_stream(user_id, reply)
+    stream = responses_output.Stream(header)
 
     def events() -> Iterator[bytes]:
         with reading as pieces:
@@ -182,7 +182,7 @@ def _streamed(user_id: int, begun: LaunchableReply, about: About) -> Response:
         if end.kind == "error":
             yield from stream.fail(end.error[0]["error"])
         else:
-            stream.about = replace(about, model=end.model or about.model)
-            yield from stream.end(end.content, end.calls, end.finish, requests.usage_in(app, begun))
+            stream.about = replace(header, model=end.model or header.model)
+            yield from stream.end(end.content, end.calls, end.finish, requests.usage_in(app, reply))
 
     return sse.response(events())

@@ -81,25 +81,25 @@ class ResponseRequest(BaseModel):
     @property
     def parameters(self) -> dict[str, Any]:
         """Return what it sets for the reply, under the names of chat completions."""
-        given = {
+        values = {
             "temperature": self.temperature,
             "top_p": self.top_p,
             "max_completion_tokens": self.max_output_tokens,
             "reasoning_effort": self.reasoning.effort if self.reasoning else None,
             "verbosity": (self.text or {}).get("verbosity"),
         }
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def conversation_id(self) -> int | None:
         """The conversation it names, as `conv_34`, `34`, or an object with such an id. Raises Unsupported."""
         if self.conversation is None:
             return None
-        named = self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation
-        found = parse_id(named.removeprefix(CONVERSATION)) if isinstance(named, str) else None
-        if found is None:
+        reference = self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation
+        number = parse_id(reference.removeprefix(CONVERSATION)) if isinstance(reference, str) else None
+        if number is None:
             raise UnsupportedRequest("conversation", "A conversation is named by its id, such as conv_34.")
-        return found
+        return number
 
     @property
     def form(self) -> dict[str, Any] | None:
@@ -115,16 +115,16 @@ class ResponseRequest(BaseModel):
 
 
 def reply_id(name: str) -> int:
-    """The reply that a response's id names; 0 for any other id."""
+    """Return the reply that a response's id names; 0 for any other id."""
     return (parse_id(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None) or 0
 
 
 def read(request: ResponseRequest) -> GatewayRequest:
-    """The question of a request that contains the whole history. Raises Unsupported."""
+    """Return the question of a request that contains the whole history. Raises Unsupported."""
     _check(request)
-    found = _messages(request)
-    _check_calls(found)
-    return _as_input(found, request)
+    messages = _messages(request)
+    _check_calls(messages)
+    return _as_input(messages, request)
 
 
 def read_next(request: ResponseRequest) -> tuple[GatewayRequest, Mapping[str, str]]:
@@ -132,11 +132,11 @@ def read_next(request: ResponseRequest) -> tuple[GatewayRequest, Mapping[str, st
     id. Raises Unsupported.
     """
     _check(request)
-    found = _messages(request)
-    if any(message.role == "assistant" for message in found):
+    messages = _messages(request)
+    if any(message.role == "assistant" for message in messages):
         raise UnsupportedRequest("input", "After previous_response_id, input must contain only what is new.")
-    results = {message.tool_call_id or "": wire.text_of(message) for message in found if message.role == "tool"}
-    rest = [message for message in found if message.role != "tool"]
+    results = {message.tool_call_id or "": wire.text_of(message) for message in messages if message.role == "tool"}
+    rest = [message for message in messages if message.role != "tool"]
     if any(message.role == "user" for message in rest):
         return _as_input(rest, request), results
     if not results:
@@ -160,46 +160,48 @@ def _check(request: ResponseRequest) -> None:
 
 
 def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> GatewayRequest:
-    """The messages read like those of a completion; errors name the fields of this protocol."""
+    """Return the messages read like those of a completion; errors name the fields of this protocol."""
     try:
         tools = read_tools(
             [_nested(tool) for tool in request.tools or ()], request.tool_choice, request.parallel_tool_calls
         )
-        asked = wire.read(Completion.model_construct(messages=list(messages)))
+        gateway_request = wire.read(Completion.model_construct(messages=list(messages)))
         form = request.form
     except UnsupportedRequest as error:
         raise UnsupportedRequest(
             error.param.replace("messages", "input").replace(".function", ""), str(error)
         ) from None
-    return wire.with_response_format(replace(asked, tools=tools, place="input", parameters=request.parameters), form)
+    return wire.with_response_format(
+        replace(gateway_request, tools=tools, place="input", parameters=request.parameters), form
+    )
 
 
 def _nested(tool: Any) -> Any:
-    """A tool as chat completions define it: the fields are one level deeper there."""
+    """Return a tool as chat completions define it: the fields are one level deeper there."""
     if not isinstance(tool, dict) or tool.get("type") != "function":
         return tool
     return {"type": "function", "function": {name: value for name, value in tool.items() if name != "type"}}
 
 
 def _messages(request: ResponseRequest) -> list[WireMessage]:
-    """The items as messages: consecutive ones from the same side become one."""
-    found: list[WireMessage] = []
+    """Return the items as messages: consecutive ones from the same side become one."""
+    result: list[WireMessage] = []
     if request.instructions:
-        found.append(WireMessage(role="system", content=request.instructions))
+        result.append(WireMessage(role="system", content=request.instructions))
     if isinstance(request.input, str):
-        return [*found, WireMessage(role="user", content=request.input)]
+        return [*result, WireMessage(role="user", content=request.input)]
     for number, item in enumerate(request.input):
         try:
             message = _message(item, f"input[{number}]")
         except ValidationError as error:
-            where = ".".join(str(part) for part in error.errors()[0]["loc"][:1])
-            raise UnsupportedRequest(f"input[{number}].{where}", error.errors()[0]["msg"]) from None
+            field = ".".join(str(part) for part in error.errors()[0]["loc"][:1])
+            raise UnsupportedRequest(f"input[{number}].{field}", error.errors()[0]["msg"]) from None
         if message is None:
             continue
-        if found and found[-1].role == message.role and message.role in ("user", "assistant"):
-            message = _joined(found.pop(), message)
-        found.append(message)
-    return found
+        if result and result[-1].role == message.role and message.role in ("user", "assistant"):
+            message = _join_messages(result.pop(), message)
+        result.append(message)
+    return result
 
 
 def _message(item: Mapping[str, Any], param: str) -> WireMessage | None:
@@ -223,7 +225,7 @@ def _message(item: Mapping[str, Any], param: str) -> WireMessage | None:
     raise UnsupportedRequest(f"{param}.type", f"Items of the type {str(kind)[:40]!r} cannot be read here.")
 
 
-def _joined(first: WireMessage, second: WireMessage) -> WireMessage:
+def _join_messages(first: WireMessage, second: WireMessage) -> WireMessage:
     calls = [*(first.tool_calls or ()), *(second.tool_calls or ())]
     return WireMessage(role=first.role, content=[*_parts(first), *_parts(second)], tool_calls=calls or None)
 
@@ -246,5 +248,5 @@ def _check_calls(messages: Sequence[WireMessage]) -> None:
 
 def calls_of(records: Sequence[Mapping[str, Any]]) -> list[Call]:
     """Recorded calls as a client knows them."""
-    found = [wire.tool_call(record) for record in records]
-    return [Call(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in found]
+    calls = [wire.tool_call(record) for record in records]
+    return [Call(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in calls]

@@ -18,7 +18,7 @@ Item = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ResponseHeader:
     """The constant fields of a response and its request; `created` in seconds."""
 
     turn_id: int
@@ -37,7 +37,9 @@ class About:
     conversation_id: int | None = None
 
     @classmethod
-    def of(cls, turn_id: int, created: int, request: ResponseRequest, conversation_id: int | None = None) -> About:
+    def of(
+        cls, turn_id: int, created: int, request: ResponseRequest, conversation_id: int | None = None
+    ) -> ResponseHeader:
         """Return what it says for a request."""
         return cls(
             turn_id,
@@ -58,7 +60,7 @@ class About:
 
 
 def response(
-    about: About,
+    header: ResponseHeader,
     status: str,
     output: Sequence[Item] = (),
     *,
@@ -69,31 +71,31 @@ def response(
     """The object; a reply that was cut short (`finish`) is incomplete. `usage` has the names of chat completions."""
     reason = _INCOMPLETE.get(finish) if status == "completed" else None
     return {
-        "id": f"{PREFIX}{about.turn_id}",
+        "id": f"{PREFIX}{header.turn_id}",
         "object": "response",
-        "created_at": about.created,
+        "created_at": header.created,
         "status": "incomplete" if reason else status,
-        "background": about.background,
-        "conversation": {"id": f"{CONVERSATION}{about.conversation_id}"} if about.conversation_id else None,
+        "background": header.background,
+        "conversation": {"id": f"{CONVERSATION}{header.conversation_id}"} if header.conversation_id else None,
         "error": {"code": _ERRORS.get(error["code"], "server_error"), "message": error["message"]} if error else None,
         "incomplete_details": {"reason": reason} if reason else None,
-        "instructions": about.instructions,
-        "max_output_tokens": about.parameters.get("max_completion_tokens"),
-        "model": about.model,
+        "instructions": header.instructions,
+        "max_output_tokens": header.parameters.get("max_completion_tokens"),
+        "model": header.model,
         "output": list(output),
-        "parallel_tool_calls": about.parallel,
-        "previous_response_id": about.previous,
-        "reasoning": {"effort": about.parameters.get("reasoning_effort"), "summary": None},
-        "store": about.store,
-        "temperature": about.parameters.get("temperature"),
-        "text": _text(about),
-        "tool_choice": about.tool_choice,
-        "tools": list(about.tools),
-        "top_p": about.parameters.get("top_p"),
+        "parallel_tool_calls": header.parallel,
+        "previous_response_id": header.previous,
+        "reasoning": {"effort": header.parameters.get("reasoning_effort"), "summary": None},
+        "store": header.store,
+        "temperature": header.parameters.get("temperature"),
+        "text": _text(header),
+        "tool_choice": header.tool_choice,
+        "tools": list(header.tools),
+        "top_p": header.parameters.get("top_p"),
         "truncation": "disabled",
         "usage": _usage(usage) if usage is not None else None,
         "user": None,
-        "metadata": dict(about.metadata),
+        "metadata": dict(header.metadata),
     }
 
 
@@ -124,18 +126,18 @@ def item_page(items: Sequence[Item], *, has_more: bool) -> Item:
 class Stream:
     """The events of one response, numbered."""
 
-    def __init__(self, about: About) -> None:
-        self.about = about
+    def __init__(self, header: ResponseHeader) -> None:
+        self.about = header
         self._number = 0
         self._is_open = False
 
     def begin(self) -> Iterator[bytes]:
-        """The events before any text."""
+        """Yield the events before any text."""
         for kind in ("created", "in_progress"):
             yield self._event(f"response.{kind}", response=response(self.about, "in_progress"))
 
     def text(self, piece: str) -> Iterator[bytes]:
-        """The events for the next piece of text."""
+        """Yield the events for the next piece of text."""
         if not self._is_open:
             yield from self._open()
         yield self._event("response.output_text.delta", **self._place(), delta=piece, logprobs=[])
@@ -143,15 +145,15 @@ class Stream:
     def end(
         self, text: str, calls: Sequence[Mapping[str, Any]], finish: str, usage: Mapping[str, Any]
     ) -> Iterator[bytes]:
-        """The events after the last piece; `text` is the whole text as stored."""
+        """Yield the events after the last piece; `text` is the whole text as stored."""
         items = output_of(self.about.turn_id, text, calls, finish=finish, is_open=self._is_open)
         for index, item in enumerate(items):
             yield from self._close(item) if item["type"] == "message" else self._called(index, item)
-        whole = response(self.about, "completed", items, finish=finish, usage=usage)
-        yield self._event(f"response.{whole['status']}", response=whole)
+        document = response(self.about, "completed", items, finish=finish, usage=usage)
+        yield self._event(f"response.{document['status']}", response=document)
 
     def fail(self, error: Mapping[str, Any]) -> Iterator[bytes]:
-        """The events that end a failed reply; `error` has a `code` of ours and a `message`."""
+        """Yield the events that end a failed reply; `error` has a `code` of ours and a `message`."""
         yield self._event("response.failed", response=response(self.about, "failed", error=error))
 
     def _open(self) -> Iterator[bytes]:
@@ -170,11 +172,11 @@ class Stream:
 
     def _called(self, index: int, item: Item) -> Iterator[bytes]:
         place = {"item_id": item["id"], "output_index": index}
-        begun = {**item, "status": "in_progress", "arguments": ""}
-        yield self._event("response.output_item.added", output_index=index, item=begun)
+        item_start = {**item, "status": "in_progress", "arguments": ""}
+        yield self._event("response.output_item.added", output_index=index, item=item_start)
         arguments = item["arguments"]
-        for at in range(0, len(arguments), ARGUMENTS_PIECE):
-            piece = arguments[at : at + ARGUMENTS_PIECE]
+        for start in range(0, len(arguments), ARGUMENTS_PIECE):
+            piece = arguments[start : start + ARGUMENTS_PIECE]
             yield self._event("response.function_call_arguments.delta", **place, delta=piece)
         yield self._event("response.function_call_arguments.done", **place, name=item["name"], arguments=arguments)
         yield self._event("response.output_item.done", output_index=index, item=item)
@@ -188,13 +190,13 @@ class Stream:
         return f"event: {kind}\ndata: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
-def _text(about: About) -> Item:
-    options = {"verbosity": about.parameters["verbosity"]} if "verbosity" in about.parameters else {}
-    return {"format": flat(about.form), **options}
+def _text(header: ResponseHeader) -> Item:
+    options = {"verbosity": header.parameters["verbosity"]} if "verbosity" in header.parameters else {}
+    return {"format": flat(header.form), **options}
 
 
 def _tool(tool: Mapping[str, Any]) -> Item:
-    """A tool as it was sent, with the fields that were read."""
+    """Return a tool as it was sent, with the fields that were read."""
     return {name: tool.get(name) for name in ("type", "name", "description", "parameters", "strict")}
 
 
@@ -202,8 +204,8 @@ def _choice(choice: Any) -> Any:
     if not isinstance(choice, dict):
         return choice or "auto"
     if choice.get("type") == "allowed_tools":
-        named = [{"type": "function", "name": tool["name"]} for tool in choice.get("tools") or () if "name" in tool]
-        return {"type": "allowed_tools", "mode": choice.get("mode", "auto"), "tools": named}
+        tools = [{"type": "function", "name": tool["name"]} for tool in choice.get("tools") or () if "name" in tool]
+        return {"type": "allowed_tools", "mode": choice.get("mode", "auto"), "tools": tools}
     return {"type": "function", "name": choice.get("name")}
 
 

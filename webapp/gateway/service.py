@@ -73,75 +73,75 @@ class LaunchableReply:
 
     turn_id: int
     conversation_id: int
-    started: chat.StartedTurn | None
+    turn: chat.StartedTurn | None
     is_new: bool = True
     """Whether the question was added to the conversation, rather than being there already."""
 
 
 def find_model_id(name: str) -> str | None:
-    """The id of a model that the caller may choose, by its id or its own name. Raises UnknownModel."""
+    """Return the id of a model that the caller may choose, by its id or its own name. Raises UnknownModel."""
     if name == HOME_ID:
         return None
-    for offered in choices():
-        if name in (offered.target.id, offered.target.model):
-            return None if offered.target.id == HOME_ID else offered.target.id
+    for offer in choices():
+        if name in (offer.target.id, offer.target.model):
+            return None if offer.target.id == HOME_ID else offer.target.id
     raise UnknownModel(f"There is no model '{name[:100]}'. GET /v1/models lists the available ones.")
 
 
-def begin(user_id: int, asked: GatewayRequest, wish: Wish) -> LaunchableReply:
-    """The rows of a turn; the caller commits and launches it.
+def begin(user_id: int, request: GatewayRequest, wish: Wish) -> LaunchableReply:
+    """Return the rows of a turn; the caller commits and launches it.
 
     A history that continues a conversation is not stored again; the same question asked again replaces the earlier
     reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
     """
     require_room(user_id)
-    if asked.rounds and (begun := _go_on_with_answers(user_id, asked, wish)) is not None:
-        return begun
-    begun = with_pictures(user_id, asked, partial(_begin, user_id, asked, wish))
-    return _noted(user_id, asked, wish, begun)
+    if request.rounds and (reply := _go_on_with_answers(user_id, request, wish)) is not None:
+        return reply
+    reply = with_pictures(user_id, request, partial(_begin, user_id, request, wish))
+    return _prepare_and_return(user_id, request, wish, reply)
 
 
 def with_pictures(
-    user_id: int, asked: GatewayRequest, begin: Callable[[Mapping[int, str]], LaunchableReply]
+    user_id: int, request: GatewayRequest, begin: Callable[[Mapping[int, str]], LaunchableReply]
 ) -> LaunchableReply:
     """Store the pictures of a question and begin with them; if that fails they are deleted again.
 
     They are stored before anything is locked: reading one takes a while.
     """
-    pictures = _take_in(user_id, asked)
+    pictures = _take_in(user_id, request)
     try:
-        begun = begin(dict.fromkeys(pictures, "whole"))
+        reply = begin(dict.fromkeys(pictures, "whole"))
     except DomainError:
         db.session.rollback()
         _drop(user_id, pictures)
         db.session.commit()
         raise
-    if not begun.is_new:  # the same question again, which has its pictures
+    if not reply.is_new:  # the same question again, which has its pictures
         _drop(user_id, pictures)
-    return begun
+    return reply
 
 
-def prepare(begun: LaunchableReply, asked: GatewayRequest, wish: Wish) -> None:
+def prepare(reply: LaunchableReply, request: GatewayRequest, wish: Wish) -> None:
     """Give a turn what came with the request."""
-    if begun.started is not None:
-        begun.started.consent = "given"  # these programs cannot answer a question in the middle of a reply
-        begun.started.client = asked.tools
-        payload = {name: value for name, value in (begun.started.reply.custom_payload or {}).items() if name != PAYLOAD}
-        if asked.parameters:
-            payload[PAYLOAD] = dict(asked.parameters)
-        begun.started.reply.custom_payload = {**payload, **(wish.note or {})} or None
+    if reply.turn is not None:
+        reply.turn.consent = "given"  # these programs cannot answer a question in the middle of a reply
+        reply.turn.client = request.tools
+        payload = {name: value for name, value in (reply.turn.reply.custom_payload or {}).items() if name != PAYLOAD}
+        if request.parameters:
+            payload[PAYLOAD] = dict(request.parameters)
+        reply.turn.reply.custom_payload = {**payload, **(wish.note or {})} or None
 
 
-def _noted(user_id: int, asked: GatewayRequest, wish: Wish, begun: LaunchableReply) -> LaunchableReply:
-    prepare(begun, asked, wish)
-    if begun.started is not None and (not wish.conversation_id or asked.tools or asked.rounds):
-        threads.note(user_id, fingerprint(wish.seed, asked.lines), begun.conversation_id, begun.turn_id)
-    return begun
+def _prepare_and_return(user_id: int, request: GatewayRequest, wish: Wish, reply: LaunchableReply) -> LaunchableReply:
+    prepare(reply, request, wish)
+    if reply.turn is not None and (not wish.conversation_id or request.tools or request.rounds):
+        threads.note(user_id, fingerprint(wish.seed, request.lines), reply.conversation_id, reply.turn_id)
+    return reply
 
 
-def _go_on_with_answers(user_id: int, asked: GatewayRequest, wish: Wish) -> LaunchableReply | None:
+def _go_on_with_answers(user_id: int, request: GatewayRequest, wish: Wish) -> LaunchableReply | None:
     """The next part of the reply whose calls are answered; None if that is unknown, or the conversation has gone on."""
-    reply = threads.find_part(user_id, asked, wish.seed)
+    reply = threads.find_part(user_id, request, wish.seed)
     if reply is None or wish.conversation_id not in (None, reply.conversation_id):
         return None
     rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
@@ -149,64 +149,66 @@ def _go_on_with_answers(user_id: int, asked: GatewayRequest, wish: Wish) -> Laun
         return None
     if rest and rest[-1].status == "streaming":
         return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    started = client_tool_results.go_on(user_id, reply, asked.rounds[-1].results)
-    started.reply.model = wish.model
+    turn = client_tool_results.go_on(user_id, reply, request.rounds[-1].results)
+    turn.reply.model = wish.model
     db.session.flush()
-    return _noted(user_id, asked, wish, LaunchableReply(started.turn_id, reply.conversation_id, started, is_new=False))
+    return _prepare_and_return(
+        user_id, request, wish, LaunchableReply(turn.turn_id, reply.conversation_id, turn, is_new=False)
+    )
 
 
-def _take_in(user_id: int, asked: GatewayRequest) -> list[int]:
+def _take_in(user_id: int, request: GatewayRequest) -> list[int]:
     """Store a question's images as files of the user's; returns their ids. Each is committed before the next is read.
 
     Raises Invalid for what is not an image, and what `take_in` raises; then none of them is kept.
     """
-    taken: list[int] = []
+    file_ids: list[int] = []
     try:
-        for number, data in enumerate(asked.pictures, 1):
+        for number, data in enumerate(request.pictures, 1):
             row = take_in(user_id, f"image-{number}", BytesIO(data))
-            taken.append(row.file_id)
+            file_ids.append(row.file_id)
             problem = "" if row.is_picture else row.reason or "This is no image."
             db.session.commit()
             if problem:
-                raise Invalid.field(asked.place, problem)
+                raise Invalid.field(request.place, problem)
     except DomainError:
         db.session.rollback()
-        _drop(user_id, taken)
+        _drop(user_id, file_ids)
         db.session.commit()
         raise
-    return taken
+    return file_ids
 
 
-def _drop(user_id: int, taken: Iterable[int]) -> None:
-    for file_id in taken:
+def _drop(user_id: int, file_ids: Iterable[int]) -> None:
+    for file_id in file_ids:
         files.delete_file(user_id, file_id)
 
 
-def _begin(user_id: int, asked: GatewayRequest, wish: Wish, pictures: Mapping[int, str]) -> LaunchableReply:
-    if asked.rounds:
+def _begin(user_id: int, request: GatewayRequest, wish: Wish, pictures: Mapping[int, str]) -> LaunchableReply:
+    if request.rounds:
         conversation_id = wish.conversation_id
-        if not conversation_id and asked.history:
-            conversation_id = threads.begin_with(user_id, wish.fields, asked.history).conversation_id
-        return start(user_id, asked, wish, conversation_id, pictures)
-    if wish.conversation_id or not asked.history:
-        return start(user_id, asked, wish, wish.conversation_id, pictures)
-    found = threads.find(user_id, wish.seed, asked.history)
-    if found is not None:
-        conversation, reply_id = found
-        again = threads.existing_reply(conversation.conversation_id, reply_id, asked.question)
-        if again is not None:
-            return go_on(user_id, asked, wish, conversation.conversation_id, pictures, *again)
-    elsewhere = threads.find_question(user_id, fingerprint(wish.seed, asked.lines))
-    if elsewhere is not None:
-        place, last = elsewhere
-        return go_on(user_id, asked, wish, place, pictures, *last)
-    conversation = threads.begin_with(user_id, wish.fields, asked.history)
-    return start(user_id, asked, wish, conversation.conversation_id, pictures)
+        if not conversation_id and request.history:
+            conversation_id = threads.begin_with(user_id, wish.fields, request.history).conversation_id
+        return start(user_id, request, wish, conversation_id, pictures)
+    if wish.conversation_id or not request.history:
+        return start(user_id, request, wish, wish.conversation_id, pictures)
+    thread = threads.find(user_id, wish.seed, request.history)
+    if thread is not None:
+        conversation, reply_id = thread
+        existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
+        if existing is not None:
+            return go_on(user_id, request, wish, conversation.conversation_id, pictures, *existing)
+    other = threads.find_question(user_id, fingerprint(wish.seed, request.lines))
+    if other is not None:
+        place, last = other
+        return go_on(user_id, request, wish, place, pictures, *last)
+    conversation = threads.begin_with(user_id, wish.fields, request.history)
+    return start(user_id, request, wish, conversation.conversation_id, pictures)
 
 
 def go_on(
     user_id: int,
-    asked: GatewayRequest,
+    request: GatewayRequest,
     wish: Wish,
     conversation_id: int,
     pictures: Mapping[int, str],
@@ -215,48 +217,48 @@ def go_on(
 ) -> LaunchableReply:
     """Ask a question after the last reply of a conversation or, given `reply_id` and its status, repeat that reply."""
     if not reply_id:
-        return start(user_id, asked, wish, conversation_id, pictures)
+        return start(user_id, request, wish, conversation_id, pictures)
     if status == "streaming":
         return LaunchableReply(reply_id, conversation_id, None, is_new=False)
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
-    started = repeat(user_id, reply_id)
-    started.reply.model = wish.model
-    started.consent = "given"
+    turn = repeat(user_id, reply_id)
+    turn.reply.model = wish.model
+    turn.consent = "given"
     db.session.flush()
-    return LaunchableReply(started.turn_id, conversation_id, started, is_new=False)
+    return LaunchableReply(turn.turn_id, conversation_id, turn, is_new=False)
 
 
 def start(
-    user_id: int, asked: GatewayRequest, wish: Wish, conversation_id: int | None, pictures: Mapping[int, str]
+    user_id: int, request: GatewayRequest, wish: Wish, conversation_id: int | None, pictures: Mapping[int, str]
 ) -> LaunchableReply:
     """Ask a question at the end of a conversation; None: of a new one."""
-    started = chat.start_turn(
+    turn = chat.start_turn(
         user_id,
-        asked.question,
+        request.question,
         conversation_id=conversation_id,
         new=wish.fields,
         model=wish.model,
-        custom_payload={"client_prompt": asked.instructions} if asked.instructions else None,
+        custom_payload={"client_prompt": request.instructions} if request.instructions else None,
         file_ids=pictures,
-        spans=asked.spans,
+        spans=request.spans,
     )
-    if asked.rounds:
+    if request.rounds:
         yard = tombstone_set(user_id)
-        started = client_tool_results.parts_from_elsewhere(started, [_part(one, yard) for one in asked.rounds])
-        started.reply.model = wish.model
+        turn = client_tool_results.parts_from_elsewhere(turn, [_part(item, yard) for item in request.rounds])
+        turn.reply.model = wish.model
         db.session.flush()
-    return LaunchableReply(started.turn_id, started.header["conversation_id"], started)
+    return LaunchableReply(turn.turn_id, turn.header["conversation_id"], turn)
 
 
-def _part(one: Round, yard: TombstoneSet) -> client_tool_results.RoundElsewhere:
-    """A round as a part of the reply, without what the person has forgotten."""
-    records = [waiting_record(call.name[:64], call.arguments, call.id) for call in one.calls]
+def _part(item: Round, yard: TombstoneSet) -> client_tool_results.RoundElsewhere:
+    """Return a round as a part of the reply, without what the person has forgotten."""
+    records = [waiting_record(call.name[:64], call.arguments, call.id) for call in item.calls]
     calls = [
         record | {name: _without_forgotten(record[name], yard) for name in ("input", "arguments") if name in record}
         for record in records
     ]
-    results = {call_id: yard.without_forgotten(text, GONE) for call_id, text in one.results.items()}
-    return client_tool_results.RoundElsewhere(yard.without_forgotten(one.text, GONE), calls, results)
+    results = {call_id: yard.without_forgotten(text, GONE) for call_id, text in item.results.items()}
+    return client_tool_results.RoundElsewhere(yard.without_forgotten(item.text, GONE), calls, results)
 
 
 def _without_forgotten(value: Any, yard: TombstoneSet) -> Any:
@@ -268,14 +270,14 @@ def _without_forgotten(value: Any, yard: TombstoneSet) -> Any:
 
 
 def usage_of(conversation_id: int, turn_id: int) -> dict[str, Any]:
-    """The tokens of a reply in OpenAI's terms; zeros if no model was asked."""
+    """Return the tokens of a reply in OpenAI's terms; zeros if no model was asked."""
     row = db.session.scalar(
         select(UsageRecord).where(UsageRecord.conversation_id == conversation_id, UsageRecord.message_id == turn_id)
     )
-    given, made, cached = (row.input_tokens, row.output_tokens, row.cached_tokens) if row else (0, 0, 0)
+    input_tokens, output_tokens, cached = (row.input_tokens, row.output_tokens, row.cached_tokens) if row else (0, 0, 0)
     return {
-        "prompt_tokens": given,
-        "completion_tokens": made,
-        "total_tokens": given + made,
+        "prompt_tokens": input_tokens,
+        "completion_tokens": output_tokens,
+        "total_tokens": input_tokens + output_tokens,
         "prompt_tokens_details": {"cached_tokens": cached},
     }

@@ -31,7 +31,7 @@ def note(user_id: int, mark: str, conversation_id: int, reply_id: int) -> None:
 
 
 def mark_of(user_id: int, reply: Message) -> str | None:
-    """The fingerprint of what a reply answers; None for one that was not asked for through the gateway."""
+    """Return the fingerprint of the history before a reply; None for one not made through the gateway."""
     query = select(GatewayThread.fingerprint).where(
         GatewayThread.user_id == user_id,
         GatewayThread.conversation_id == reply.conversation_id,
@@ -46,7 +46,7 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
         return None
     for reply in _candidates(user_id, fingerprint(seed, history[:-1])):
         is_partial = reply.status in _PARTIAL
-        if not says_the_same(reply.content, history[-1][1], is_partial=is_partial, gone=GONE):
+        if not says_the_same(reply.content, history[-1][1], is_partial=is_partial, placeholder=GONE):
             continue
         query = (
             owned_conversations(user_id).where(Conversation.conversation_id == reply.conversation_id).with_for_update()
@@ -73,14 +73,14 @@ def find_question(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None
     return None
 
 
-def find_part(user_id: int, asked: GatewayRequest, seed: str) -> Message | None:
-    """The part of a reply that ends with the calls this request answers; None if there is none."""
-    last = asked.rounds[-1]
-    before = asked.lines[:-1] if last.text else asked.lines
+def find_part(user_id: int, request: GatewayRequest, seed: str) -> Message | None:
+    """Return the part of a reply that ends with the calls this request answers; None if there is none."""
+    last = request.rounds[-1]
+    before = request.lines[:-1] if last.text else request.lines
     ids = {call.id for call in last.calls}
     for reply in _candidates(user_id, fingerprint(seed, before)):
         handed = {call.get("call_id") for call in reply.tool_calls or () if call.get("by") == CLIENT}
-        if ids == handed and says_the_same(reply.content, last.text, is_partial=True, gone=GONE):
+        if ids == handed and says_the_same(reply.content, last.text, is_partial=True, placeholder=GONE):
             return reply
     return None
 
@@ -112,8 +112,10 @@ def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int
 
 
 def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine]) -> Conversation:
-    """A new conversation that begins with a history from elsewhere: no memory is extracted from that, and what the
-    person has forgotten is taken out."""
+    """Create a conversation that begins with a history from a client.
+
+    No memory is extracted from that history, and forgotten text is removed from it.
+    """
     yard = tombstone_set(user_id)
     lines = [(role, yard.without_forgotten(text, GONE), now()) for role, text in history]
     first = next((text for role, text, _ in lines if role == "user"), "")

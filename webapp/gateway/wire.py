@@ -96,39 +96,43 @@ class GatewayRequest:
 
     @property
     def lines(self) -> list[TextLine]:
-        """Everything said before the requested reply: what a fingerprint is made from."""
-        return [*self.history, ("user", self.question), *(("assistant", one.text) for one in self.rounds if one.text)]
+        """Return the history before the requested reply, from which its fingerprint is made."""
+        return [
+            *self.history,
+            ("user", self.question),
+            *(("assistant", item.text) for item in self.rounds if item.text),
+        ]
 
 
 def read(request: Completion) -> GatewayRequest:
-    """The question of a request. Raises Unsupported for what this endpoint cannot do."""
+    """Return the question of a request. Raises Unsupported for what this endpoint cannot do."""
     _check(request)
     form = read_format(request.response_format, "response_format")
     tools = read_tools(request.tools, request.tool_choice, request.parallel_tool_calls)
-    rounds, spoken = _rounds(request.messages)
-    spoken_lines = [(message.role, text_of(message)) for message in spoken]
+    rounds, messages = _rounds(request.messages)
+    spoken_lines = [(message.role, text_of(message)) for message in messages]
     instructions = "\n\n".join(text for role, text in spoken_lines if role in ("system", "developer") and text)
     lines: list[tuple[str, str]] = [
         (role, text) for role, text in spoken_lines if role in ("user", "assistant") and text
     ]
-    if not spoken or spoken[-1].role != "user" or not lines or lines[-1][0] != "user" or not spoken_lines[-1][1]:
+    if not messages or messages[-1].role != "user" or not lines or lines[-1][0] != "user" or not spoken_lines[-1][1]:
         raise UnsupportedRequest("messages", "The last message has to be the user's and must not be empty.")
-    pictures = _pictures(spoken[-1])
-    question = text_of(spoken[-1], seen=len(pictures)) or PICTURE
+    pictures = _pictures(messages[-1])
+    question = text_of(messages[-1], seen=len(pictures)) or PICTURE
     instructions = instructions[:MOST_INSTRUCTIONS]
-    spans = tuple(spans_within(question, spoken[-1].metadata.spans))
-    asked = GatewayRequest(
+    spans = tuple(spans_within(question, messages[-1].metadata.spans))
+    gateway_request = GatewayRequest(
         question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given, spans=spans
     )
-    return with_response_format(asked, form)
+    return with_response_format(gateway_request, form)
 
 
-def with_response_format(asked: GatewayRequest, form: dict[str, Any] | None) -> GatewayRequest:
-    """The same, with the format in which it is to be answered."""
+def with_response_format(request: GatewayRequest, form: dict[str, Any] | None) -> GatewayRequest:
+    """Return the same, with the format in which it is to be answered."""
     if form is None:
-        return asked
-    instructions = "\n\n".join(text for text in (asked.instructions, format_instructions(form)) if text)
-    return replace(asked, instructions=instructions, tools=replace(asked.tools or ClientTools(), form=form))
+        return request
+    instructions = "\n\n".join(text for text in (request.instructions, format_instructions(form)) if text)
+    return replace(request, instructions=instructions, tools=replace(request.tools or ClientTools(), form=form))
 
 
 def _check(request: Completion) -> None:
@@ -143,7 +147,7 @@ def _check(request: Completion) -> None:
 
 
 def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequence[WireMessage]]:
-    """The rounds after the last user message, if that part ends with results of tools; and the other messages.
+    """Return the rounds after the last user message, if that part ends with results of tools; and the other messages.
 
     System messages may be anywhere. Raises Unsupported.
     """
@@ -159,28 +163,28 @@ def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequenc
     )
     systems = [message for message in messages[: last + 1] if message.role in ("system", "developer")]
     later = [message for message in messages[last + 1 :] if message.role in ("system", "developer")]
-    spoken = [message for message in messages[: last + 1] if message not in systems]
-    return rounds, [*systems, *later, *spoken]
+    lines = [message for message in messages[: last + 1] if message not in systems]
+    return rounds, [*systems, *later, *lines]
 
 
 def _pictures(message: WireMessage) -> tuple[bytes, ...]:
-    """The images in a message. Raises Unsupported for too many."""
+    """Return the images in a message. Raises Unsupported for too many."""
     parts = message.content if isinstance(message.content, list) else []
-    found = tuple(data for part in parts if (data := picture_in(part)) is not None)
-    if len(found) > MOST_PICTURES:
+    pictures = tuple(data for part in parts if (data := picture_in(part)) is not None)
+    if len(pictures) > MOST_PICTURES:
         raise UnsupportedRequest("messages", f"No more than {MOST_PICTURES} images can be sent at a time.")
-    return found
+    return pictures
 
 
 def split_model(wish: str) -> tuple[str, dict[str, Any]]:
-    """A model's id and what its suffixes choose: `default:temporary`, `1/llama3:8b:off`."""
-    chosen: dict[str, Any] = {}
+    """Return a model's id and what its suffixes choose: `default:temporary`, `1/llama3:8b:off`."""
+    options: dict[str, Any] = {}
     name, _, suffix = wish.rpartition(":")
     while name and suffix in SUFFIXES:
-        chosen = {**SUFFIXES[suffix], **chosen}
+        options = {**SUFFIXES[suffix], **options}
         wish = name
         name, _, suffix = wish.rpartition(":")
-    return wish, chosen
+    return wish, options
 
 
 def completion(
@@ -192,7 +196,7 @@ def completion(
     usage: Mapping[str, Any],
     calls: Sequence[Mapping[str, Any]] = (),
 ) -> Any:
-    """A whole reply; `calls` are the records of the calls that the client has to answer."""
+    """Return a whole reply; `calls` are the records of the calls that the client has to answer."""
     message: dict[str, Any] = {"role": "assistant", "content": text or (None if calls else ""), "refusal": None}
     if calls:
         message["tool_calls"] = [tool_call(call) for call in calls]
@@ -206,7 +210,7 @@ def completion(
     }
 
 
-def chunk(turn_id: int, created: int, model: str, choices: Sequence[Mapping[str, Any]], **more: Any) -> bytes:
+def chunk(turn_id: int, created: int, model: str, choices: Sequence[Mapping[str, Any]], **fields: Any) -> bytes:
     """One event of a streamed reply."""
     return event(
         {
@@ -215,35 +219,35 @@ def chunk(turn_id: int, created: int, model: str, choices: Sequence[Mapping[str,
             "created": created,
             "model": model,
             "choices": choices,
-            **more,
+            **fields,
         }
     )
 
 
 def choice(delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
-    """A chunk's addition to the reply."""
+    """Return a chunk's addition to the reply."""
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
 
 
 def tool_call(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A call as OpenAI writes it, from its record."""
+    """Return a call as OpenAI writes it, from its record."""
     function = {"name": record["tool_name"], "arguments": arguments_of(record)}
     return {"id": record["call_id"], "type": "function", "function": function}
 
 
 def call_deltas(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The additions to a streamed reply for its calls: first the name of each, then its arguments in pieces."""
+    """Yield the additions to a streamed reply for its calls: first the name of each, then its arguments in pieces."""
     for index, record in enumerate(records):
         call = tool_call(record)
         arguments = call["function"]["arguments"]
         yield {"tool_calls": [{"index": index, **call, "function": {**call["function"], "arguments": ""}}]}
-        for at in range(0, len(arguments), ARGUMENTS_PIECE):
-            piece = arguments[at : at + ARGUMENTS_PIECE]
+        for start in range(0, len(arguments), ARGUMENTS_PIECE):
+            piece = arguments[start : start + ARGUMENTS_PIECE]
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
 def event(data: Any) -> bytes:
-    """A server-sent event without a name."""
+    """Return a server-sent event without a name."""
     return f"data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
@@ -260,7 +264,7 @@ def finish_of(payload: Mapping[str, Any] | None) -> str:
 
 
 def status_of(code: str) -> int:
-    """The HTTP status of a failed reply, from the code it failed with."""
+    """Return the HTTP status of a failed reply, from the code it failed with."""
     return _STATUS_OF.get(code, 502)
 
 
@@ -268,14 +272,14 @@ def text_of(message: WireMessage, *, seen: int = 0) -> str:
     """The text of a message, with a mark for each image; with `seen`, none for images that the model gets to see."""
     if message.content is None or isinstance(message.content, str):
         return (message.content or "").strip()
-    found = []
+    texts = []
     for part in message.content:
         kind = part.get("type")
         if kind in _TEXT_PARTS:
-            found.append(str(part.get("text") or part.get("refusal") or ""))
+            texts.append(str(part.get("text") or part.get("refusal") or ""))
         elif kind in ("image_url", "input_image"):
             if not (seen and picture_in(part) is not None):
-                found.append(IMAGE)
+                texts.append(IMAGE)
         elif kind in ("file", "input_file"):
             raise UnsupportedRequest(
                 "messages", "Files cannot be sent here. Attach them to the conversation on its page."
@@ -283,6 +287,6 @@ def text_of(message: WireMessage, *, seen: int = 0) -> str:
         else:
             raise UnsupportedRequest("messages", f"Parts of the type {str(kind)[:40]!r} cannot be read here.")
     try:
-        return encodable("\n".join(found).strip())
+        return encodable("\n".join(texts).strip())
     except ValueError as error:
         raise UnsupportedRequest("messages", f"A part of a message {error}.") from None

@@ -26,7 +26,7 @@ def init_compression(app: Flask) -> None:
 
 
 def read_asset(folder: Path, filename: str, version: str) -> tuple[bytes, bytes | None, str] | None:
-    """A text file of the static folder: bytes, compressed bytes if that is worth it, and media type.
+    """Return a text file of the static folder: bytes, compressed bytes if that is worth it, and media type.
 
     `css/a+b.css` is those style sheets, concatenated. None for other kinds of files and for missing ones.
     """

@@ -33,29 +33,29 @@ _SWITCH = {"true": True, "on": True, "1": True, "false": False, "0": False, "": 
 def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
     """The posted form as a model; `names` says which input a field comes from when they differ. Raises Invalid."""
     names = names or {}
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field, info in model.model_fields.items():
         if get_origin(info.annotation) is list:
             continue  # a form's lists are read by its view
         value = request.form.get(names.get(field, field))
         if value is not None:
             # A form has text only, for switches too, and without scripts sends line ends as CR LF.
-            given[field] = _SWITCH.get(value, value) if info.annotation is bool else value.replace("\r\n", "\n")
+            values[field] = _SWITCH.get(value, value) if info.annotation is bool else value.replace("\r\n", "\n")
     try:
-        return model(**given)
+        return model(**values)
     except ValidationError as error:
         raise Invalid("", errors=field_errors(error)) from None
 
 
 def sentences(error: Invalid, labels: Mapping[str, str], *, otherwise: str = "") -> dict[str, str]:
     """Errors as one sentence per field. Those about no field of the form come under `otherwise`."""
-    found: dict[str, str] = {}
+    errors: dict[str, str] = {}
     for item in error.errors or [{"loc": [], "msg": error.detail or error.title}]:
         name = str(item["loc"][-1]) if item["loc"] else otherwise
         if name not in labels:
             name = otherwise
-        found.setdefault(name, _sentence(labels.get(name, "") if item["loc"] else "", item))
-    return found
+        errors.setdefault(name, _sentence(labels.get(name, "") if item["loc"] else "", item))
+    return errors
 
 
 def _sentence(label: str, item: Mapping[str, Any]) -> str:
@@ -69,16 +69,16 @@ def _sentence(label: str, item: Mapping[str, Any]) -> str:
 
 
 def _translated(label: str, message: str) -> str:
-    """The same in another language, in which the message about a field is a sentence that contains the field."""
+    """Return the same in another language, in which the message about a field is a sentence that contains the field."""
     field = translate(label) if label else _("This")
-    if found := _LENGTH.match(message):
+    if match := _LENGTH.match(message):
         sentence = N_(
             {
                 "at least": "%(field)s must have at least %(number)s characters.",
                 "at most": "%(field)s must have at most %(number)s characters.",
             }
         )
-        return _(sentence[found[1]], field=field, number=found[2])
+        return _(sentence[match[1]], field=field, number=match[2])
     if message == "Field required":
         return _("%(field)s is missing.", field=field)
     if message[:1].isupper():
@@ -87,7 +87,7 @@ def _translated(label: str, message: str) -> str:
 
 
 def first_sentence(errors: Iterable[str]) -> str:
-    """The first of several sentences; empty without any."""
+    """Return the first of several sentences; empty without any."""
     return next(iter(errors), "")
 
 

@@ -53,21 +53,21 @@ class Keyset:
     of the query's filters: elsewhere its place would mean nothing, and rows would be missing without anybody noticing.
     """
 
-    def __init__(self, name: str, query: PageQuery, *types: type, within: Any = None):
+    def __init__(self, name: str, query: PageQuery, *types: type, scope: Any = None):
         self._query = query
         self._types = types
         filters = query.model_dump(mode="json", exclude={"limit", "cursor"})
-        which = json.dumps([name, within, filters], sort_keys=True, separators=(",", ":"))
-        self._mark = blake2b(which.encode(), digest_size=_MARK_BYTES).hexdigest()
+        identity = json.dumps([name, scope, filters], sort_keys=True, separators=(",", ":"))
+        self._mark = blake2b(identity.encode(), digest_size=_MARK_BYTES).hexdigest()
 
     def page(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
-        """A page from limit + 1 fetched rows: the surplus row says that there is a next page."""
+        """Return a page from limit + 1 fetched rows: the surplus row says that there is a next page."""
         items = rows[: self._query.limit]
-        more = len(rows) > len(items)
-        return Page(items, self.cursor(*key(items[-1])) if more and items else None)
+        has_more = len(rows) > len(items)
+        return Page(items, self.cursor(*key(items[-1])) if has_more and items else None)
 
     def cursor(self, *key: str | int | float | datetime) -> str:
-        """The cursor of the row with this sort key."""
+        """Return the cursor of the row with this sort key."""
         packed = json.dumps([self._mark, *map(_plain, key)], separators=(",", ":"), ensure_ascii=False)
         return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
 
@@ -78,7 +78,7 @@ class Keyset:
             mark, *key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
             if mark != self._mark:
                 raise ValueError
-            return tuple(_typed(part, kind) for part, kind in zip(key, self._types, strict=True))
+            return tuple(_unpack_part(part, kind) for part, kind in zip(key, self._types, strict=True))
         except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
             raise Invalid.field("cursor", "is not a cursor of this list") from None
 
@@ -87,8 +87,8 @@ def _plain(part: str | int | float | datetime) -> str | int | float:
     return round((part - EPOCH) / timedelta(microseconds=1)) if isinstance(part, datetime) else part
 
 
-def _typed(part: object, kind: type) -> Any:
-    """A part of a key as it was before it was packed. Raises ValueError, OverflowError for a forged one."""
+def _unpack_part(part: object, kind: type) -> Any:
+    """Return a part of a key as it was before it was packed. Raises ValueError, OverflowError for a forged one."""
     if type(part) is not (int if kind is datetime else kind):
         raise ValueError
     if isinstance(part, int) and abs(part) >= _LARGEST:  # no column holds it

@@ -57,7 +57,7 @@ def speak(app: Flask, prefix: str, shape: Shape) -> None:
 def problem(
     status: int, title: str, detail: str = "", *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
-    """An application/problem+json response, or its equivalent in another protocol."""
+    """Return an application/problem+json response, or its equivalent in another protocol."""
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if errors is not None:
         body["errors"] = errors
@@ -80,7 +80,7 @@ def field_errors(error: ValidationError) -> list[dict[str, Any]]:
 
 
 def _message(item: Mapping[str, Any]) -> str:
-    """The message of one of our validators, which can be translated, or pydantic's own."""
+    """Return the message of one of our validators, which can be translated, or pydantic's own."""
     raised = item.get("ctx", {}).get("error")
     if isinstance(raised, ValueError) and raised.args and isinstance(raised.args[0], Sentence):
         return raised.args[0]
@@ -90,17 +90,17 @@ def _message(item: Mapping[str, Any]) -> str:
 
 
 def validation_problem(error: ValidationError) -> Response:
-    """The 422 for a request that does not fit its model."""
-    found = field_errors(error)
-    first = found[0] if found else {"loc": [], "msg": "not valid"}
-    where = ".".join(first["loc"]) or "body"
-    return problem(422, "Not acceptable", f"{where}: {first['msg']}", errors=found)
+    """Return the 422 for a request that does not fit its model."""
+    errors = field_errors(error)
+    first = errors[0] if errors else {"loc": [], "msg": "not valid"}
+    field = ".".join(first["loc"]) or "body"
+    return problem(422, "Not acceptable", f"{field}: {first['msg']}", errors=errors)
 
 
 def present(
     status: int, title: str, detail: str, *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
-    """The same error for a program, for a part of a page, or as a page."""
+    """Return the same error for a program, for a part of a page, or as a page."""
     if wants_json():
         return problem(status, title, detail, errors=errors, retry_after=retry_after)
     template = "errors/_toast.html" if wants_partial() else "errors/page.html"
@@ -120,8 +120,8 @@ def present(
 
 def _is_navigation() -> bool:
     """Return whether a browser opens the URL as a page: typed in, followed, or reloaded after a failed form."""
-    asked = request.method == "GET" and "text/html" in request.accept_mimetypes.values()
-    return asked and not wants_json() and not wants_partial()
+    is_page_request = request.method == "GET" and "text/html" in request.accept_mimetypes.values()
+    return is_page_request and not wants_json() and not wants_partial()
 
 
 def init_retry_after(app: Flask) -> None:
@@ -155,7 +155,7 @@ def init_errors(app: Flask) -> None:
             return error
         adapter = current_app.create_url_adapter(request)
         if isinstance(error, MethodNotAllowed) and adapter and _is_navigation():
-            return redirect(page_meant(adapter, request.path))
+            return redirect(nearest_page(adapter, request.path))
         status = error.code or 500
         retry_after = getattr(error, "retry_after", None)
         response = present(
@@ -192,9 +192,9 @@ def init_errors(app: Flask) -> None:
 
     @app.errorhandler(ResponseError)
     def _redis_refused(error: ResponseError) -> Response:
-        """Redis answers but accepts no writes: it is full, a replica, or unable to write to its disk."""
-        refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
-        if refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
+        """Return the answer while Redis refuses writes: it is full, a replica, or cannot write to its disk."""
+        is_refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
+        if is_refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
             return _redis(error)
         return _unexpected(error)
 
@@ -207,11 +207,11 @@ def init_errors(app: Flask) -> None:
         return present(500, N_("Something went wrong"), N_("It is not your fault, and it has been written to the log."))
 
 
-def page_meant(adapter: MapAdapter, path: str) -> str:
-    """The nearest page at or above a URL that does not answer GET; the first page if there is none."""
+def nearest_page(adapter: MapAdapter, path: str) -> str:
+    """Return the nearest page at or above a URL that does not answer GET; the first page if there is none."""
     while path:
-        if found := _page(adapter, path):
-            return found
+        if endpoint := _page(adapter, path):
+            return endpoint
         path = path.rpartition("/")[0]
     return "/"
 

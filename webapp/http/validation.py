@@ -20,7 +20,7 @@ MAX_METADATA_NUMBER = 2**63 - 1  # beyond it MySQL rounds, and further out refus
 
 
 def parse_id(text: str | None) -> int | None:
-    """The row id in a text; None for what cannot be the id of any row."""
+    """Return the row id in a text; None for what cannot be the id of any row."""
     if text is None or not text.isascii() or not text.isdecimal() or len(text) > _ID_DIGITS:
         return None
     number = int(text)
@@ -28,7 +28,7 @@ def parse_id(text: str | None) -> int | None:
 
 
 def encodable(value: str) -> str:
-    """A text, unchanged. Raises ValueError for one that the database cannot hold."""
+    """Return a text, unchanged. Raises ValueError for one that the database cannot hold."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -51,7 +51,7 @@ def _not_blank(value: str) -> str:
     return value
 
 
-def _stripped(value: Any) -> Any:
+def _strip(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
@@ -96,11 +96,11 @@ def _no_truth(value: Any) -> Any:
 
 
 def utc_text(value: datetime) -> str:
-    """A timestamp as the API writes it: UTC, ISO 8601 with Z."""
+    """Return a timestamp as the API writes it: UTC, ISO 8601 with Z."""
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-Line = Annotated[str, BeforeValidator(_stripped), AfterValidator(encodable)]
+Line = Annotated[str, BeforeValidator(_strip), AfterValidator(encodable)]
 """One line of text, stripped."""
 
 SearchText = Annotated[str, AfterValidator(encodable)]

@@ -46,7 +46,7 @@ JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
 
 
 def bearer() -> str | None:
-    """The token that the request carries, if it carries one."""
+    """Return the token that the request carries, if it carries one."""
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     return value.strip() if scheme.lower() == "bearer" else None
 
@@ -83,9 +83,9 @@ class BoundedValues(ImmutableMultiDict[str, str]):
         default: Any = None,
         type: Any = None,  # noqa: A002
     ) -> Any:
-        """The first value of this name, converted by `type`; the default where that fails."""
-        found = super().get(key, default, type)
-        return default if type is int and found is not None and abs(found) > MAX_ID else found
+        """Return the first value of this name, converted by `type`; the default where that fails."""
+        value = super().get(key, default, type)
+        return default if type is int and value is not None and abs(value) > MAX_ID else value
 
 
 class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has no types
@@ -168,13 +168,13 @@ class JsonBlueprint(APIBlueprint):
 
     @staticmethod
     def create_view_func(
-        func: Any, header: Any, cookie: Any, path: Any, query: Any, form: Any, *rest: Any, **more: Any
+        func: Any, header: Any, cookie: Any, path: Any, query: Any, form: Any, *rest: Any, **options: Any
     ) -> Any:
-        """The view with its validation around it, as flask-openapi3 makes it."""
+        """Return the view with its validation around it, as flask-openapi3 makes it."""
         for model in (query, form):
             if model is not None and "model_json_schema" not in vars(model):
                 model.model_json_schema = _described_once(model)
-        return APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **more)
+        return APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **options)
 
 
 def _described_once(model: type[BaseModel]) -> Callable[..., dict[str, Any]]:
@@ -184,7 +184,7 @@ def _described_once(model: type[BaseModel]) -> Callable[..., dict[str, Any]]:
 
 
 def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/api") -> APIBlueprint:
-    """A JSON blueprint with the responses every endpoint can give."""
+    """Return a JSON blueprint with the responses every endpoint can give."""
     problems: Responses = {
         status: {
             "description": text,
@@ -204,14 +204,13 @@ def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/
 
 
 def absolute(path: str = "") -> str:
-    """The URL of a path of this site, as others open it: at SITE_URL if it is set, since anybody may choose the host
-    that a request names."""
+    """Return the absolute URL of a path: below SITE_URL if set, since the client chooses the host in a request."""
     site = app_settings().site_url or request.url_root
     return site.rstrip("/") + path.removeprefix(request.script_root)
 
 
 def requested_cursor() -> str | None:
-    """The cursor in the URL of a page, to be judged by its list; None on the first page."""
+    """Return the cursor in the URL of a page, to be judged by its list; None on the first page."""
     return request.args.get("cursor", "")[:LONGEST_CURSOR] or None
 
 
@@ -237,5 +236,5 @@ def check_json_request() -> None:
 
 
 def static_version() -> str:
-    """A version that changes whenever the static files are rebuilt."""
+    """Return a version that changes whenever the static files are rebuilt."""
     return str(current_app.config.get("STATIC_VERSION", ""))

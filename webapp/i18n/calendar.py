@@ -12,49 +12,51 @@ from webapp.i18n.numbers import locale_of
 from webapp.i18n.request_language import gettext as _
 
 
-def describe_moment(at: datetime, today: date, code: str) -> str:
-    """A moment as people say it: "14:05" today, "gestern 14:05", "Dienstag 14:05", "3. Mai", "3. Mai 2024"."""
-    if not dates.is_dated(at):
+def describe_moment(moment: datetime, today: date, code: str) -> str:
+    """Return a moment as people say it: "14:05" today, "gestern 14:05", "Dienstag 14:05", "3. Mai", "3. Mai 2024"."""
+    if not dates.is_dated(moment):
         return _("no date")
     if code == SOURCE:
-        return dates.describe_moment(at, today)
-    days = (today - at.date()).days
-    clock = f"{at.hour:02}:{at.minute:02}"
+        return dates.describe_moment(moment, today)
+    days = (today - moment.date()).days
+    clock = f"{moment.hour:02}:{moment.minute:02}"
     if days == 0:
         return clock
     if days == 1:
         return _("yesterday %(time)s", time=clock)
     if 1 < days < 7:
-        return _("%(day)s %(time)s", day=_weekday(at.date(), code), time=clock)
-    return str(format_skeleton("MMMMd" if dates.is_near(at.date(), today) else "yMMMMd", at, locale=locale_of(code)))
+        return _("%(day)s %(time)s", day=_weekday(moment.date(), code), time=clock)
+    return str(
+        format_skeleton("MMMMd" if dates.is_near(moment.date(), today) else "yMMMMd", moment, locale=locale_of(code))
+    )
 
 
-def exactly(at: datetime, code: str) -> str:
-    """A moment in full: "Samstag, 21. November 2026, 14:05:09"."""
-    if not dates.is_dated(at):
+def exactly(moment: datetime, code: str) -> str:
+    """Return a moment in full: "Samstag, 21. November 2026, 14:05:09"."""
+    if not dates.is_dated(moment):
         return _("The export it came from has no date for it.")
     if code == SOURCE:
-        return dates.exactly(at)
-    day = str(format_date(at, "full", locale=locale_of(code)))
-    return _("%(day)s, %(time)s", day=day, time=f"{at.hour:02}:{at.minute:02}:{at.second:02}")
+        return dates.exactly(moment)
+    day = str(format_date(moment, "full", locale=locale_of(code)))
+    return _("%(day)s, %(time)s", day=day, time=f"{moment.hour:02}:{moment.minute:02}:{moment.second:02}")
 
 
 def full_date(day: date, code: str) -> str:
-    """A day by itself: "3. Mai 2024"."""
+    """Return a day by itself: "3. Mai 2024"."""
     return dates.full_date(day) if code == SOURCE else str(format_date(day, "long", locale=locale_of(code)))
 
 
 def short_date(day: date, today: date, code: str) -> str:
-    """A day without the year that is clear without being given: "3 May", "3. Mai 2024"."""
+    """Return a day without the year that is clear without being given: "3 May", "3. Mai 2024"."""
     if code == SOURCE:
         return dates.short_date(day, today)
     return str(format_skeleton("MMMd" if dates.is_near(day, today) else "yMMMd", day, locale=locale_of(code)))
 
 
-def moment(at: datetime, code: str) -> str:
-    """A moment as documents write it: "2026-11-21 14:05", "21.11.2026 14:05"."""
-    day = f"{at:%Y-%m-%d}" if code == SOURCE else str(format_date(at, "medium", locale=locale_of(code)))
-    return f"{day} {at.hour:02}:{at.minute:02}"
+def moment(moment: datetime, code: str) -> str:
+    """Return a moment as documents write it: "2026-11-21 14:05", "21.11.2026 14:05"."""
+    day = f"{moment:%Y-%m-%d}" if code == SOURCE else str(format_date(moment, "medium", locale=locale_of(code)))
+    return f"{day} {moment.hour:02}:{moment.minute:02}"
 
 
 def list_heading(day: date, today: date, code: str) -> str:
@@ -74,7 +76,7 @@ def list_heading(day: date, today: date, code: str) -> str:
 
 
 def period_name(year: int, month: int, code: str) -> str:
-    """A month with its year, or, given month 0, the year: "May 2024", "2024"."""
+    """Return a month with its year, or, given month 0, the year: "May 2024", "2024"."""
     return _month(year, month, False, code) if month else str(year)
 
 
@@ -82,22 +84,22 @@ def period_name(year: int, month: int, code: str) -> str:
 def _month(year: int, month: int, is_this_year: bool, code: str) -> str:
     day, locale = date(year, month, 1), locale_of(code)
     # A month alone has no skeleton in any of our languages; its pattern needs none.
-    named = format_date(day, "LLLL", locale) if is_this_year else format_skeleton("yMMMM", day, locale=locale)
-    return _as_heading(str(named))
+    name = format_date(day, "LLLL", locale) if is_this_year else format_skeleton("yMMMM", day, locale=locale)
+    return _as_heading(str(name))
 
 
 @cache
 def day_and_month_names(code: str) -> frozenset[str]:
-    """The names of days and months in full, as within a sentence and by themselves."""
-    locale, found = locale_of(code), set[str]()
+    """Return the names of days and months in full, as within a sentence and by themselves."""
+    locale, result = locale_of(code), set[str]()
     for context in ("format", "stand-alone"):
         for names in (get_day_names("wide", context, locale), get_month_names("wide", context, locale)):
-            found.update(map(str, names.values()))
-    return frozenset(found)
+            result.update(map(str, names.values()))
+    return frozenset(result)
 
 
 def greeting(now: datetime, name: str, code: str) -> str:
-    """A greeting for that time of day; with the first name if there is one."""
+    """Return a greeting for that time of day; with the first name if there is one."""
     if code == SOURCE:
         return dates.greeting(now, name)
     first = name.split()[0] if name.split() else ""

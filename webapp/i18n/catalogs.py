@@ -28,12 +28,12 @@ CODES = [code for code in LANGUAGES if code != SOURCE]
 
 
 def place(code: str, ending: str = "po") -> Path:
-    """The path of a catalog."""
+    """Return the path of a catalog."""
     return FOLDER / code / "LC_MESSAGES" / f"messages.{ending}"
 
 
 def read(code: str) -> Catalog:
-    """The catalog of a language as it is; an empty one if there is none."""
+    """Return the catalog of a language as it is; an empty one if there is none."""
     path = place(code)
     if not path.exists():
         return Catalog(locale=LANGUAGES[code].code)
@@ -41,22 +41,22 @@ def read(code: str) -> Catalog:
         return read_po(file, locale=LANGUAGES[code].code)
 
 
-def update_catalog(known: Catalog, texts: Iterable[Texts]) -> Catalog:
-    """A catalog with exactly those texts, and the translations that are known already."""
-    made = Catalog(locale=known.locale, fuzzy=False)
+def update_catalog(catalog: Catalog, texts: Iterable[Texts]) -> Catalog:
+    """Return a catalog with exactly those texts, and the translations that are known already."""
+    result = Catalog(locale=catalog.locale, fuzzy=False)
     for text in texts:
-        message = known.get(text[0])
+        message = catalog.get(text[0])
         translation: Any = message.string if message is not None else ""
         if len(text) == 1:
-            made.add(text[0], translation if isinstance(translation, str) else translation[-1])
+            result.add(text[0], translation if isinstance(translation, str) else translation[-1])
         else:
-            forms = translation if isinstance(translation, tuple | list) else (translation,) * made.num_plurals
-            made.add(text[:2], tuple(forms) + ("",) * (made.num_plurals - len(forms)))
-    return made
+            forms = translation if isinstance(translation, tuple | list) else (translation,) * result.num_plurals
+            result.add(text[:2], tuple(forms) + ("",) * (result.num_plurals - len(forms)))
+    return result
 
 
 def as_po(catalog: Catalog) -> bytes:
-    """A catalog as a .po file: the same bytes for the same translations."""
+    """Return a catalog as a .po file: the same bytes for the same translations."""
     out = BytesIO()
     write_po(out, catalog, width=0, sort_output=True, no_location=True, omit_header=True, ignore_obsolete=True)
     head = f'msgid ""\nmsgstr ""\n"Language: {catalog.locale}\\n"\n"Content-Type: text/plain; charset=utf-8\\n"\n'
@@ -65,13 +65,13 @@ def as_po(catalog: Catalog) -> bytes:
 
 
 def as_mo(catalog: Catalog) -> bytes:
-    """A catalog as a .mo file, without what is not translated yet."""
-    done = Catalog(locale=catalog.locale, creation_date=BEGINNING, revision_date=BEGINNING)
+    """Return a catalog as a .mo file, without untranslated messages."""
+    compiled = Catalog(locale=catalog.locale, creation_date=BEGINNING, revision_date=BEGINNING)
     for message in catalog:
         if message.id and (all(message.string) if isinstance(message.string, tuple | list) else message.string):
-            done.add(message.id, message.string)
+            compiled.add(message.id, message.string)
     out = BytesIO()
-    write_mo(out, done)
+    write_mo(out, compiled)
     return out.getvalue()
 
 
@@ -83,20 +83,20 @@ def write(code: str, catalog: Catalog) -> None:
 
 
 def missing_translations(catalog: Catalog) -> list[Any]:
-    """The texts that are not translated, or not in every plural form."""
-    found = []
+    """Return the texts that are not translated, or not in every plural form."""
+    missing = []
     for message in catalog:
         translation = message.string if isinstance(message.string, tuple | list) else (message.string,)
         if message.id and not all(translation):
-            found.append(message.id if isinstance(message.id, str) else list(message.id))
-    return found
+            missing.append(message.id if isinstance(message.id, str) else list(message.id))
+    return missing
 
 
-def add(code: str, given: dict[str, Any]) -> list[str]:
+def add(code: str, translations: dict[str, Any]) -> list[str]:
     """Add translations to a catalog: a text, or a list of plural forms, by (singular) source; returns unknown ones."""
     catalog = update_catalog(read(code), all_texts())
     unknown = []
-    for text, translation in given.items():
+    for text, translation in translations.items():
         message = catalog.get(text)
         if message is None:
             unknown.append(text)

@@ -33,7 +33,7 @@ def is_zone(name: str) -> bool:
 
 
 def zone(name: str | None) -> tzinfo:
-    """The time zone of that IANA name; UTC for an unknown name."""
+    """Return the time zone of that IANA name; UTC for an unknown name."""
     return ZoneInfo(name) if name in _ZONES else UTC
 
 
@@ -42,27 +42,27 @@ def is_dated(day: date) -> bool:
     return day.year > UNDATED.year
 
 
-def describe_moment(at: datetime, today: date) -> str:
-    """A moment as people say it: "14:05" today, "yesterday 14:05", "Tuesday 14:05", "3 May", "3 May 2024"."""
-    days = (today - at.date()).days
-    clock = f"{at.hour:02}:{at.minute:02}"
+def describe_moment(moment: datetime, today: date) -> str:
+    """Return a moment as people say it: "14:05" today, "yesterday 14:05", "Tuesday 14:05", "3 May", "3 May 2024"."""
+    days = (today - moment.date()).days
+    clock = f"{moment.hour:02}:{moment.minute:02}"
     if days == 0:
         return clock
     if days == 1:
         return f"yesterday {clock}"
     if 1 < days < 7:
-        return f"{DAYS[at.weekday()]} {clock}"
-    return short_date(at.date(), today)
+        return f"{DAYS[moment.weekday()]} {clock}"
+    return short_date(moment.date(), today)
 
 
-def exactly(at: datetime) -> str:
-    """A moment in full: "Saturday, 21 November 2026, 14:05:09"."""
-    clock = f"{at.hour:02}:{at.minute:02}:{at.second:02}"
-    return f"{DAYS[at.weekday()]}, {at.day} {MONTHS[at.month]} {at.year}, {clock}"
+def exactly(moment: datetime) -> str:
+    """Return a moment in full: "Saturday, 21 November 2026, 14:05:09"."""
+    clock = f"{moment.hour:02}:{moment.minute:02}:{moment.second:02}"
+    return f"{DAYS[moment.weekday()]}, {moment.day} {MONTHS[moment.month]} {moment.year}, {clock}"
 
 
 def full_date(day: date) -> str:
-    """A day on its own: "3 May 2024"."""
+    """Return a day on its own: "3 May 2024"."""
     return f"{day.day} {MONTHS[day.month]} {day.year}"
 
 
@@ -79,14 +79,14 @@ def is_near(day: date, today: date) -> bool:
 
 
 def short_date(day: date, today: date) -> str:
-    """A day without the year that is clear without being given: "3 May", "3 May 2024"."""
+    """Return a day without the year that is clear without being given: "3 May", "3 May 2024"."""
     text = f"{day.day} {MONTHS[day.month]}"
     return text if is_near(day, today) else f"{text} {day.year}"
 
 
 def describe_duration(seconds: float) -> str:
     """Return how long something took: "a moment", "12 seconds", "2 min 5 s"."""
-    whole = round(seconds)
-    if whole < 2:
+    total = round(seconds)
+    if total < 2:
         return "a moment"
-    return f"{whole} seconds" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+    return f"{total} seconds" if total < 60 else f"{total // 60} min {total % 60} s"

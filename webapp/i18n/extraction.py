@@ -63,37 +63,37 @@ FOR_TERMINALS = (
 
 
 def all_texts() -> list[Texts]:
-    """Every text of the interface once: the text, or its two forms."""
-    found: dict[Texts, None] = {}
+    """Return every text of the interface once: the text, or its two forms."""
+    unique: dict[Texts, None] = {}
     for path in sorted((ROOT / "templates").rglob("*.html")):
-        found.update(dict.fromkeys(texts_in_template(path.read_bytes())))
+        unique.update(dict.fromkeys(texts_in_template(path.read_bytes())))
     for path in sorted((ROOT / "webapp").rglob("*.py")):
         place = path.relative_to(ROOT).as_posix()
         if place.startswith(FOR_TERMINALS) or place.endswith("cli.py"):
             continue
         hears_errors = not place.startswith(UNTRANSLATED_PATHS) and not place.endswith("api.py")
         source = path.read_text(encoding="utf-8")
-        found.update(dict.fromkeys(texts_in_module(source, with_errors=hears_errors)))
+        unique.update(dict.fromkeys(texts_in_module(source, with_errors=hears_errors)))
         if place == "webapp/llm/errors.py":  # which knows nothing about us, but is shown under replies
-            found.update(dict.fromkeys(texts_in_details(source)))
+            unique.update(dict.fromkeys(texts_in_details(source)))
     for path in sorted((ROOT / "static" / "js").glob("*.js")):
-        found.update(dict.fromkeys(texts_of(path.read_text(encoding="utf-8"))))
-    plural = {texts[0] for texts in found if len(texts) == 2}
-    return [texts for texts in found if len(texts) == 2 or texts[0] not in plural]
+        unique.update(dict.fromkeys(texts_of(path.read_text(encoding="utf-8"))))
+    plural = {texts[0] for texts in unique if len(texts) == 2}
+    return [texts for texts in unique if len(texts) == 2 or texts[0] not in plural]
 
 
 def texts_in_template(source: bytes) -> Iterator[Texts]:
-    """The texts of a template."""
+    """Yield the texts of a template."""
     options = {"trim_blocks": "true", "lstrip_blocks": "true", "trimmed": "true", "encoding": "utf-8"}
     for _line, name, texts, _comments in babel_extract(BytesIO(source), ("_", "gettext", "ngettext"), [], options):
         several = texts if isinstance(texts, tuple) else (texts,)
-        known = tuple(text for text in several if text)
-        if known:
-            yield known[:2] if name == "ngettext" else known[:1]
+        forms = tuple(text for text in several if text)
+        if forms:
+            yield forms[:2] if name == "ngettext" else forms[:1]
 
 
 def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]:
-    """The texts of a module."""
+    """Yield the texts of a module."""
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
@@ -115,7 +115,7 @@ def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]
 
 
 def texts_in_details(source: str) -> Iterator[Texts]:
-    """The texts that a module assigns to names ending in "detail"."""
+    """Yield the texts that a module assigns to names ending in "detail"."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
@@ -142,7 +142,7 @@ def _constants(node: ast.expr) -> Iterator[str]:
 
 
 def _values(node: ast.expr) -> Iterator[str]:
-    """The texts in the argument of N_; for a mapping, its values."""
+    """Yield the texts in the argument of N_; for a mapping, its values."""
     if isinstance(node, ast.Dict):
         for value in node.values:
             yield from _values(value)

@@ -34,12 +34,12 @@ def say(message: str, /, **values: Any) -> Sentence:
 
 
 def say_n(message: str, plural: str, count: int, /, **values: Any) -> Sentence:
-    """A sentence about a number of things; the number is in it as `%(num)s`."""
+    """Return a sentence about a number of things; the number is in it as `%(num)s`."""
     return _sentence(message, plural, count, {"num": count, **values})
 
 
 def _sentence(message: str, plural: str, count: int, values: dict[str, Any]) -> Sentence:
-    chosen = plural if plural and count != 1 else message
-    made = Sentence(chosen % values if values else chosen)
-    made.message, made.plural, made.number, made.values = message, plural, count, values
-    return made
+    form = plural if plural and count != 1 else message
+    sentence = Sentence(form % values if values else form)
+    sentence.message, sentence.plural, sentence.number, sentence.values = message, plural, count, values
+    return sentence

@@ -13,29 +13,29 @@ from webapp.i18n import LANGUAGES, SOURCE
 
 @lru_cache(maxsize=len(LANGUAGES))
 def locale_of(language: str) -> Locale:
-    """Babel's locale for a language: its data, about a megabyte, is loaded when somebody first reads in it."""
+    """Return Babel's locale for a language; its data, about a megabyte, is loaded at the first use."""
     return Locale.parse(LANGUAGES[language].tag, sep="-")
 
 
 def number(value: float, language: str = SOURCE) -> str:
-    """A number with its digits grouped: "12,345", "12.345"."""
+    """Return a number with its digits grouped: "12,345", "12.345"."""
     return f"{value:,}" if language == SOURCE else str(format_decimal(value, locale=locale_of(language)))
 
 
 def percent(value: float, language: str = SOURCE) -> str:
     """Return a share of 100 in whole percent, what is less than one as "<1%"."""
-    few, shown = 0 < value < 1, max(1, round(value)) if value else 0
-    words = f"{shown}%" if language == SOURCE else str(format_percent(shown / 100, locale=locale_of(language)))
+    few, number = 0 < value < 1, max(1, round(value)) if value else 0
+    words = f"{number}%" if language == SOURCE else str(format_percent(number / 100, locale=locale_of(language)))
     return f"<{words}" if few else words
 
 
 def round_count(value: int) -> int:
-    """A count as people take it in: three digits of those from ten thousand on."""
+    """Return a count as people take it in: three digits of those from ten thousand on."""
     return value if abs(value) < 10_000 else round(value, 3 - len(str(abs(value))))
 
 
 def dollars(value: float, places: int = 2, language: str = SOURCE) -> str:
-    """An amount in dollars: "$1.50", "1,50 $"."""
+    """Return an amount in dollars: "$1.50", "1,50 $"."""
     if language == SOURCE:
         return f"${value:.{places}f}"
     locale = locale_of(language)
@@ -52,8 +52,8 @@ def size(value: float, language: str = SOURCE) -> str:
     value /= 1024
     while value >= 1000 and step < len(UNITS) - 1:
         value, step = value / 1024, step + 1
-    shown = round(value, 1 if step and value < 10 else 0) if value > 1 or not value else 1
-    shown = int(shown) if shown == int(shown) else shown
+    number = round(value, 1 if step and value < 10 else 0) if value > 1 or not value else 1
+    number = int(number) if number == int(number) else number
     if language == SOURCE:
-        return f"{shown} {'kMGT'[step]}B"
-    return str(format_unit(shown, f"digital-{UNITS[step]}", length="short", locale=locale_of(language)))
+        return f"{number} {'kMGT'[step]}B"
+    return str(format_unit(number, f"digital-{UNITS[step]}", length="short", locale=locale_of(language)))

@@ -25,7 +25,7 @@ Chosen = Callable[[], str]
 """Returns the language set in the account of the person asking; empty if it is left to the browser."""
 
 
-def init_request_language(app: Flask, chosen: Chosen) -> None:
+def init_request_language(app: Flask, get_choice: Chosen) -> None:
     """Give every request a language: the account's, else the one chosen in this browser, else the first it accepts."""
 
     def select() -> str:
@@ -33,7 +33,7 @@ def init_request_language(app: Flask, chosen: Chosen) -> None:
             return str(g.get("language", SOURCE)) if has_app_context() else SOURCE
         code: str | None = g.get("language")
         if code is None:
-            code = chosen() or request.cookies.get(COOKIE, "")
+            code = get_choice() or request.cookies.get(COOKIE, "")
             if code not in LANGUAGES:
                 code = _preferred_language(request.accept_languages)
             g.language = code
@@ -44,17 +44,17 @@ def init_request_language(app: Flask, chosen: Chosen) -> None:
 
 
 def _preferred_language(accepted: LanguageAccept) -> str:
-    """The first language of a browser's list that we have, whatever the region: "de-AT, en" is German."""
+    """Return the first language of a browser's list that we have, whatever the region: "de-AT, en" is German."""
     for tag, quality in sorted(accepted, key=lambda item: -item[1]):
-        wanted = tag.lower().replace("_", "-")
-        code = _TAGS.get(wanted) or _TAGS.get(wanted.split("-")[0])
+        wanted_tag = tag.lower().replace("_", "-")
+        code = _TAGS.get(wanted_tag) or _TAGS.get(wanted_tag.split("-")[0])
         if code and quality > 0:
             return code
     return SOURCE
 
 
 def language_of(app: Flask) -> Language:
-    """The language of the person asking; that of the sources outside a request."""
+    """Return the language of the person asking; that of the sources outside a request."""
     return LANGUAGES[app.extensions["reader_language"]()]
 
 
@@ -79,17 +79,17 @@ def use_language(code: str) -> Iterator[None]:
 
 
 def catalog() -> Any:
-    """The texts of the language of this request."""
+    """Return the texts of the language of this request."""
     return get_domain().get_translations()
 
 
 def gettext(message: str, /, **values: Any) -> str:
-    """A text in the reader's language, with values in it."""
+    """Return a text in the reader's language, with values in it."""
     return str(get_domain().gettext(message, **values))
 
 
 def ngettext(message: str, plural: str, number: int, /, **values: Any) -> str:
-    """A text about a number of things, in the reader's language; the number is in it as `%(num)s`."""
+    """Return a text about a number of things, in the reader's language; the number is in it as `%(num)s`."""
     return str(get_domain().ngettext(message, plural, number, **values))
 
 
@@ -118,5 +118,5 @@ def about_field(message: str, field: str) -> str:
         source, values = f"%(field)s {message.message}", {**message.values, **values}
     else:
         source = f"%(field)s {message.replace('%', '%%')}"
-    found: str = catalog().ugettext(source)
-    return found % values if found != source else ""
+    text: str = catalog().ugettext(source)
+    return text % values if text != source else ""

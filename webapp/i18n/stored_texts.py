@@ -15,12 +15,12 @@ def values_in(form: str, text: str) -> dict[str, str] | None:
     """Return what stands for the values of a form in a text, `%(num)s` and `%(number)s` for digits; None if it has
     another.
     """
-    found = _pattern(form).fullmatch(text)
-    return found.groupdict() if found else None
+    match = _pattern(form).fullmatch(text)
+    return match.groupdict() if match else None
 
 
 def retold(text: str, forms: Iterable[str]) -> str:
-    """A text of one of these forms, the first that fits, in the reader's language; empty for one of none."""
+    """Return a text of one of these forms, the first that fits, in the reader's language; empty for one of none."""
     for form in forms:
         if (values := values_in(form, text)) is not None:
             return gettext(form, **values)

@@ -60,8 +60,8 @@ class Folder(NodeTransformer):
         self.forms = forms
 
     def visit_Output(self, node: nodes.Output) -> nodes.Node | list[nodes.Node]:
-        """Texts that are output directly become part of the page, as they are."""
-        found: list[nodes.Node] = []
+        """Make texts that are output directly a literal part of the page."""
+        outputs: list[nodes.Node] = []
         parts: list[nodes.Expr] = []
         for child in node.nodes:
             if isinstance(child, nodes.Call) and (forms := self._texts(child)):
@@ -70,42 +70,42 @@ class Folder(NodeTransformer):
                     parts += self._pieces(forms[0], values, node.lineno)
                     continue
                 if parts:
-                    found.append(self._new(nodes.Output, node.lineno, parts))
+                    outputs.append(self._new(nodes.Output, node.lineno, parts))
                     parts = []
                 bodies: list[list[nodes.Node]] = [
                     [self._new(nodes.Output, node.lineno, self._pieces(text, values, node.lineno))] for text in forms
                 ]
-                tests = [self._is(child.args[2], at, len(forms)) for at in range(len(forms) - 1)]
+                tests = [self._is(child.args[2], index, len(forms)) for index in range(len(forms) - 1)]
                 others = [
                     self._new(nodes.If, node.lineno, test, body, [], [])
                     for test, body in zip(tests[1:], bodies[1:-1], strict=True)
                 ]
-                found.append(self._new(nodes.If, node.lineno, tests[0], bodies[0], others, bodies[-1]))
+                outputs.append(self._new(nodes.If, node.lineno, tests[0], bodies[0], others, bodies[-1]))
             else:
                 parts.append(self.visit(child))
-        if not found:
+        if not outputs:
             node.nodes = parts
             return node
         if parts:
-            found.append(self._new(nodes.Output, node.lineno, parts))
-        return found
+            outputs.append(self._new(nodes.Output, node.lineno, parts))
+        return outputs
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:
-        """Texts within expressions become constants, marked safe only if the source has markup in it."""
+        """Return texts within expressions become constants, marked safe only if the source has markup in it."""
         forms = self._texts(node)
         if not forms:
             return self.generic_visit(node)
         values = self._values(node)
         is_markup = any(_MARKUP & set(text) for text in self._sources(node))
-        found = [self._joined(text, values, node.lineno, is_markup) for text in forms]
-        chosen = found[-1]
-        for at in range(len(found) - 2, -1, -1):
-            test = self._is(node.args[2], at, len(forms))
-            chosen = self._new(nodes.CondExpr, node.lineno, test, found[at], chosen)
-        return chosen
+        expressions = [self._join_nodes(text, values, node.lineno, is_markup) for text in forms]
+        expression = expressions[-1]
+        for index in range(len(expressions) - 2, -1, -1):
+            test = self._is(node.args[2], index, len(forms))
+            expression = self._new(nodes.CondExpr, node.lineno, test, expressions[index], expression)
+        return expression
 
     def _texts(self, node: nodes.Call) -> list[str]:
-        """The translations a call asks for, by plural form; empty for any other call."""
+        """Return the translations a call asks for, by plural form; empty for any other call."""
         name = node.node.name if isinstance(node.node, nodes.Name) else ""
         texts = self._sources(node)
         if name in SINGLE and len(node.args) == len(texts) == 1:
@@ -125,15 +125,15 @@ class Folder(NodeTransformer):
         return values
 
     def _is(self, count: nodes.Expr, form: int, among: int) -> nodes.Expr:
-        """An expression: whether a number takes that plural form."""
+        """Return an expression: whether a number takes that plural form."""
         lineno = count.lineno
-        asked: nodes.Expr = count
-        wanted = 1
+        plural_form: nodes.Expr = count
+        number = 1
         if among != 2 or self.environment.language != "en":
             plural = self._new(nodes.EnvironmentAttribute, lineno, "plural")
-            asked, wanted = self._new(nodes.Call, lineno, plural, [count], [], None, None), form
-        operand = self._new(nodes.Operand, lineno, "eq", self._new(nodes.Const, lineno, wanted))
-        asks: nodes.Expr = self._new(nodes.Compare, lineno, asked, [operand])
+            plural_form, number = self._new(nodes.Call, lineno, plural, [count], [], None, None), form
+        operand = self._new(nodes.Operand, lineno, "eq", self._new(nodes.Const, lineno, number))
+        asks: nodes.Expr = self._new(nodes.Compare, lineno, plural_form, [operand])
         return asks
 
     def _pieces(self, text: str, values: dict[str, nodes.Expr], lineno: int) -> list[nodes.Expr]:
@@ -142,49 +142,49 @@ class Folder(NodeTransformer):
             for piece, name in split_placeholders(text)
         ]
 
-    def _joined(self, text: str, values: dict[str, nodes.Expr], lineno: int, is_markup: bool) -> nodes.Expr:
+    def _join_nodes(self, text: str, values: dict[str, nodes.Expr], lineno: int, is_markup: bool) -> nodes.Expr:
         parts: list[nodes.Expr] = []
         for piece, name in split_placeholders(text):
             part = self._new(nodes.Const, lineno, piece) if name is None else values[name]
             parts.append(self._new(nodes.MarkSafe, lineno, part) if name is None and is_markup else part)
-        joined: nodes.Expr = parts[0] if len(parts) == 1 else self._new(nodes.Concat, lineno, parts)
-        return joined
+        expression: nodes.Expr = parts[0] if len(parts) == 1 else self._new(nodes.Concat, lineno, parts)
+        return expression
 
     def _new(self, kind: Callable[..., Any], lineno: int, *fields: Any) -> Any:
         return kind(*fields, lineno=lineno, environment=self.environment)
 
 
 def split_placeholders(text: str) -> Iterator[tuple[str, str | None]]:
-    """The pieces of a text with placeholders: (words, None), or ("", name of the placeholder). `%%` is one %."""
-    at, words, is_empty = 0, "", True
-    for found in _PLACE.finditer(text):
-        words += text[at : found.start()] + (found[2] or "")
-        at = found.end()
-        if found[1]:
+    """Yield the pieces of a text with placeholders: (words, None), or ("", name of the placeholder). `%%` is one %."""
+    index, words, is_empty = 0, "", True
+    for match in _PLACE.finditer(text):
+        words += text[index : match.start()] + (match[2] or "")
+        index = match.end()
+        if match[1]:
             if words:
                 yield words, None
-            yield "", found[1]
+            yield "", match[1]
             words, is_empty = "", False
-    if words + text[at:] or is_empty:
-        yield words + text[at:], None
+    if words + text[index:] or is_empty:
+        yield words + text[index:], None
 
 
 def join_outputs(body: list[nodes.Node]) -> list[nodes.Node]:
     """Merge neighbouring outputs, as in a template without anything to translate."""
-    joined: list[nodes.Node] = []
+    outputs: list[nodes.Node] = []
     for node in body:
-        if isinstance(node, nodes.Output) and joined and isinstance(joined[-1], nodes.Output):
-            joined[-1].nodes = [*joined[-1].nodes, *node.nodes]
+        if isinstance(node, nodes.Output) and outputs and isinstance(outputs[-1], nodes.Output):
+            outputs[-1].nodes = [*outputs[-1].nodes, *node.nodes]
         else:
-            joined.append(node)
-    return joined
+            outputs.append(node)
+    return outputs
 
 
 def fold(tree: nodes.Template, environment: Any, gettext: Any, forms: Any) -> nodes.Template:
-    """The template in one language."""
-    folded: nodes.Template = Folder(environment, gettext, forms).visit(tree)
-    for node in [folded, *folded.find_all(nodes.Node)]:
+    """Return the template in one language."""
+    template: nodes.Template = Folder(environment, gettext, forms).visit(tree)
+    for node in [template, *template.find_all(nodes.Node)]:
         for name, value in list(node.iter_fields()):
             if isinstance(value, list) and any(isinstance(each, nodes.Output) for each in value):
                 setattr(node, name, join_outputs(value))
-    return folded
+    return template

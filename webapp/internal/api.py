@@ -23,16 +23,16 @@ def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> ViewResul
     user_id, title = conversation.user_id, conversation.title
     note_look(require_identity(), user_id, f"messages of conversation {path.conversation_id}")
     rows = finished_messages(path.conversation_id, after=query.after or 0, limit=query.limit + 1)
-    shown = rows[: query.limit]
+    page_rows = rows[: query.limit]
     return MessagesForBrain(
         conversation_id=path.conversation_id,
         user_id=user_id,
         title=title,
         messages=[
             SpokenMessage(id=row.message_id, role=row.role, content=row.content, created_at=row.created_at)
-            for row in shown
+            for row in page_rows
         ],
-        next_after=shown[-1].message_id if len(rows) > query.limit else None,
+        next_after=page_rows[-1].message_id if len(rows) > query.limit else None,
     ).model_dump(mode="json")
 
 
@@ -52,9 +52,9 @@ def user_memories(path: UserPath, query: DigestsQuery) -> ViewResult:
     require_user(require_identity(), path.user_id)
     note_look(require_identity(), path.user_id, "digests")
     rows = digests_of_user(path.user_id, after=query.after or 0, limit=query.limit + 1)
-    shown = rows[: query.limit]
+    page_rows = rows[: query.limit]
     return UserMemories(
         user_id=path.user_id,
-        memories=[ConversationMemoryOut.of(row) for row in shown],
-        next_after=shown[-1].id if len(rows) > query.limit else None,
+        memories=[ConversationMemoryOut.of(row) for row in page_rows],
+        next_after=page_rows[-1].id if len(rows) > query.limit else None,
     ).model_dump(mode="json")

@@ -37,8 +37,8 @@ class LockedPoint:
         self.conversation: Conversation = get_conversation(user_id, conversation_id, lock=True)
         self.point: ConversationPoint = find_point(self.conversation, slug)
         self.row: PointMemory = hold_memory(user_id, self.point)
-        everything = load_evidence([self.row.point_memory_id], conversation_id, with_retired=True)
-        self.all: list[Quote] = everything[self.row.point_memory_id]
+        quotes = load_evidence([self.row.point_memory_id], conversation_id, with_retired=True)
+        self.all: list[Quote] = quotes[self.row.point_memory_id]
 
     @property
     def evidence(self) -> list[Quote]:
@@ -68,14 +68,14 @@ class LockedPoint:
         }
 
     def piece(self, evidence_id: int) -> Quote:
-        """A piece of evidence that counts. Raises NotFound."""
-        found = next((item for item in self.evidence if item.evidence_id == evidence_id), None)
-        if found is None:
+        """Return a piece of evidence that counts. Raises NotFound."""
+        quote = next((item for item in self.evidence if item.evidence_id == evidence_id), None)
+        if quote is None:
             raise NotFound("There is no such answer to this point.")
-        return found
+        return quote
 
-    def done(self) -> PointView:
-        """The point after the change; outdated summaries are made again."""
+    def finish(self) -> PointView:
+        """Return the point after the change; outdated summaries are made again."""
         db.session.flush()
         owe_reports(self.user_id, self.point.journey_id)
         view = journey_view(self.user_id, self.point.journey_id, self.conversation).view(self.point.slug)
@@ -89,43 +89,43 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
 
     Raises NotFound, and Conflict for a memory that is no longer current, or an instruction.
     """
-    held = LockedPoint(user_id, conversation_id, slug)
+    lock = LockedPoint(user_id, conversation_id, slug)
     memory = get_memory(user_id, memory_id)
     if memory.user_id != user_id or memory.valid_to is not None or memory.is_archived:
         raise Conflict("This memory is no longer true.")
     if memory.memory_type == MemoryType.INSTRUCTION.value:
         raise Conflict("An instruction says how to answer. It is not an answer to a topic.")
-    row, point = held.row, held.point
-    if all(item.memory_id != memory_id for item in held.evidence):
-        held.remember()
-        state = held.state
+    row, point = lock.row, lock.point
+    if all(item.memory_id != memory_id for item in lock.evidence):
+        lock.remember()
+        state = lock.state
         db.session.add(_from_memory(row, memory))
         sure = memory.confidence if memory.confidence is not None else 1.0
         share = min(sure / max(1, len(point.completion_criteria)), point.confidence_threshold - BELOW)
-        judged = Assessment(False, max(share, state.confidence), now())
-        merged = merge(state, judged, point.confidence_threshold, rests_on=len(held.evidence) + 1)
+        assessment = Assessment(False, max(share, state.confidence), now())
+        merged = merge(state, assessment, point.confidence_threshold, rests_on=len(lock.evidence) + 1)
         write_state(row, merged)
     row.confirmed_at = now()
-    return held.done()
+    return lock.finish()
 
 
 def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
-    """The memory as evidence: with the words it rests on and their date, if there are any."""
-    judged = db.session.scalar(
+    """Return the memory as evidence: with the words it rests on and their date, if there are any."""
+    source = db.session.scalar(
         select(MemoryEvidence)
         .where(MemoryEvidence.memory_id == memory.memory_id)
         .order_by(MemoryEvidence.said_at.desc())
         .limit(1)
     )
-    taken = judged is not None and db.session.scalar(
+    is_used = source is not None and db.session.scalar(
         select(PointEvidence.evidence_id).where(
             PointEvidence.point_memory_id == row.point_memory_id,
-            PointEvidence.message_id == judged.message_id,
-            PointEvidence.start == judged.start,
-            PointEvidence.end == judged.end,
+            PointEvidence.message_id == source.message_id,
+            PointEvidence.start == source.start,
+            PointEvidence.end == source.end,
         )
     )
-    found = PointEvidence(
+    evidence = PointEvidence(
         point_memory_id=row.point_memory_id,
         memory_id=memory.memory_id,
         quote=memory.content,
@@ -133,50 +133,50 @@ def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
         extracted_points=[memory.content],
         structured_data={},
     )
-    if judged is not None and not taken:
-        found.message_id, found.quote, found.said_at = judged.message_id, judged.quote, judged.said_at
-        found.start, found.end = judged.start, judged.end
-    return found
+    if source is not None and not is_used:
+        evidence.message_id, evidence.quote, evidence.said_at = source.message_id, source.quote, source.said_at
+        evidence.start, evidence.end = source.start, source.end
+    return evidence
 
 
 def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
-    """The user says that a memory does not answer this point; it stays a memory. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
+    """Note that a memory does not answer this point; it stays a memory. Raises NotFound."""
+    lock = LockedPoint(user_id, conversation_id, slug)
     get_memory(user_id, memory_id)
-    held.row.dismissed_memory_ids = sorted({*(held.row.dismissed_memory_ids or ()), memory_id})
-    return held.done()
+    lock.row.dismissed_memory_ids = sorted({*(lock.row.dismissed_memory_ids or ()), memory_id})
+    return lock.finish()
 
 
 def confirm_point(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """The user confirms what other conversations established, or what they said long ago. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    held.row.confirmed_at = now()
-    return held.done()
+    """Confirm what other conversations established, or what the user said long ago. Raises NotFound."""
+    lock = LockedPoint(user_id, conversation_id, slug)
+    lock.row.confirmed_at = now()
+    return lock.finish()
 
 
 def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
-    """The user says that an answer is not right: it no longer counts, and the point is reopened. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    wrong = held.piece(evidence_id)
-    held.remember()
+    """Withdraw an answer that the user says is wrong, and reopen the point. Raises NotFound."""
+    lock = LockedPoint(user_id, conversation_id, slug)
+    wrong = lock.piece(evidence_id)
+    lock.remember()
     _take_out(wrong, "not right")
-    left = len(held.evidence) - 1
-    write_state(held.row, as_it_stands(held.state, left))
-    return held.done()
+    left = len(lock.evidence) - 1
+    write_state(lock.row, as_it_stands(lock.state, left))
+    return lock.finish()
 
 
 def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_id: int | None = None) -> PointView:
-    """The user writes what is right, replacing an answer or added to the others. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    wrong = held.piece(evidence_id) if evidence_id is not None else None
-    held.remember()
-    state, point = held.state, held.point
-    left = len(held.evidence) - (wrong is not None)
+    """Store the right answer that the user wrote, replacing one or added to the others. Raises NotFound."""
+    lock = LockedPoint(user_id, conversation_id, slug)
+    wrong = lock.piece(evidence_id) if evidence_id is not None else None
+    lock.remember()
+    state, point = lock.state, lock.point
+    left = len(lock.evidence) - (wrong is not None)
     if wrong is not None:
         _take_out(wrong, "replaced")
     db.session.add(
         PointEvidence(
-            point_memory_id=held.row.point_memory_id,
+            point_memory_id=lock.row.point_memory_id,
             quote=text,
             said_at=now(),
             extracted_points=[text],
@@ -184,98 +184,98 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
             criteria=list(wrong.criteria) or None if wrong is not None else None,
         )
     )
-    judged = Assessment(state.is_addressed, max(state.confidence, point.confidence_threshold - BELOW), now())
-    write_state(held.row, merge(state, judged, point.confidence_threshold, rests_on=left + 1))
-    if held.row.is_addressed:
-        held.row.settled_for = aims_of(point)
-    return held.done()
+    assessment = Assessment(state.is_addressed, max(state.confidence, point.confidence_threshold - BELOW), now())
+    write_state(lock.row, merge(state, assessment, point.confidence_threshold, rests_on=left + 1))
+    if lock.row.is_addressed:
+        lock.row.settled_for = aims_of(point)
+    return lock.finish()
 
 
 def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
-    """The user says which of several disagreeing answers is right; the others stay in the history. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    right = held.piece(evidence_id)
-    view = journey_view(user_id, held.point.journey_id, held.conversation, prefill=False).view(slug)
+    """Keep the chosen one of several disagreeing answers; the others stay in the history. Raises NotFound."""
+    lock = LockedPoint(user_id, conversation_id, slug)
+    right = lock.piece(evidence_id)
+    view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
     pairs = [pair for pair in view.conflicts if evidence_id in (pair.one, pair.other)] if view else []
-    held.remember()
-    left = len(held.evidence)
+    lock.remember()
+    left = len(lock.evidence)
     for pair in pairs:
         other = pair.other if pair.one == evidence_id else pair.one
-        lost = str(held.piece(other).structured_data.get(pair.name, ""))
-        statements = [text for text in held.piece(other).extracted_points if lost and lost in text]
+        value = str(lock.piece(other).structured_data.get(pair.name, ""))
+        statements = [text for text in lock.piece(other).extracted_points if value and value in text]
         left -= retire(other, Replaced(statements, [pair.name]))
-    state = held.state
-    write_state(held.row, PointState(**{**asdict(state), "rests_on": min(state.rests_on, left)}))
+    state = lock.state
+    write_state(lock.row, PointState(**{**asdict(state), "rests_on": min(state.rests_on, left)}))
     if right.message_id is None:
-        held.row.confirmed_at = now()
-    return held.done()
+        lock.row.confirmed_at = now()
+    return lock.finish()
 
 
 def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """The user says that answers which seem to disagree are both right. Raises NotFound."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    view = journey_view(user_id, held.point.journey_id, held.conversation, prefill=False).view(slug)
-    held.remember()
+    """Note that two answers which seem to disagree are both right. Raises NotFound."""
+    lock = LockedPoint(user_id, conversation_id, slug)
+    view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
+    lock.remember()
     pairs = [[pair.one, pair.other] for pair in view.conflicts] if view else []
-    held.row.settled_conflicts = [*(held.row.settled_conflicts or ()), *pairs]
-    return held.done()
+    lock.row.settled_conflicts = [*(lock.row.settled_conflicts or ()), *pairs]
+    return lock.finish()
 
 
 def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
-    """The user does not want to be asked about a point (`skip`), or only after all others (`later`).
+    """Stop asking the user about a point (`skip`), or ask about it after all others (`later`).
 
     Raises NotFound.
     """
-    held = LockedPoint(user_id, conversation_id, slug)
-    held.remember()
-    set_point_aside(held.conversation, held.point, wish)
-    return held.done()
+    lock = LockedPoint(user_id, conversation_id, slug)
+    lock.remember()
+    set_point_aside(lock.conversation, lock.point, wish)
+    return lock.finish()
 
 
 def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """The user wants to be asked about a point again: a skip is undone, else what is known moves to its history.
+    """Ask about a point again: undo a skip, or else move what is known about it to its history.
 
     Raises NotFound.
     """
-    held = LockedPoint(user_id, conversation_id, slug)
-    held.remember()
-    if held.row.set_aside is not None:
-        set_point_aside(held.conversation, held.point, None)
+    lock = LockedPoint(user_id, conversation_id, slug)
+    lock.remember()
+    if lock.row.set_aside is not None:
+        set_point_aside(lock.conversation, lock.point, None)
     else:
-        open_again(held)
-    return held.done()
+        open_again(lock)
+    return lock.finish()
 
 
-def open_again(held: LockedPoint) -> None:
+def open_again(lock: LockedPoint) -> None:
     """Move what is known about a point to its history."""
-    for item in held.evidence:
+    for item in lock.evidence:
         _take_out(item, "asked again")
-    write_state(held.row, PointState())
-    held.row.confirmed_at = None
+    write_state(lock.row, PointState())
+    lock.row.confirmed_at = None
 
 
 def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
     """Undo the user's last change to a point. Raises NotFound, Conflict if there is none or it was discussed since."""
-    held = LockedPoint(user_id, conversation_id, slug)
-    before = held.row.before_change
+    lock = LockedPoint(user_id, conversation_id, slug)
+    before = lock.row.before_change
     if before is None:
         raise Conflict("There is nothing to undo, or this has been talked about since.")
     rows = db.session.scalars(
-        select(PointEvidence).where(PointEvidence.point_memory_id == held.row.point_memory_id)
+        select(PointEvidence).where(PointEvidence.point_memory_id == lock.row.point_memory_id)
     ).all()
     counted = before["evidence"]
-    earlier = {item.evidence_id for item in held.all if item.retired_at is not None}
+    earlier = {item.evidence_id for item in lock.all if item.retired_at is not None}
     for row in rows:
         if str(row.evidence_id) in counted:
             row.retired_at = row.retired_why = None
             row.retired = (row.retired or [])[: counted[str(row.evidence_id)]] or None
         elif row.evidence_id not in earlier:
             db.session.delete(row)
-    write_state(held.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))
-    held.row.settled_conflicts, held.row.settled_for = before["settled_conflicts"], before["settled_for"]
-    held.row.set_aside, held.row.confirmed_at = before["set_aside"], _timed("confirmed_at", before["confirmed_at"])
-    held.row.before_change = None
-    return held.done()
+    write_state(lock.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))
+    lock.row.settled_conflicts, lock.row.settled_for = before["settled_conflicts"], before["settled_for"]
+    lock.row.set_aside, lock.row.confirmed_at = before["set_aside"], _timed("confirmed_at", before["confirmed_at"])
+    lock.row.before_change = None
+    return lock.finish()
 
 
 def forget_state(row: PointMemory) -> None:

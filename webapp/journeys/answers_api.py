@@ -29,7 +29,7 @@ PLACE = "/conversations/<int:conversation_id>/points/<point>"
 @login_required
 def answer(path: ConversationPointPath, body: PointAnswer) -> ViewResult:
     """Say whether something is still true, is not right, or what is right instead."""
-    return _answered(path, _take(path, body))
+    return _point_response(path, _take(path, body))
 
 
 @blueprint.post(f"{PLACE}/skip", responses={200: PointOut})
@@ -37,7 +37,7 @@ def answer(path: ConversationPointPath, body: PointAnswer) -> ViewResult:
 def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
     """Do not be asked about a point, or only after all others."""
     wish = "later" if body.until == "later" else "skip"
-    return _answered(path, answers.skip(current_user_id(), path.conversation_id, path.point, wish))
+    return _point_response(path, answers.skip(current_user_id(), path.conversation_id, path.point, wish))
 
 
 @blueprint.put("/conversations/<int:conversation_id>/guide", responses={200: GuideState})
@@ -54,7 +54,7 @@ def guide(path: ConversationPath, body: GuideState) -> ViewResult:
 def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
     """Be asked about a point again: a skip is undone, else what is known moves to its history; or undo that."""
     change = answers.undo if body.undo else answers.ask_again
-    return _answered(path, change(current_user_id(), path.conversation_id, path.point))
+    return _point_response(path, change(current_user_id(), path.conversation_id, path.point))
 
 
 @blueprint.post(f"{PLACE}/reset", responses={202: PointReset})
@@ -63,27 +63,27 @@ def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
 def reset(path: ConversationPointPath) -> ViewResult:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""
     count = service.reset_here(current_user_id(), path.conversation_id, path.point)
-    found = PointReset(conversations_read_again=count).model_dump(mode="json")
-    idempotency.commit(found, 202)
-    return found, 202
+    result = PointReset(conversations_read_again=count).model_dump(mode="json")
+    idempotency.commit(result, 202)
+    return result, 202
 
 
 def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
-    where = (current_user_id(), path.conversation_id, path.point)
+    key = (current_user_id(), path.conversation_id, path.point)
     if body.text is not None:
-        return answers.correct(*where, body.text, body.evidence_id)
+        return answers.correct(*key, body.text, body.evidence_id)
     if body.memory_id is not None:
         take = answers.confirm_memory if body.answer == "yes" else answers.dismiss_memory
-        return take(*where, body.memory_id)
+        return take(*key, body.memory_id)
     if body.answer == "both":
-        return answers.both_hold(*where)
+        return answers.both_hold(*key)
     if body.evidence_id is not None:
-        return (answers.choose if body.answer == "yes" else answers.not_right)(*where, body.evidence_id)
-    return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*where)
+        return (answers.choose if body.answer == "yes" else answers.not_right)(*key, body.evidence_id)
+    return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*key)
 
 
-def _answered(path: ConversationPointPath, view: PointView) -> ViewResult:
-    _, whole = service.conversation_view(current_user_id(), path.conversation_id)
-    found = PointOut.from_view(view, whole.next_slug if whole else None).model_dump(mode="json")
+def _point_response(path: ConversationPointPath, view: PointView) -> ViewResult:
+    _, journey = service.conversation_view(current_user_id(), path.conversation_id)
+    result = PointOut.from_view(view, journey.next_slug if journey else None).model_dump(mode="json")
     db.session.commit()
-    return found
+    return result

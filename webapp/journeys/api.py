@@ -84,16 +84,16 @@ def download_summary(path: GuidedPath, query: SummaryQuery) -> ViewResult:
     or the same as Markdown or JSON."""
     if query.format != "pdf":
         return text_response(current_user_id(), path.conversation_id, query.format)
-    found = wait_for_report(current_user_id(), path.conversation_id)
-    if found is None:
+    report = wait_for_report(current_user_id(), path.conversation_id)
+    if report is None:
         response = jsonify(SummaryPending().model_dump())
         response.headers["Retry-After"] = "3"
         return response, 202
-    return pdf_response(*found)
+    return pdf_response(*report)
 
 
 def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"]) -> Response:
-    """The summary as a Markdown or JSON file that no cache may keep."""
+    """Return the summary as a Markdown or JSON file that no cache may keep."""
     _, report = reports.current_report(user_id, conversation_id)
     day = now().date()
     if form == "json":
@@ -108,7 +108,7 @@ def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"
 
 
 def pdf_response(pdf: bytes, name: str) -> Response:
-    """A PDF to download under a name, which no cache may keep: what it rests on may be forgotten."""
+    """Return a PDF to download under a name, which no cache may keep: what it rests on may be forgotten."""
     response = Response(pdf, mimetype="application/pdf")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "no-store"

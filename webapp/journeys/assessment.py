@@ -38,7 +38,7 @@ KNOWN_SHOWN = 8
 
 
 def open_points(conversation: Conversation) -> GuidePoints:
-    """The points the next call has to look at, with what is known about them: those still open first.
+    """Return the points the next call has to look at, with what is known about them: those still open first.
 
     Settled ones are included if the conversation is about them: the one opened last and those touched by what was said;
     all of them if what was said touches no point at all, since it may take something back.
@@ -47,15 +47,15 @@ def open_points(conversation: Conversation) -> GuidePoints:
         return GuidePoints()
     view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)
     still_open = [item for item in view.points if not item.is_settled]
-    settled = [item for item in view.points if item.is_settled]
-    if settled:
+    settled_items = [item for item in view.points if item.is_settled]
+    if settled_items:
         guide = db.session.get(JourneyGuide, conversation.conversation_id)
-        opened = guide.point_id if guide is not None else None
+        point_id = guide.point_id if guide is not None else None
         unread = " \n".join(_unread(conversation))
-        touched = [item for item in settled if item.point.point_id == opened or _touches(unread, item)]
-        if touched or any(_touches(unread, item) for item in still_open):
-            settled = touched
-    looked_at = [*still_open, *settled]
+        affected = [item for item in settled_items if item.point.point_id == point_id or _touches(unread, item)]
+        if affected or any(_touches(unread, item) for item in still_open):
+            settled_items = affected
+    looked_at = [*still_open, *settled_items]
     return GuidePoints(
         keys=tuple(item.point.point_id for item in looked_at),
         points=tuple(
@@ -83,12 +83,12 @@ def _unread(conversation: Conversation) -> Sequence[str]:
 
 
 def _touches(unread: str, item: PointView) -> bool:
-    known = " ".join([*item.extracted_points, *map(str, item.structured_data.values())])
-    return bool(keyword_count(unread, item.point.semantic_keywords)) or shares_words(unread, known)
+    text = " ".join([*item.extracted_points, *map(str, item.structured_data.values())])
+    return bool(keyword_count(unread, item.point.semantic_keywords)) or shares_words(unread, text)
 
 
 def store_assessments(
-    conversation: Conversation, keys: Sequence[PointKey], found: Sequence[GroundedAssessment], messages: int
+    conversation: Conversation, keys: Sequence[PointKey], assessments: Sequence[GroundedAssessment], messages: int
 ) -> bool:
     """Merge what a call said about the points (`point_number` counts `keys` from 1) into what is known.
 
@@ -96,7 +96,7 @@ def store_assessments(
     """
     if conversation.journey_id is None:
         return False
-    for item in found:
+    for item in assessments:
         point = db.session.get(ConversationPoint, keys[item.assessment.point_number - 1])
         if point is None or point.is_archived:
             continue
@@ -105,28 +105,28 @@ def store_assessments(
         if item.assessment.request is None or item.assessment.extracted_points:
             _merge(conversation, point, item, messages)
     db.session.flush()
-    if not found:
+    if not assessments:
         return False
     is_due = report_due(conversation)
     owe_reports(conversation.user_id, conversation.journey_id, but=conversation.conversation_id if is_due else None)
     return is_due
 
 
-def _merge(conversation: Conversation, point: ConversationPoint, found: GroundedAssessment, messages: int) -> None:
+def _merge(conversation: Conversation, point: ConversationPoint, grounded: GroundedAssessment, messages: int) -> None:
     row = hold_memory(conversation.user_id, point)
-    everything = load_evidence([row.point_memory_id], conversation.conversation_id, with_retired=True)
-    known = everything[row.point_memory_id]
-    left = [item for item in known if item.retired_at is None]
+    quotes = load_evidence([row.point_memory_id], conversation.conversation_id, with_retired=True)
+    quotes_of_point = quotes[row.point_memory_id]
+    left = [item for item in quotes_of_point if item.retired_at is None]
     state = as_it_stands(state_of(row), len(left))
     if len(left) < row.evidence_count:
-        drop_lost(row, known)
-    new = new_evidence(conversation, row, known, found)
+        drop_lost(row, quotes_of_point)
+    new = new_evidence(conversation, row, quotes_of_point, grounded)
     db.session.add_all(new)
-    replaced = _retire_replaced(left, new, found) if new else set()
+    replaced = _retire_replaced(left, new, grounded) if new else set()
     left = [item for item in left if item.evidence_id not in replaced]
     assessment = Assessment(
-        found.assessment.is_addressed and _meets_criteria(point, left, found),
-        found.assessment.confidence_score,
+        grounded.assessment.is_addressed and _meets_criteria(point, left, grounded),
+        grounded.assessment.confidence_score,
         now(),
         messages,
     )
@@ -134,7 +134,7 @@ def _merge(conversation: Conversation, point: ConversationPoint, found: Grounded
     if is_settled(state, point.confidence_threshold) and (left or new):
         merged = keep_settled(merged, point.confidence_threshold)  # more evidence does not cast doubt on it
     write_state(row, merged)
-    if row.is_addressed and found.assessment.is_addressed:
+    if row.is_addressed and grounded.assessment.is_addressed:
         row.settled_for = aims_of(point)
     if new:
         row.before_change = None
@@ -152,25 +152,25 @@ def _merge(conversation: Conversation, point: ConversationPoint, found: Grounded
     )
 
 
-def _meets_criteria(point: ConversationPoint, left: Sequence[Quote], found: GroundedAssessment) -> bool:
+def _meets_criteria(point: ConversationPoint, left: Sequence[Quote], assessment: GroundedAssessment) -> bool:
     """Return whether all criteria are met, if the assessment says which ones it settles; otherwise its word counts."""
-    if not found.assessment.criteria_met:
+    if not assessment.assessment.criteria_met:
         return True
-    met = {text for item in left for text in item.criteria} | set(criteria_of(point, found))
-    return met >= set(point.completion_criteria)
+    criteria = {text for item in left for text in item.criteria} | set(criteria_of(point, assessment))
+    return criteria >= set(point.completion_criteria)
 
 
-def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], found: GroundedAssessment) -> set[int]:
+def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], assessment: GroundedAssessment) -> set[int]:
     """Remove what the new words replace from what is known; returns the ids of the rows with nothing left."""
-    shown = merge_texts((), (text for item in left for text in item.extracted_points))[:KNOWN_SHOWN]
-    unread = found.assessment
-    gone = find_replaced(
-        [shown[number - 1] for number in unread.corrects if number <= len(shown)],
+    points = merge_texts((), (text for item in left for text in item.extracted_points))[:KNOWN_SHOWN]
+    unread = assessment.assessment
+    replaced = find_replaced(
+        [points[number - 1] for number in unread.corrects if number <= len(points)],
         unread.extracted_points,
         unread.structured_data,
         [item.as_known for item in left if item.message_id not in {row.message_id for row in new}],
     )
-    return {evidence_id for evidence_id, what in gone.items() if retire(evidence_id, what)}
+    return {evidence_id for evidence_id, replacement in replaced.items() if retire(evidence_id, replacement)}
 
 
 def write_state(row: PointMemory, state: PointState) -> None:

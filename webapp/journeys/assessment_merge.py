@@ -44,7 +44,7 @@ class Assessment:
 
 
 def merge_confidence(existing: float, new: float) -> float:
-    """The weighted average of the known and the new confidence; always between the two."""
+    """Return the weighted average of the known and the new confidence; always between the two."""
     existing, new = _unit(existing), _unit(new)
     if existing >= HIGH:
         merged = 0.7 * existing + 0.3 * new
@@ -55,27 +55,29 @@ def merge_confidence(existing: float, new: float) -> float:
     return min(max(merged, min(existing, new)), max(existing, new))
 
 
-def merge(state: PointState, found: Assessment, threshold: float, *, rests_on: int) -> PointState:
-    """The state after an assessment; the first one is taken as it is.
+def merge(state: PointState, assessment: Assessment, threshold: float, *, rests_on: int) -> PointState:
+    """Return the state after an assessment; the first one is taken as it is.
 
     A point is addressed when an assessment says so and the merged confidence reaches the point's threshold.
     """
-    confidence = merge_confidence(state.confidence, found.confidence) if state.analyzed else _unit(found.confidence)
-    addressed = (state.is_addressed or found.is_addressed) and at_least(confidence, threshold)
-    first = state.first_addressed_at or (found.at if addressed else None)
+    confidence = (
+        merge_confidence(state.confidence, assessment.confidence) if state.analyzed else _unit(assessment.confidence)
+    )
+    addressed = (state.is_addressed or assessment.is_addressed) and at_least(confidence, threshold)
+    first = state.first_addressed_at or (assessment.at if addressed else None)
     return PointState(
         is_addressed=addressed,
         confidence=confidence,
         rests_on=rests_on,
         first_addressed_at=first,
-        last_analyzed_at=found.at,
-        messages_analyzed=state.messages_analyzed + found.messages,
+        last_analyzed_at=assessment.at,
+        messages_analyzed=state.messages_analyzed + assessment.messages,
         analyzed=True,
     )
 
 
 def as_it_stands(state: PointState, evidence_left: int) -> PointState:
-    """The state after evidence was lost: the point is reopened, and less is known about it.
+    """Return the state after evidence was lost: the point is reopened, and less is known about it.
 
     The confidence falls with the share of the evidence that is left; without any, nothing is known.
     """
@@ -93,7 +95,7 @@ def as_it_stands(state: PointState, evidence_left: int) -> PointState:
 
 
 def keep_settled(state: PointState, threshold: float) -> PointState:
-    """The state of a point that was settled and stays settled."""
+    """Return the state of a point that was settled and stays settled."""
     return replace(state, is_addressed=True, confidence=max(state.confidence, threshold))
 
 
@@ -102,22 +104,22 @@ def is_settled(state: PointState, threshold: float) -> bool:
     return state.is_addressed and at_least(state.confidence, threshold)
 
 
-def merge_texts(known: Iterable[str], new: Iterable[str]) -> list[str]:
+def merge_texts(earlier: Iterable[str], new: Iterable[str]) -> list[str]:
     """Both lists, the known one first, each statement once, ignoring case, spaces and the full stop."""
-    found: dict[str, str] = {}
-    for text in (*known, *new):
+    texts: dict[str, str] = {}
+    for text in (*earlier, *new):
         if form := canonical_statement(text):
-            found.setdefault(form, text.strip())
-    return list(found.values())
+            texts.setdefault(form, text.strip())
+    return list(texts.values())
 
 
-def merge_data(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+def merge_data(data: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Both objects merged; a name's newer value counts, unless it is empty."""
-    return {**known, **{name: value for name, value in new.items() if value not in (None, "", [], {})}}
+    return {**data, **{name: value for name, value in new.items() if value not in (None, "", [], {})}}
 
 
 def next_point(points: Sequence[tuple[str, bool, float]]) -> str | None:
-    """The point to talk about next, of (slug, is addressed, confidence) in the journey's order.
+    """Return the point to talk about next, of (slug, is addressed, confidence) in the journey's order.
 
     The first that nothing is known about, else the first that is still open; None if all are addressed.
     """

@@ -52,11 +52,13 @@ class Work:
 
 
 def own_journeys(user_id: int) -> Sequence[Journey]:
-    """The journeys a user may change: their own and, for admins, those of the installation."""
-    mine = [Journey.owner_id == user_id]
+    """Return the journeys a user may change: their own and, for admins, those of the installation."""
+    conditions = [Journey.owner_id == user_id]
     if get_or_raise(User, user_id).is_admin:
-        mine.append(Journey.owner_id.is_(None))
-    return db.session.scalars(select(Journey).where(or_(*mine)).order_by(Journey.is_archived, Journey.title)).all()
+        conditions.append(Journey.owner_id.is_(None))
+    return db.session.scalars(
+        select(Journey).where(or_(*conditions)).order_by(Journey.is_archived, Journey.title)
+    ).all()
 
 
 def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
@@ -76,7 +78,7 @@ def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
 
 
 def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
-    """A new journey, which nobody else sees before it is published. Raises Conflict, Invalid."""
+    """Return a new journey, which nobody else sees before it is published. Raises Conflict, Invalid."""
     author = get_or_raise(User, user_id)
     owner_id = user_id if is_private or not author.is_admin else None
     if owner_id is not None:
@@ -106,15 +108,15 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
     return Work(row, definition, [])
 
 
-def _free_slug(user_id: int, wanted: str, *, is_asked_for: bool) -> str:
-    """The slug, or a similar one: it must not be revealed that somebody else has a journey of that name."""
-    taken = db.session.scalar(select(Journey).where(Journey.slug == wanted))
-    if taken is None:
-        return wanted
-    if is_asked_for and taken.owner_id in (None, user_id):
+def _free_slug(user_id: int, base: str, *, is_asked_for: bool) -> str:
+    """Return the slug or a free variant of it, without revealing that another user has a journey of that name."""
+    is_used = db.session.scalar(select(Journey).where(Journey.slug == base))
+    if is_used is None:
+        return base
+    if is_asked_for and is_used.owner_id in (None, user_id):
         raise Conflict("There is already a journey with this slug.")
     for number in range(2, TRIES):
-        slug = f"{wanted[:90]}-{number}"
+        slug = f"{base[:90]}-{number}"
         if db.session.scalar(select(Journey.journey_id).where(Journey.slug == slug)) is None:
             return slug
     raise Conflict("There are too many journeys with this name.")
@@ -159,10 +161,10 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
             JourneyVersion(journey_id=row.journey_id, number=number, definition=row.draft, author_id=user_id)
         )
     else:
-        found = next((version for version in work.versions if version.number == number), None)
-        if found is None:
+        match = next((version for version in work.versions if version.number == number), None)
+        if match is None:
             raise NotFound("There is no such version.")
-        fixture = JourneyFixture.model_validate(found.definition)
+        fixture = JourneyFixture.model_validate(match.definition)
     write_journey(row, fixture, digest_of(fixture), row.position)
     write_points(row, fixture.points)
     row.published_version, row.draft, row.is_archived = number, None, False
@@ -178,14 +180,14 @@ def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str
     """
     row = visible_journey(user_id, slug)
     if row is None:
-        return create_draft(user_id, _renamed(work_on(user_id, slug).definition), is_private=is_private)
+        return create_draft(user_id, _copy_title(work_on(user_id, slug).definition), is_private=is_private)
     definition = definition_of(fixture_of(row, points_of(row.journey_id)))
     if row.source == "file":
         definition = definition_in(definition, language)
-    return create_draft(user_id, _renamed(definition), is_private=is_private)
+    return create_draft(user_id, _copy_title(definition), is_private=is_private)
 
 
-def _renamed(definition: dict[str, Any]) -> JourneyBody:
+def _copy_title(definition: dict[str, Any]) -> JourneyBody:
     title = f"{definition['title'][:240]} (copy)"
     return JourneyBody.model_validate({**definition, "slug": None, "title": title})
 
@@ -204,7 +206,7 @@ def archive(user_id: int, slug: str) -> None:
 
 
 def visible_journey(user_id: int, slug: str) -> Journey | None:
-    """A journey available to a user."""
+    """Return a journey available to a user."""
     return db.session.scalar(
         select(Journey).where(
             Journey.slug == slug,

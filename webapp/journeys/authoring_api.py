@@ -94,7 +94,7 @@ class ExportQuery(BaseModel):
 @idempotency.idempotent
 def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
     """Write a journey: a draft, which people see once it is published."""
-    return _made(authoring.create_draft(current_user_id(), body, is_private=query.private))
+    return _created_response(authoring.create_draft(current_user_id(), body, is_private=query.private))
 
 
 @blueprint.post("/journeys/import", responses={201: JourneyWork})
@@ -103,10 +103,10 @@ def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
 def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
     """Create a draft from a journey's file."""
     try:
-        found = read_definition(body.text)
+        definition = read_definition(body.text)
     except ValueError as error:
         raise Invalid.field("text", str(error)) from None
-    return _made(authoring.create_draft(current_user_id(), found, is_private=query.private))
+    return _created_response(authoring.create_draft(current_user_id(), definition, is_private=query.private))
 
 
 @blueprint.put("/journeys/<slug>", responses={200: JourneyWork})
@@ -138,7 +138,7 @@ def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
 @idempotency.idempotent
 def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
     """A copy, as your own draft."""
-    return _made(authoring.duplicate(current_user_id(), path.slug, is_private=query.private))
+    return _created_response(authoring.duplicate(current_user_id(), path.slug, is_private=query.private))
 
 
 @blueprint.delete("/journeys/<slug>", responses={204: None})
@@ -158,13 +158,13 @@ def export_journey(path: JourneyPath, query: ExportQuery) -> ViewResult:
 
 
 def file_response(work: Work, form: Literal["json", "yaml"]) -> Response:
-    """A journey as a file to download."""
+    """Return a journey as a file to download."""
     response = Response(write_definition(work.definition, form), mimetype=f"application/{form}")
     response.headers["Content-Disposition"] = f'attachment; filename="{work.journey.slug}.{form}"'
     return response
 
 
-def _made(work: Work) -> ViewResult:
+def _created_response(work: Work) -> ViewResult:
     answer = JourneyWork.of(work).model_dump(mode="json")
     idempotency.commit(answer, 201)
     return answer, 201

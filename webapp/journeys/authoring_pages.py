@@ -28,7 +28,7 @@ NEW: dict[str, Any] = {"points": [{}]}
 @login_required
 def mine() -> ViewResult:
     """The journeys the user may change."""
-    return _mine()
+    return _render_own()
 
 
 @blueprint.post("/journeys/mine")
@@ -37,10 +37,10 @@ def take_file() -> ViewResult:
     """Create a draft from a pasted file."""
     text = request.form.get("text", "")
     try:
-        found = read_definition(text)
+        definition = read_definition(text)
     except ValueError as error:
-        return _mine(text=text, errors=str(error).splitlines()), 422
-    work = authoring.create_draft(current_user_id(), found, is_private="private" in request.form)
+        return _render_own(text=text, errors=str(error).splitlines()), 422
+    work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
     slug = work.journey.slug
     db.session.commit()
     return redirect(url_for(".edit", slug=slug), 303)
@@ -57,9 +57,9 @@ def new() -> ViewResult:
 @login_required
 def create() -> ViewResult:
     """Save a new draft, or change the form."""
-    definition, shown = _typed(None)
+    definition, state = _read_editor(None)
     if definition is None:
-        return shown
+        return state
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
     slug = work.journey.slug
     db.session.commit()
@@ -80,9 +80,9 @@ def edit(slug: str) -> ViewResult:
 def save(slug: str) -> ViewResult:
     """Save the draft, publish it, try it, or change the form."""
     work = authoring.work_on(current_user_id(), slug)
-    definition, shown = _typed(work)
+    definition, state = _read_editor(work)
     if definition is None:
-        return shown
+        return state
     work = authoring.save_draft(current_user_id(), slug, definition)
     do = request.form.get("do", "")
     if do == "publish":
@@ -145,22 +145,22 @@ def export(slug: str, form: str) -> ViewResult:
     return file_response(authoring.work_on(current_user_id(), slug), form)  # type: ignore[arg-type]
 
 
-def _typed(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]:
+def _read_editor(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]:
     """The checked input; or None and the page to show instead, if a button changes the form or there are mistakes."""
-    typed = forms.read(request.form)
+    values = forms.read(request.form)
     do = request.form.get("do", "")
     if do.partition("-")[0] in ("add", "remove", "up", "down"):
-        page = render_template("journeys/editor.html", work=work, definition=forms.apply_button(typed, do), errors=[])
+        page = render_template("journeys/editor.html", work=work, definition=forms.apply_button(values, do), errors=[])
         return None, page
     try:
-        body = JourneyBody.model_validate(typed)
+        body = JourneyBody.model_validate(values)
         body.complete()
     except ValidationError as error:
-        page = render_template("journeys/editor.html", work=work, definition=typed, errors=problems(error))
+        page = render_template("journeys/editor.html", work=work, definition=values, errors=problems(error))
         return None, (page, 422)
     return body, ""
 
 
-def _mine(text: str = "", errors: list[str] | None = None) -> str:
+def _render_own(text: str = "", errors: list[str] | None = None) -> str:
     rows = authoring.own_journeys(current_user_id())
     return render_template("journeys/mine.html", journeys=rows, text=text, errors=errors or [])

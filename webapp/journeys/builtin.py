@@ -30,14 +30,14 @@ DEFAULT_QUESTIONS = (
 
 
 def translate_text(text: str, code: str) -> str:
-    """A text of a journey in a language of the interface; unchanged if it has no translation."""
+    """Return a text of a journey in a language of the interface; unchanged if it has no translation."""
     # A journey that was loaded before its words were changed reads like one that is loaded now.
     text = texts_in(FORMER).get(text, text)
     return text if code == SOURCE else texts_in(code).get(text, text)
 
 
 def translate_journey_text(journey: Journey | None, text: str, code: str) -> str:
-    """A text of that journey in a language of the interface; unchanged if a person wrote the journey."""
+    """Return a text of that journey in a language of the interface; unchanged if a person wrote the journey."""
     return translate_text(text, code) if journey is not None and journey.source == "file" else text
 
 
@@ -49,7 +49,7 @@ def questions_of(journey: Journey | None, point: ConversationPoint | None, code:
 
 
 def definition_in(definition: dict[str, Any], code: str) -> dict[str, Any]:
-    """A shipped journey's definition with the texts people read translated; the rest is for the assistant."""
+    """Return a shipped journey's definition with the texts people read translated; the rest is for the assistant."""
     return {
         **_read_in(definition, ("title", "description", "front_page"), code),
         "points": [_read_in(point, POINT_READ, code) for point in definition["points"]],
@@ -57,20 +57,20 @@ def definition_in(definition: dict[str, Any], code: str) -> dict[str, Any]:
 
 
 def _read_in(part: dict[str, Any], names: tuple[str, ...], code: str) -> dict[str, Any]:
-    changed = {name: part[name] for name in names if part.get(name)}
+    changes = {name: part[name] for name in names if part.get(name)}
     return {
         **part,
         **{
             name: translate_text(value, code)
             if isinstance(value, str)
             else [translate_text(item, code) for item in value]
-            for name, value in changed.items()
+            for name, value in changes.items()
         },
     }
 
 
 @lru_cache(maxsize=16)
 def texts_in(code: str) -> dict[str, str]:
-    """The translations into a language by the English text; empty for a language without any."""
+    """Return the translations into a language by the English text; empty for a language without any."""
     place = FOLDER / f"{code}.json"
     return cast(dict[str, str], json.loads(place.read_text("utf-8"))) if place.exists() else {}

@@ -48,13 +48,13 @@ def prepare() -> None:
 def _load(force: bool, where: Sequence[Path]) -> None:
     try:
         with write_transaction():
-            done = load_journeys(*where, force=force)
+            result = load_journeys(*where, force=force)
     except FixtureError as error:
         raise click.ClickException("nothing was loaded\n  " + "\n  ".join(error.problems)) from None
-    for word, slugs in (("new", done.created), ("updated", done.updated), ("archived", done.archived)):
+    for word, slugs in (("new", result.created), ("updated", result.updated), ("archived", result.archived)):
         for slug in slugs:
             click.echo(f"{word}: {slug}")
-    for slug in done.differing:
+    for slug in result.differing:
         click.echo(f"differs from its file, use --force to change it: {slug}")
-    if done.unchanged:
-        click.echo(f"unchanged: {', '.join(done.unchanged)}")
+    if result.unchanged:
+        click.echo(f"unchanged: {', '.join(result.unchanged)}")

@@ -37,7 +37,7 @@ class PointBody(BaseModel):
     keeps: Literal["days", "weeks", "months", "years", "always"] | None = None
 
     def complete(self) -> dict[str, Any]:
-        """The point in the form of a file."""
+        """Return the point in the form of a file."""
         return {
             **self.model_dump(),
             "slug": self.slug or slug_from(self.title),
@@ -63,7 +63,7 @@ class JourneyBody(BaseModel):
     points: list[PointBody] = Field(min_length=1, max_length=100)
 
     def complete(self) -> JourneyFixture:
-        """The journey in the form of a file. Raises ValidationError, which names the field."""
+        """Return the journey in the form of a file. Raises ValidationError, which names the field."""
         points = [point.complete() for point in self.points]
         return JourneyFixture.model_validate(
             {**self.model_dump(), "slug": self.slug or slug_from(self.title), "points": points}
@@ -71,13 +71,13 @@ class JourneyBody(BaseModel):
 
 
 def slug_from(title: str) -> str:
-    """A slug made of a title's letters."""
+    """Return a slug made of a title's letters."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     return "-".join(re.findall(r"[a-z0-9]+", plain))[:80].strip("-") or "journey"
 
 
 def read_definition(text: str) -> JourneyBody:
-    """A journey from the text of a file, JSON or YAML. Raises ValueError with a line for each problem."""
+    """Return a journey from the text of a file, JSON or YAML. Raises ValueError with a line for each problem."""
     if len(text) > MAX_TEXT:
         raise ValueError("is too large")
     try:
@@ -93,14 +93,14 @@ def read_definition(text: str) -> JourneyBody:
 
 
 def write_definition(fixture: Mapping[str, Any], form: Format) -> str:
-    """A journey as the text of a file."""
+    """Return a journey as the text of a file."""
     if form == "yaml":
         return str(yaml.safe_dump(dict(fixture), allow_unicode=True, sort_keys=False, width=100))
     return json.dumps(fixture, ensure_ascii=False, indent=2) + "\n"
 
 
 def definition_of(fixture: JourneyFixture) -> dict[str, Any]:
-    """A journey in the form of a file, without defaults."""
+    """Return a journey in the form of a file, without defaults."""
     data = fixture.model_dump()
     data["points"] = [
         {name: value for name, value in point.items() if name != "keeps" or value} for point in data["points"]
@@ -109,16 +109,16 @@ def definition_of(fixture: JourneyFixture) -> dict[str, Any]:
 
 
 def problems(error: ValidationError) -> list[str]:
-    """A line for each problem, with the field's path."""
-    found = []
+    """Return a line for each problem, with the field's path."""
+    problems_of = []
     for item in error.errors():
         path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".")
-        found.append(f"{path or 'the journey'}: {str(item['msg']).removeprefix('Value error, ')}")
-    return found
+        problems_of.append(f"{path or 'the journey'}: {str(item['msg']).removeprefix('Value error, ')}")
+    return problems_of
 
 
 def fixture_of(journey: Any, points: Any) -> JourneyFixture:
-    """The stored rows in the form of a file."""
+    """Return the stored rows in the form of a file."""
     return JourneyFixture.model_construct(
         slug=journey.slug,
         title=journey.title,

@@ -22,22 +22,22 @@ MAX_QUESTION = 500
 
 
 def new_evidence(
-    conversation: Conversation, row: PointMemory, known: Sequence[Quote], found: GroundedAssessment
+    conversation: Conversation, row: PointMemory, existing: Sequence[Quote], assessment: GroundedAssessment
 ) -> list[PointEvidence]:
-    """Rows for new quotes; each has the statements and values taken from it.
+    """Return rows for new quotes; each has the statements and values taken from it.
 
-    `known` are the existing rows, including replaced ones.
+    `existing` are the existing rows, including replaced ones.
     """
-    seen = {(item.message_id, item.quote) for item in known} | {(item.message_id, item.start) for item in known}
+    seen = {(item.message_id, item.quote) for item in existing} | {(item.message_id, item.start) for item in existing}
     fresh: list[Evidence] = []
-    for item in found.evidence:
+    for item in assessment.evidence:
         is_there = (item.message_id, item.quote) in seen or (item.message_id, item.start) in seen
         if not is_there and not any(item.overlaps(other) for other in fresh):
             fresh.append(item)
     if not fresh:
         return []
-    earlier = [text for item in known if item.retired_at is None for text in item.extracted_points]
-    statements = merge_texts(earlier, found.assessment.extracted_points)[len(merge_texts((), earlier)) :]
+    earlier = [text for item in existing if item.retired_at is None for text in item.extracted_points]
+    statements = merge_texts(earlier, assessment.assessment.extracted_points)[len(merge_texts((), earlier)) :]
     quotes = [item.quote for item in fresh]
     point = db.session.get_one(ConversationPoint, row.point_id)
     return [
@@ -51,45 +51,45 @@ def new_evidence(
             extracted_points=texts,
             structured_data=data,
             question=question_before(conversation, item.message_id) if _is_short(item.quote) else None,
-            criteria=criteria_of(point, found) or None,
+            criteria=criteria_of(point, assessment) or None,
         )
         for item, texts, data in zip(
-            fresh, assign(statements, quotes), assign_data(found.assessment.structured_data, quotes), strict=True
+            fresh, assign(statements, quotes), assign_data(assessment.assessment.structured_data, quotes), strict=True
         )
     ]
 
 
-def criteria_of(point: ConversationPoint, found: GroundedAssessment) -> list[str]:
-    """The criteria that an assessment says are settled, by their numbers from 1."""
+def criteria_of(point: ConversationPoint, assessment: GroundedAssessment) -> list[str]:
+    """Return the criteria that an assessment says are settled, by their numbers from 1."""
     criteria = point.completion_criteria
-    return [criteria[number - 1] for number in found.assessment.criteria_met or () if number <= len(criteria)]
+    return [criteria[number - 1] for number in assessment.assessment.criteria_met or () if number <= len(criteria)]
 
 
 def question_before(conversation: Conversation, message_id: int) -> str | None:
-    """The assistant's last question before a message, if it asked one."""
+    """Return the assistant's last question before a message, if it asked one."""
     before = previous_messages(conversation.conversation_id, message_id, "assistant").with_only_columns(Message.content)
     return last_question(db.session.scalar(before) or "")
 
 
 def last_question(text: str) -> str | None:
-    """The last question in a text."""
+    """Return the last question in a text."""
     end = max(text.rfind(mark) for mark in "?？")
     begin = max(text.rfind(mark, 0, max(end, 0)) for mark in ".!?…\n")
     return " ".join(text[begin + 1 : end + 1].split()).lstrip("-*•> ")[:MAX_QUESTION] or None
 
 
-def retire(evidence_id: int, what: Replaced, why: str = "replaced") -> bool:
+def retire(evidence_id: int, replacement: Replaced, why: str = "replaced") -> bool:
     """Remove statements and values of a row from what is known; they stay in its history.
 
     True if nothing of it is left, and the row as a whole no longer counts.
     """
     row = db.session.get_one(PointEvidence, evidence_id)
-    at = now()
+    moment = now()
     said_so: list[dict[str, Any]] = [
-        *({"statement": text, "why": why, "at": at.isoformat()} for text in what.statements),
+        *({"statement": text, "why": why, "at": moment.isoformat()} for text in replacement.statements),
         *(
-            {"name": name, "value": row.structured_data.get(name), "why": why, "at": at.isoformat()}
-            for name in what.names
+            {"name": name, "value": row.structured_data.get(name), "why": why, "at": moment.isoformat()}
+            for name in replacement.names
         ),
     ]
     row.retired = [*(row.retired or ()), *said_so]
@@ -97,7 +97,7 @@ def retire(evidence_id: int, what: Replaced, why: str = "replaced") -> bool:
     names = set(row.structured_data) - {item.get("name") for item in row.retired}
     if statements or names:
         return False
-    row.retired_at, row.retired_why = at, why
+    row.retired_at, row.retired_why = moment, why
     return True
 
 

@@ -9,28 +9,28 @@ from webapp.text.words import stems, words
 
 
 def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
-    """The statements for each quote; a statement belongs to the quote that shares most of its words.
+    """Return the statements for each quote; a statement belongs to the quote that shares most of its words.
 
     A statement goes when its quote is forgotten, so it belongs to exactly one: the first if none shares a word.
     """
-    found: list[list[str]] = [[] for _ in quotes]
-    held = [_terms(quote) for quote in quotes]
+    matches: list[list[str]] = [[] for _ in quotes]
+    quote_terms = [_terms(quote) for quote in quotes]
     for statement in statements if quotes else ():
         terms = _terms(statement)
-        best = max(range(len(quotes)), key=lambda place: (len(terms & held[place]), -place))
-        found[best].append(statement)
-    return found
+        best = max(range(len(quotes)), key=lambda place: (len(terms & quote_terms[place]), -place))
+        matches[best].append(statement)
+    return matches
 
 
 def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str, Any]]:
-    """The named values for each quote; a value belongs to the quote that shares most of its words."""
-    found: list[dict[str, Any]] = [{} for _ in quotes]
+    """Return the named values for each quote; a value belongs to the quote that shares most of its words."""
+    result: list[dict[str, Any]] = [{} for _ in quotes]
     for name, value in data.items():
         places = assign([f"{value} {name.replace('_', ' ')}"], quotes)
         for place, statements in enumerate(places):
             if statements:
-                found[place][name] = value
-    return found
+                result[place][name] = value
+    return result
 
 
 def keyword_count(statement: str, keywords: Iterable[str]) -> int:
@@ -38,13 +38,13 @@ def keyword_count(statement: str, keywords: Iterable[str]) -> int:
     together.
     """
     text = f" {' '.join(_in_order(statement))} "
-    wanted = [" ".join(_in_order(keyword)) for keyword in keywords]
-    return sum(f" {keyword} " in text for keyword in wanted if keyword)
+    phrases = [" ".join(_in_order(keyword)) for keyword in keywords]
+    return sum(f" {keyword} " in text for keyword in phrases if keyword)
 
 
-def shares_words(one: str, other: str) -> bool:
+def shares_words(first: str, other: str) -> bool:
     """Return whether two texts have a significant word in common."""
-    return bool(_terms(one) & _terms(other))
+    return bool(_terms(first) & _terms(other))
 
 
 def _terms(text: str) -> set[str]:

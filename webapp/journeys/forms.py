@@ -12,9 +12,9 @@ MAX_POINTS = 100
 
 
 def read(form: Mapping[str, str]) -> dict[str, Any]:
-    """The definition in a form; empty fields are left out, lists have one item per line."""
+    """Return the definition in a form; empty fields are left out, lists have one item per line."""
     count = min(int(form.get("count", "0")[:3] or 0) if form.get("count", "0").isdecimal() else 0, MAX_POINTS)
-    given = {name: _clean(form.get(name, "")) for name in HEAD}
+    values = {name: _clean(form.get(name, "")) for name in HEAD}
     points = []
     for number in range(count):
         point: dict[str, Any] = {name: _clean(form.get(f"p{number}.{name}", "")) for name in WORDS}
@@ -22,22 +22,22 @@ def read(form: Mapping[str, str]) -> dict[str, Any]:
         threshold = form.get(f"p{number}.confidence_threshold", "").strip()
         point["confidence_threshold"] = _number(threshold) if threshold else None
         points.append({name: value for name, value in point.items() if value not in (None, "", [])})
-    return {**{name: value for name, value in given.items() if value}, "points": points}
+    return {**{name: value for name, value in values.items() if value}, "points": points}
 
 
 def apply_button(definition: dict[str, Any], do: str) -> dict[str, Any]:
-    """The definition after a button of the form: add, remove-2, up-2 or down-2; any other changes nothing."""
+    """Return the definition after a button of the form: add, remove-2, up-2 or down-2; any other changes nothing."""
     points = list(definition["points"])
-    what, _, place = do.partition("-")
-    at = next((number for number in range(len(points)) if str(number) == place), None)
-    if what == "add" and len(points) < MAX_POINTS:
+    action, _, place = do.partition("-")
+    index = next((number for number in range(len(points)) if str(number) == place), None)
+    if action == "add" and len(points) < MAX_POINTS:
         points.append({})
-    elif what == "remove" and at is not None:
-        del points[at]
-    elif what in ("up", "down") and at is not None:
-        other = at + (1 if what == "down" else -1)
+    elif action == "remove" and index is not None:
+        del points[index]
+    elif action in ("up", "down") and index is not None:
+        other = index + (1 if action == "down" else -1)
         if 0 <= other < len(points):
-            points[at], points[other] = points[other], points[at]
+            points[index], points[other] = points[other], points[index]
     return {**definition, "points": points}
 
 

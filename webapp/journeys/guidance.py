@@ -33,7 +33,7 @@ def directive(point: PointGuide, profile: Mapping[str, str | None] | None = None
     blocks.append(_section("Your Goals for This Discussion", point.goals))
     blocks.append(_section("This Point Is Complete When", point.criteria))
     blocks.append(_section("Example Questions You Could Adapt", point.questions))
-    blocks.append(_known(point))
+    blocks.append(_facts_so_far(point))
     blocks.append(f"## Your Task\n{TASK}")
     return "\n\n".join(block for block in blocks if block)
 
@@ -43,15 +43,17 @@ def _profile(profile: Mapping[str, str | None]) -> str:
     return _section("The Person You Talk With", lines)
 
 
-def _known(point: PointGuide) -> str:
+def _facts_so_far(point: PointGuide) -> str:
     parts = []
     if point.known:
-        parts.append(_listed("Key points already discussed:", point.known[:MAX_KNOWN]))
+        parts.append(_bullet_list("Key points already discussed:", point.known[:MAX_KNOWN]))
     if point.to_check:
-        parts.append(_listed("Known from other conversations; check that it still holds:", point.to_check[:MAX_KNOWN]))
+        parts.append(
+            _bullet_list("Known from other conversations; check that it still holds:", point.to_check[:MAX_KNOWN])
+        )
     if point.quotes:
         quotes = [f'"{_line(quote)}"' for quote in point.quotes[:MAX_QUOTES]]
-        parts.append(_listed("Relevant things the person has said:", quotes))
+        parts.append(_bullet_list("Relevant things the person has said:", quotes))
     if not parts:
         return "## What You Already Know About This Topic\nNothing yet."
     parts.append("Build on this knowledge. Don't repeat questions.")
@@ -59,13 +61,13 @@ def _known(point: PointGuide) -> str:
 
 
 def _section(title: str, items: Sequence[str]) -> str:
-    return _listed(f"## {title}", items) if items else ""
+    return _bullet_list(f"## {title}", items) if items else ""
 
 
-def _listed(head: str, items: Sequence[str]) -> str:
+def _bullet_list(head: str, items: Sequence[str]) -> str:
     return "\n".join([head, *(f"- {_line(item)}" for item in items)])
 
 
 def _line(text: str) -> str:
-    """One line: what a person said cannot become a heading of the task."""
+    """Return a text as one line, so that a user's words cannot become a heading of the task."""
     return " ".join(str(text).split())

@@ -64,7 +64,7 @@ class GuideNow:
 
 
 def guide_section(now: GuideNow) -> str:
-    """The block of the guide."""
+    """Return the block of the guide."""
     parts = [
         _NOTE,
         f"Journey: {_line(now.journey)}. {now.addressed} of {now.total} points are talked through.",
@@ -73,17 +73,19 @@ def guide_section(now: GuideNow) -> str:
         return _block([*parts, _PAUSED])
     if now.current is None:
         parts.append("Every point is talked through. Offer to sum up, and answer what the person asks.")
-        return _block([*parts, *_aside(now)])
-    parts += _current(now.current)
+        return _block([*parts, *_set_aside_lines(now)])
+    parts += _current_point_lines(now.current)
     if now.unclear:
-        parts.append(_listed("Answers of other points that disagree; ask when it fits which one holds:", now.unclear))
+        parts.append(
+            _bullet_list("Answers of other points that disagree; ask when it fits which one holds:", now.unclear)
+        )
     if now.next_title:
         parts.append(f"Next point: {_line(now.next_title)}")
-    return _block([*parts, *_aside(now), f"How to go on: {_HOW}"])
+    return _block([*parts, *_set_aside_lines(now), f"How to go on: {_HOW}"])
 
 
 def without_knowledge(now: GuideNow) -> GuideNow:
-    """The same without anything known about the person, for the record."""
+    """Return the same without anything known about the person, for the record."""
     now = replace(now, unclear=())
     bare = now.current and replace(
         now.current, known=(), quotes=(), to_check=(), faded=(), disagreeing=(), elsewhere=()
@@ -91,32 +93,32 @@ def without_knowledge(now: GuideNow) -> GuideNow:
     return replace(now, current=bare)
 
 
-def _current(point: CurrentPoint) -> list[str]:
+def _current_point_lines(point: CurrentPoint) -> list[str]:
     parts = [f"Current point: {_line(point.title)}\n{_line(point.description)}"]
     if point.instruction:
         parts.append(_line(point.instruction))
-    parts.append(_listed("Goals:", point.goals))
-    parts.append(_listed("Complete when:", [*point.criteria_met, *point.criteria_missing]))
-    known = _listed(f"Known so far ({round(point.confidence * 100)} % sure):", point.known)
-    parts.append(known or "Known so far: nothing.")
-    parts.append(_listed("In their words:", [f'"{_line(quote)}"' for quote in point.quotes]))
+    parts.append(_bullet_list("Goals:", point.goals))
+    parts.append(_bullet_list("Complete when:", [*point.criteria_met, *point.criteria_missing]))
+    facts = _bullet_list(f"Known so far ({round(point.confidence * 100)} % sure):", point.known)
+    parts.append(facts or "Known so far: nothing.")
+    parts.append(_bullet_list("In their words:", [f'"{_line(quote)}"' for quote in point.quotes]))
     missing = [*point.criteria_missing, *(f"new: {text}" for text in point.new_goals)]
-    parts.append(_listed("Still missing:", missing))
-    parts.append(_listed("Known from elsewhere; ask in passing whether it still holds:", point.to_check))
-    parts.append(_listed("Said a while ago; ask whether it is still so:", point.faded))
-    pairs = [f'"{_line(one)}" or "{_line(other)}"' for one, other in point.disagreeing]
-    parts.append(_listed("Two answers disagree; ask which one holds:", pairs))
-    parts.append(_listed("What other points and memory say that may bear on it:", point.elsewhere))
+    parts.append(_bullet_list("Still missing:", missing))
+    parts.append(_bullet_list("Known from elsewhere; ask in passing whether it still holds:", point.to_check))
+    parts.append(_bullet_list("Said a while ago; ask whether it is still so:", point.faded))
+    pairs = [f'"{_line(value)}" or "{_line(other)}"' for value, other in point.disagreeing]
+    parts.append(_bullet_list("Two answers disagree; ask which one holds:", pairs))
+    parts.append(_bullet_list("What other points and memory say that may bear on it:", point.elsewhere))
     return [part for part in parts if part]
 
 
-def _aside(now: GuideNow) -> list[str]:
+def _set_aside_lines(now: GuideNow) -> list[str]:
     if not now.set_aside:
         return []
-    return [_listed("Set aside at their wish; do not ask about these:", now.set_aside)]
+    return [_bullet_list("Set aside at their wish; do not ask about these:", now.set_aside)]
 
 
-def _listed(head: str, items: Sequence[str]) -> str:
+def _bullet_list(head: str, items: Sequence[str]) -> str:
     return "\n".join([head, *(f"· {_line(item)}" for item in items[:MAX_ITEMS])]) if items else ""
 
 
@@ -125,5 +127,5 @@ def _block(parts: Sequence[str]) -> str:
 
 
 def _line(text: str) -> str:
-    """One line that can neither open nor close a block."""
+    """Return a text as one line that can neither open nor close a block."""
     return re.sub(r"<(?![\d=])", "&lt;", " ".join(str(text).split()))

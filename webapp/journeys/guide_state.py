@@ -14,13 +14,13 @@ from webapp.memories.learning.journey_points import Request
 
 
 def guide_of(conversation_id: int) -> JourneyGuide:
-    """The state of a conversation's guide; a new, unstored one if there is none yet."""
+    """Return the state of a conversation's guide; a new, unstored one if there is none yet."""
     row = db.session.get(JourneyGuide, conversation_id)
     return row or JourneyGuide(conversation_id=conversation_id, point_id=None, is_paused=False, report_due=False)
 
 
 def hold_guide(conversation_id: int) -> JourneyGuide:
-    """The stored guide of a conversation, created if necessary."""
+    """Return the stored guide of a conversation, created if necessary."""
     row = db.session.get(JourneyGuide, conversation_id)
     if row is not None:
         return row
@@ -34,14 +34,14 @@ def hold_guide(conversation_id: int) -> JourneyGuide:
 
 
 def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
-    """The row of a point for the user, created if necessary, and locked until the transaction ends."""
-    held = (
+    """Return the row of a point for the user, created if necessary, and locked until the transaction ends."""
+    statement = (
         select(PointMemory)
         .where(PointMemory.user_id == user_id, PointMemory.point_id == point.point_id)
         .with_for_update()
         .execution_options(populate_existing=True)
     )
-    row = db.session.scalar(held)
+    row = db.session.scalar(statement)
     if row is not None:
         return row
     try:
@@ -59,7 +59,7 @@ def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
             db.session.add(row)
         return row
     except IntegrityError:
-        return db.session.scalars(held).one()  # another conversation's turn created it first
+        return db.session.scalars(statement).one()  # another conversation's turn created it first
 
 
 def note_opened(conversation: Conversation, point: ConversationPoint) -> None:

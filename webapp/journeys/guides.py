@@ -24,20 +24,20 @@ class Guidance:
 
 
 def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
-    """The point that a conversation is at: the one opened last if it is still open, else the next one.
+    """Return the point that a conversation is at: the one opened last if it is still open, else the next one.
 
     If nothing is open, one whose answers should be checked; None if there is nothing to ask.
     """
-    opened = next((item for item in view.points if item.point.point_id == guide.point_id), None)
-    if opened is not None and opened.set_aside is None and (not opened.is_settled or opened.conflicts):
-        return opened
+    current = next((item for item in view.points if item.point.point_id == guide.point_id), None)
+    if current is not None and current.set_aside is None and (not current.is_settled or current.conflicts):
+        return current
     if view.next_slug is not None:
         return view.view(view.next_slug)
     return next((item for item in view.points if item.conflicts or (item.is_settled and item.to_check)), None)
 
 
 def guidance_for(conversation: Conversation) -> Guidance:
-    """The section for a reply in a conversation that follows a journey."""
+    """Return the section for a reply in a conversation that follows a journey."""
     view = journey_view(conversation.user_id, conversation.journey_id, conversation)
     guide = guide_of(conversation.conversation_id)
     current = current_point(view, guide)
@@ -46,7 +46,7 @@ def guidance_for(conversation: Conversation) -> Guidance:
         view.journey.title,
         view.addressed,
         len(view.points),
-        _shown(current, view) if current else None,
+        _current_point(current, view) if current else None,
         following.point.title if following else None,
         [item.point.title for item in view.points if item.is_skipped],
         [
@@ -60,23 +60,23 @@ def guidance_for(conversation: Conversation) -> Guidance:
     return Guidance(guide_section(moment), guide_section(without_knowledge(moment)))
 
 
-def _shown(item: PointView, view: JourneyView) -> CurrentPoint:
+def _current_point(item: PointView, view: JourneyView) -> CurrentPoint:
     point = item.point
-    known = item.extracted_points
-    met = item.criteria_met
+    facts = item.extracted_points
+    criteria = item.criteria_met
     answers = {quote.evidence_id: quote for quote in item.evidence}
     return CurrentPoint(
         point.title,
         point.description,
         point.system_message_template,
         item.new_goals or point.elicitation_goals,
-        met,
-        [text for text in point.completion_criteria if text not in met],
+        criteria,
+        [text for text in point.completion_criteria if text not in criteria],
         item.new_goals,
         item.confidence,
-        () if item.is_from_elsewhere else known,
+        () if item.is_from_elsewhere else facts,
         [f"{quote.question} — {quote.quote}" if quote.question else quote.quote for quote in answers.values()],
-        known if item.is_from_elsewhere else (),
+        facts if item.is_from_elsewhere else (),
         item.faded,
         [(pair.one_says, pair.other_says) for pair in item.conflicts],
         _related_knowledge(item, view),

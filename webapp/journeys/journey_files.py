@@ -104,36 +104,36 @@ class LoadResult:
 
 def folders() -> list[Path]:
     """Return where journeys come from: the shipped ones, and the folder with the installation's own."""
-    own = app_settings().journeys_folder
-    return [FIXTURES, *([own] if own is not None else [])]
+    folder = app_settings().journeys_folder
+    return [FIXTURES, *([folder] if folder is not None else [])]
 
 
 def read_fixtures(*folders: Path) -> list[tuple[JourneyFixture, str]]:
-    """The journeys in folders, by file name, with a hash of each. Raises FixtureError naming file and path."""
-    found: list[tuple[JourneyFixture, str]] = []
+    """Return the journeys in folders, by file name, with a hash of each. Raises FixtureError naming file and path."""
+    fixtures: list[tuple[JourneyFixture, str]] = []
     problems: list[str] = []
     files = [path for folder in folders or (FIXTURES,) for path in _files(folder)]
-    named: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for path in files:
         try:
             fixture, digest = _read(path)
         except FixtureError as error:
             problems += error.problems
             continue
-        if fixture.slug in named:
-            problems.append(f"{path.name}: slug: {fixture.slug} is the slug of {named[fixture.slug]} too")
-        named[fixture.slug] = path.name
-        found.append((fixture, digest))
+        if fixture.slug in paths:
+            problems.append(f"{path.name}: slug: {fixture.slug} is the slug of {paths[fixture.slug]} too")
+        paths[fixture.slug] = path.name
+        fixtures.append((fixture, digest))
     if problems:
         raise FixtureError(problems)
-    return found
+    return fixtures
 
 
 def _files(folder: Path) -> list[Path]:
-    found = sorted(path for form in ("json", "yaml", "yml") for path in folder.glob(f"*.{form}"))
-    if not found:
+    paths = sorted(path for form in ("json", "yaml", "yml") for path in folder.glob(f"*.{form}"))
+    if not paths:
         raise FixtureError([f"{folder}: there is no JSON file"])
-    return found
+    return paths
 
 
 def _read(path: Path) -> tuple[JourneyFixture, str]:
@@ -151,18 +151,18 @@ def _read(path: Path) -> tuple[JourneyFixture, str]:
     try:
         fixture = JourneyFixture.model_validate(data)
     except ValidationError as error:
-        found = [f"{path.name}: {_place(item['loc'])}: {_message(item)}" for item in error.errors()]
-        raise FixtureError(found) from None
+        errors = [f"{path.name}: {_place(item['loc'])}: {_message(item)}" for item in error.errors()]
+        raise FixtureError(errors) from None
     return fixture, digest_of(fixture)
 
 
 def digest_of(fixture: JourneyFixture) -> str:
-    """A hash that changes with anything in a journey."""
+    """Return a hash that changes with anything in a journey."""
     return hashlib.sha256(fixture.model_dump_json(exclude_none=True).encode()).hexdigest()
 
 
 def _place(loc: Sequence[str | int]) -> str:
-    """A path such as points[2].elicitation_goals[0]."""
+    """Return a path such as points[2].elicitation_goals[0]."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
     return text.lstrip(".") or "the file"
 
@@ -179,10 +179,10 @@ def load_journeys(*folders: Path, force: bool = False) -> LoadResult:
     Raises FixtureError before anything is written.
     """
     fixtures = read_fixtures(*folders)
-    known = {row.slug: row for row in db.session.scalars(select(Journey).with_for_update())}
+    rows = {row.slug: row for row in db.session.scalars(select(Journey).with_for_update())}
     created, updated, unchanged, differing, archived = [], [], [], [], []
     for position, (fixture, digest) in enumerate(fixtures):
-        row = known.pop(fixture.slug, None)
+        row = rows.pop(fixture.slug, None)
         if row is None:
             row = Journey(slug=fixture.slug)
             db.session.add(row)
@@ -201,7 +201,7 @@ def load_journeys(*folders: Path, force: bool = False) -> LoadResult:
         write_journey(row, fixture, digest, position)
         archived += [f"{fixture.slug}/{slug}" for slug in write_points(row, fixture.points)]
     if force:
-        for row in known.values():
+        for row in rows.values():
             if not row.is_archived and row.source == "file":
                 row.is_archived = True
                 row.updated_at = now()
@@ -223,16 +223,16 @@ def write_journey(row: Journey, fixture: JourneyFixture, digest: str, position: 
 def write_points(journey: Journey, fixtures: Sequence[PointFixture]) -> list[str]:
     """Write a journey's points in order; returns the slugs of those that were archived."""
     rows = db.session.scalars(select(ConversationPoint).where(ConversationPoint.journey_id == journey.journey_id))
-    known = {row.slug: row for row in rows}
+    existing = {row.slug: row for row in rows}
     for position, fixture in enumerate(fixtures):
-        row = known.pop(fixture.slug, None)
+        row = existing.pop(fixture.slug, None)
         if row is None:
             row = ConversationPoint(journey_id=journey.journey_id)
             db.session.add(row)
         for name, value in fixture.model_dump().items():
             setattr(row, name, value)
         row.position, row.is_archived, row.updated_at = position, False, now()
-    gone = [row for row in known.values() if not row.is_archived]
-    for row in gone:
+    obsolete = [row for row in existing.values() if not row.is_archived]
+    for row in obsolete:
         row.is_archived, row.updated_at = True, now()
-    return [row.slug for row in gone]
+    return [row.slug for row in obsolete]

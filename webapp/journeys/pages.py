@@ -43,21 +43,21 @@ def _points() -> dict[str, Any]:
     }
 
 
-def _load_questions(view: JourneyView | None = None, opened: PointView | None = None) -> list[str]:
+def _load_questions(view: JourneyView | None = None, point: PointView | None = None) -> list[str]:
     """Return what to offer above the composer, in the language of the page."""
     code = language_of(this_app()).code
-    return questions_of(view.journey if view else None, opened.point if opened else None, code)
+    return questions_of(view.journey if view else None, point.point if point else None, code)
 
 
 def _load_points(conversation: Conversation | None) -> JourneyView | None:
-    """The current state of a conversation's journey; loaded once for all parts of a page."""
+    """Return the current state of a conversation's journey; loaded once for all parts of a page."""
     if conversation is None or conversation.journey_id is None:
         return None
-    known: dict[int, JourneyView] = g.setdefault("journey_views", {})
-    if conversation.conversation_id not in known:
+    cache: dict[int, JourneyView] = g.setdefault("journey_views", {})
+    if conversation.conversation_id not in cache:
         view = journey_view(conversation.user_id, conversation.journey_id, conversation)
-        known[conversation.conversation_id] = view
-    return known[conversation.conversation_id]
+        cache[conversation.conversation_id] = view
+    return cache[conversation.conversation_id]
 
 
 def _is_guide_paused(conversation: Conversation) -> bool:
@@ -66,10 +66,10 @@ def _is_guide_paused(conversation: Conversation) -> bool:
 
 
 def _load_next_point(conversation: Conversation, view: JourneyView) -> PointView | None:
-    """The point to offer in a conversation: the next one apart from that it is at."""
+    """Return the point to offer in a conversation: the next one apart from that it is at."""
     guide = guide_of(conversation.conversation_id)
-    here = next((item.point.slug for item in view.points if item.point.point_id == guide.point_id), None)
-    slug = view.after(here)
+    current_slug = next((item.point.slug for item in view.points if item.point.point_id == guide.point_id), None)
+    slug = view.after(current_slug)
     return view.view(slug) if slug else None
 
 
@@ -85,10 +85,10 @@ def picker() -> ViewResult:
 def over(slug: str) -> ViewResult:
     """Show what starting a finished journey over will do."""
     user_id = current_user_id()
-    found = next((item for item in journeys_with_progress(user_id) if item.journey.slug == slug), None)
-    if found is None:
+    progress = next((item for item in journeys_with_progress(user_id) if item.journey.slug == slug), None)
+    if progress is None:
         raise NotFound("There is no such journey.")
-    return render_template("journeys/over.html", item=found)
+    return render_template("journeys/over.html", item=progress)
 
 
 @blueprint.get("/c/<int:conversation_id>/points")
@@ -107,7 +107,7 @@ def still(conversation_id: int, slug: str) -> ViewResult:
         answers.confirm_point(current_user_id(), conversation_id, slug)
     else:
         answers.ask_again(current_user_id(), conversation_id, slug)
-    return _changed(conversation_id)
+    return _respond(conversation_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/memories/<int:memory_id>")
@@ -116,43 +116,43 @@ def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
     """Return whether a memory from elsewhere is still true and answers the point: `answer` is yes or no."""
     take = answers.confirm_memory if _answer() else answers.dismiss_memory
     take(current_user_id(), conversation_id, slug, min(memory_id, MAX_ID))
-    return _changed(conversation_id)
+    return _respond(conversation_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/change")
 @login_required
 def change(conversation_id: int, slug: str) -> ViewResult:
     """Change a point by hand; `do` says how."""
-    where = (current_user_id(), conversation_id, slug)
+    key = (current_user_id(), conversation_id, slug)
     match request.form.get("do"):
         case "skip" | "later" as wish:
-            answers.skip(*where, wish)
+            answers.skip(*key, wish)
         case "stop" | "resume" as wish:
             pause(current_user_id(), conversation_id, paused=wish == "stop")
         case "again":
-            answers.ask_again(*where)
+            answers.ask_again(*key)
         case "undo":
-            answers.undo(*where)
+            answers.undo(*key)
         case "both":
-            answers.both_hold(*where)
+            answers.both_hold(*key)
         case "not-right":
-            answers.not_right(*where, _evidence_id())
+            answers.not_right(*key, _evidence_id())
         case "holds":
-            answers.choose(*where, _evidence_id())
+            answers.choose(*key, _evidence_id())
         case "correct":
-            answers.correct(*where, _words(), _evidence_id())
+            answers.correct(*key, _words(), _evidence_id())
         case _:
             raise Invalid.field("do", "is not a change to a point")
-    return _changed(conversation_id)
+    return _respond(conversation_id)
 
 
 @blueprint.get("/c/<int:conversation_id>/summary")
 @login_required
 def summary(conversation_id: int) -> ViewResult:
     """The PDF summary, created if necessary."""
-    found = wait_for_report(current_user_id(), conversation_id)
-    if found is not None:
-        return pdf_response(*found)
+    report = wait_for_report(current_user_id(), conversation_id)
+    if report is not None:
+        return pdf_response(*report)
     flash(_("The summary is being created. Try again in a moment."))
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
 
@@ -176,10 +176,10 @@ def summary_text(conversation_id: int, form: str) -> ViewResult:
 
 
 def _evidence_id() -> int:
-    found = parse_id(request.form.get("evidence_id"))
-    if found is None:
+    number = parse_id(request.form.get("evidence_id"))
+    if number is None:
         raise Invalid.field("evidence_id", "must be the number of an answer")
-    return found
+    return number
 
 
 def _words() -> str:
@@ -196,7 +196,7 @@ def _answer() -> bool:
     return answer == "yes"
 
 
-def _changed(conversation_id: int) -> ViewResult:
+def _respond(conversation_id: int) -> ViewResult:
     db.session.commit()
     if not wants_partial():
         return redirect(url_for(".points", conversation_id=conversation_id), 303)

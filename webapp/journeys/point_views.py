@@ -20,19 +20,19 @@ DEFAULT_LIFETIME = "years"
 """How long what was said of a point stays valid if its journey does not say (`keeps`)."""
 
 
-def freshness(said_at: datetime, at: datetime, lifetime: str = DEFAULT_LIFETIME) -> float:
+def freshness(said_at: datetime, moment: datetime, lifetime: str = DEFAULT_LIFETIME) -> float:
     """Return how much of its certainty is left: 1 for what was just said, 0.5 after the half-life."""
     half = HALF_LIFE_DAYS[lifetime]
     if half is None:
         return 1.0
-    days = max(0.0, (at - said_at).total_seconds() / 86_400)
+    days = max(0.0, (moment - said_at).total_seconds() / 86_400)
     return float(0.5 ** (days / half))
 
 
 def average(values: Iterable[float]) -> float:
-    """The mean; 1 if there are no values."""
-    found = list(values)
-    return sum(found) / len(found) if found else 1.0
+    """Return the mean; 1 if there are no values."""
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ class PointView:
         criteria = self.point.completion_criteria
         if self.state.is_addressed and not self.new_goals:
             return list(criteria)
-        met = {text for item in self.evidence for text in item.criteria}
-        return [text for text in criteria if text in met]
+        texts = {text for item in self.evidence for text in item.criteria}
+        return [text for text in criteria if text in texts]
 
     @property
     def conflicts(self) -> list[Disagreement]:
@@ -163,7 +163,7 @@ class PointView:
 
     @property
     def confidence(self) -> float:
-        """The current confidence: what was said fades, as fast as the point says."""
+        """Return the current confidence, which decreases with the age of the evidence at the point's rate."""
         return self.state.confidence * average(map(self._certainty_of, self.evidence))
 
     def _certainty_of(self, item: Quote) -> float:
@@ -209,7 +209,7 @@ class PointView:
     def guide(self) -> PointGuide:
         """Return what the assistant is told about it."""
         point = self.point
-        known = self.extracted_points
+        facts = self.extracted_points
         return PointGuide(
             point.title,
             point.description,
@@ -217,9 +217,9 @@ class PointView:
             point.elicitation_goals,
             point.example_questions,
             point.completion_criteria,
-            () if self.is_from_elsewhere else known,
+            () if self.is_from_elsewhere else facts,
             self.quotes,
-            [*(known if self.is_from_elsewhere else ()), *(item.content for item in self.prefilled)],
+            [*(facts if self.is_from_elsewhere else ()), *(item.content for item in self.prefilled)],
         )
 
 
@@ -240,14 +240,14 @@ class JourneyView:
         """Return how much is known, 0..1: the average over the points the user wants to talk about; a settled one
         counts 1.
         """
-        asked = [view for view in self.points if not view.is_skipped]
-        return sum(1.0 if view.is_settled else view.confidence for view in asked) / len(asked) if asked else 0.0
+        points = [view for view in self.points if not view.is_skipped]
+        return sum(1.0 if view.is_settled else view.confidence for view in points) / len(points) if points else 0.0
 
     @property
     def is_complete(self) -> bool:
         """Return whether some points are addressed and the user does not want to talk about any of the others."""
-        done = sum(view.is_settled or view.is_skipped for view in self.points)
-        return self.addressed > 0 and done == len(self.points)
+        count = sum(view.is_settled or view.is_skipped for view in self.points)
+        return self.addressed > 0 and count == len(self.points)
 
     @property
     def next_slug(self) -> str | None:
@@ -255,20 +255,20 @@ class JourneyView:
         return self.after(None)
 
     def after(self, slug: str | None) -> str | None:
-        """The point to talk about next, leaving out the given one; those left for later come last."""
-        asked = [view for view in self.points if view.point.slug != slug and not view.is_skipped]
-        now = [view for view in asked if view.set_aside != "later"]
-        for group in (now, asked):
-            found = next_point([(view.point.slug, view.is_settled, view.state.confidence) for view in group])
-            if found is not None:
-                return found
+        """Return the point to talk about next, leaving out the given one; those left for later come last."""
+        points = [view for view in self.points if view.point.slug != slug and not view.is_skipped]
+        now = [view for view in points if view.set_aside != "later"]
+        for group in (now, points):
+            following = next_point([(view.point.slug, view.is_settled, view.state.confidence) for view in group])
+            if following is not None:
+                return following
         return None
 
     def view(self, slug: str) -> PointView | None:
-        """The point with that slug."""
+        """Return the point with that slug."""
         return next((view for view in self.points if view.point.slug == slug), None)
 
 
 def aims_of(point: ConversationPoint) -> list[str]:
-    """A point's goals and completion criteria."""
+    """Return a point's goals and completion criteria."""
     return [*point.elicitation_goals, *point.completion_criteria]

@@ -28,7 +28,7 @@ PREFILLED = 5
 
 
 def points_of(journey_id: int) -> Sequence[ConversationPoint]:
-    """The journey's points in order, without archived ones."""
+    """Return the journey's points in order, without archived ones."""
     return db.session.scalars(
         select(ConversationPoint)
         .where(ConversationPoint.journey_id == journey_id, ConversationPoint.is_archived == false())
@@ -37,7 +37,7 @@ def points_of(journey_id: int) -> Sequence[ConversationPoint]:
 
 
 def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
-    """The point with that slug in the conversation's journey. Raises NotFound."""
+    """Return the point with that slug in the conversation's journey. Raises NotFound."""
     row = None
     if conversation.journey_id is not None:
         row = db.session.scalar(
@@ -55,32 +55,32 @@ def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
 def journey_view(
     user_id: int, journey_id: int | None, conversation: Conversation | None = None, *, prefill: bool = True
 ) -> JourneyView:
-    """The journey's current state for a user; `conversation` determines what counts as elsewhere.
+    """Return the journey's current state for a user; `conversation` determines what counts as elsewhere.
 
     If memory is switched off, nothing is known.
     """
     if journey_id is None:
         raise NotFound("This conversation has no journey.")
     points = points_of(journey_id)
-    here = conversation.conversation_id if conversation is not None else None
+    conversation_id = conversation.conversation_id if conversation is not None else None
     is_on = conversation is None or memory_is_on(conversation, get_or_raise(User, user_id))
     stored = db.session.scalars(
         select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id == journey_id)
     )
     memories = {row.point_id: row for row in stored} if is_on else {}
-    evidence = load_evidence([row.point_memory_id for row in memories.values()], here, with_retired=True)
-    offered = _prefilled(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
-    return JourneyView(get_or_raise(Journey, journey_id), point_views(points, memories, evidence, offered))
+    evidence = load_evidence([row.point_memory_id for row in memories.values()], conversation_id, with_retired=True)
+    prefills = _prefilled(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
+    return JourneyView(get_or_raise(Journey, journey_id), point_views(points, memories, evidence, prefills))
 
 
 def point_views(
     points: Sequence[ConversationPoint],
     memories: Mapping[int, PointMemory],
     evidence: Mapping[int, list[Quote]],
-    offered: Mapping[int, list[PrefilledMemory]] = MappingProxyType({}),
+    prefills: Mapping[int, list[PrefilledMemory]] = MappingProxyType({}),
 ) -> list[PointView]:
-    """Points with what is known about them: `memories` and `offered` by point, `evidence` by point memory."""
-    return [_view(point, memories.get(point.point_id), evidence, offered.get(point.point_id, [])) for point in points]
+    """Return points with what is known about them: `memories` and `prefills` by point, `evidence` by point memory."""
+    return [_view(point, memories.get(point.point_id), evidence, prefills.get(point.point_id, [])) for point in points]
 
 
 def state_of(row: PointMemory | None) -> PointState:
@@ -99,9 +99,9 @@ def state_of(row: PointMemory | None) -> PointState:
 
 
 def load_evidence(
-    point_memory_ids: Collection[int], here: int | None = None, *, with_retired: bool = False
+    point_memory_ids: Collection[int], current_id: int | None = None, *, with_retired: bool = False
 ) -> dict[int, list[Quote]]:
-    """The evidence of points for a user in the order it was said; replaced pieces are included on request."""
+    """Return the evidence of points for a user in the order it was said; replaced pieces are included on request."""
     rows = db.session.execute(
         select(PointEvidence, Message.conversation_id, Memory.content)
         .outerjoin(Message, Message.message_id == PointEvidence.message_id)
@@ -118,14 +118,14 @@ def load_evidence(
         )
         .order_by(PointEvidence.said_at, PointEvidence.evidence_id)
     )
-    found: dict[int, list[Quote]] = defaultdict(list)
-    for row, conversation_id, says in rows:
+    quotes: dict[int, list[Quote]] = defaultdict(list)
+    for row, conversation_id, statement in rows:
         # A memory that has since been edited says what it says now.
         retired = row.retired or []
-        texts = [says] if says is not None else _without(row.extracted_points, retired)
-        gone = {item["name"] for item in retired if "name" in item}
-        quote = says if says is not None and row.message_id is None else row.quote
-        found[row.point_memory_id].append(
+        texts = [statement] if statement is not None else _without(row.extracted_points, retired)
+        names = {item["name"] for item in retired if "name" in item}
+        quote = statement if statement is not None and row.message_id is None else row.quote
+        quotes[row.point_memory_id].append(
             Quote(
                 row.evidence_id,
                 row.message_id,
@@ -133,11 +133,11 @@ def load_evidence(
                 row.memory_id,
                 quote,
                 row.said_at,
-                conversation_id != here,
+                conversation_id != current_id,
                 row.start,
                 row.end,
                 texts,
-                {name: value for name, value in row.structured_data.items() if name not in gone},
+                {name: value for name, value in row.structured_data.items() if name not in names},
                 row.question,
                 row.criteria or (),
                 retired,
@@ -145,12 +145,12 @@ def load_evidence(
                 row.retired_why,
             )
         )
-    return found
+    return quotes
 
 
 def _without(texts: Sequence[str], retired: Sequence[dict[str, Any]]) -> list[str]:
-    gone = {item["statement"] for item in retired if "statement" in item}
-    return [text for text in texts if text not in gone]
+    statements = {item["statement"] for item in retired if "statement" in item}
+    return [text for text in texts if text not in statements]
 
 
 def _view(
@@ -161,8 +161,8 @@ def _view(
 ) -> PointView:
     if row is None:
         return PointView(point, PointState(), [], now(), prefilled=prefilled)
-    everything = evidence.get(row.point_memory_id, [])
-    quotes = [item for item in everything if item.retired_at is None]
+    all_quotes = evidence.get(row.point_memory_id, [])
+    quotes = [item for item in all_quotes if item.retired_at is None]
     stored = state_of(row)
     state = as_it_stands(stored, len(quotes))
     return PointView(
@@ -174,7 +174,7 @@ def _view(
         row.confirmed_at,
         reopened=stored.is_addressed and not state.is_addressed,
         prefilled=prefilled,
-        former=_former(everything),
+        former=_former(all_quotes),
         set_aside=row.set_aside,
         settled_for=row.settled_for,
         settled_conflicts=row.settled_conflicts or (),
@@ -184,17 +184,17 @@ def _view(
 
 def _former(evidence: Sequence[Quote]) -> list[Former]:
     """Return what was said and replaced, oldest first."""
-    found = []
+    versions = []
     for item in evidence:
         if item.retired_at is not None:
             statements = [part["statement"] for part in item.retired if "statement" in part]
             text = "; ".join([*item.extracted_points, *statements]) or item.quote
-            found.append(Former(text, item.quote, item.said_at, item.retired_at, item.retired_why or ""))
+            versions.append(Former(text, item.quote, item.said_at, item.retired_at, item.retired_why or ""))
             continue
         for part in item.retired:
             text = part.get("statement") or f"{part.get('name', '').replace('_', ' ')}: {part.get('value')}"
-            found.append(Former(str(text), item.quote, item.said_at, None, str(part.get("why", "replaced"))))
-    return found
+            versions.append(Former(str(text), item.quote, item.said_at, None, str(part.get("why", "replaced"))))
+    return versions
 
 
 def _prefilled(
@@ -204,7 +204,7 @@ def _prefilled(
     evidence: dict[int, list[Quote]],
     conversation: Conversation | None,
 ) -> dict[int, list[PrefilledMemory]]:
-    """Memories from elsewhere that are relevant to points still open, best first, at most PREFILLED for each."""
+    """Return memories from elsewhere that are relevant to points still open, best first, at most PREFILLED for each."""
     if conversation is None or conversation.space_id is not None:
         return {}  # what is known about the user elsewhere does not belong in a space
     memories = db.session.scalars(
@@ -226,11 +226,11 @@ def _prefilled(
     hits: dict[int, dict[int, int]] = {}
     for point in points:
         row = rows.get(point.point_id)
-        there = [item for item in evidence.get(row.point_memory_id, ()) if item.retired_at is None] if row else []
-        if row is not None and is_settled(as_it_stands(state_of(row), len(there)), point.confidence_threshold):
+        own_quotes = [item for item in evidence.get(row.point_memory_id, ()) if item.retired_at is None] if row else []
+        if row is not None and is_settled(as_it_stands(state_of(row), len(own_quotes)), point.confidence_threshold):
             continue
         passed_over = set(row.dismissed_memory_ids or ()) if row is not None else set()
-        passed_over |= {item.memory_id for item in there if item.memory_id is not None}
+        passed_over |= {item.memory_id for item in own_quotes if item.memory_id is not None}
         counted = {
             memory.memory_id: count
             for memory in memories
@@ -238,25 +238,25 @@ def _prefilled(
         }
         best = sorted(counted, key=lambda memory_id: -counted[memory_id])[: 4 * PREFILLED]
         hits[point.point_id] = {memory_id: counted[memory_id] for memory_id in best}
-    near = relevant_memories(points, hits)
-    found = {
+    nearest = relevant_memories(points, hits)
+    prefills = {
         point_id: [by_id[memory_id] for memory_id in sorted(scores, key=lambda memory_id: -scores[memory_id])]
-        for point_id, scores in near.items()
+        for point_id, scores in nearest.items()
     }
-    sources = _sources({memory.memory_id for items in found.values() for memory in items})
-    here = conversation.conversation_id
-    return {point_id: _relevant_memories(items, sources, here) for point_id, items in found.items()}
+    sources = _sources({memory.memory_id for items in prefills.values() for memory in items})
+    conversation_id = conversation.conversation_id
+    return {point_id: _relevant_memories(items, sources, conversation_id) for point_id, items in prefills.items()}
 
 
 def _relevant_memories(
-    memories: Sequence[Memory], sources: dict[int, tuple[MemoryEvidence, int]], here: int
+    memories: Sequence[Memory], sources: dict[int, tuple[MemoryEvidence, int]], current_id: int
 ) -> list[PrefilledMemory]:
-    found = []
+    relevant = []
     for memory in memories:
         row, conversation_id = sources.get(memory.memory_id, (None, None))
-        if conversation_id == here:
+        if conversation_id == current_id:
             continue  # what was said in this conversation is assessed from it
-        found.append(
+        relevant.append(
             PrefilledMemory(
                 memory.memory_id,
                 memory.content,
@@ -266,11 +266,11 @@ def _relevant_memories(
                 row.said_at if row else memory.created_at,
             )
         )
-    return found[:PREFILLED]
+    return relevant[:PREFILLED]
 
 
 def _sources(memory_ids: Collection[int]) -> dict[int, tuple[MemoryEvidence, int]]:
-    """The newest evidence of each memory, with the conversation it was said in."""
+    """Return the newest evidence of each memory, with the conversation it was said in."""
     rows = db.session.execute(
         select(MemoryEvidence, Message.conversation_id)
         .join(Message, Message.message_id == MemoryEvidence.message_id)

@@ -45,7 +45,7 @@ class JourneyProgress:
 
 
 def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
-    """The journeys available to a user in their order, each with its progress; a fixed number of statements."""
+    """Return the journeys available to a user in their order, each with its progress; a fixed number of statements."""
     journeys = list_journeys(user_id)
     ids = [row.journey_id for row in journeys]
     points: dict[int, list[ConversationPoint]] = defaultdict(list)
@@ -61,18 +61,18 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
     evidence = load_evidence([row.point_memory_id for row in stored], with_retired=True)
     conversations = _last_conversations(user_id)
     owner = get_or_raise(User, user_id)
-    found = []
+    progress = []
     for journey in journeys:
         conversation = conversations.get(journey.journey_id)
         is_known = conversation is None or memory_is_on(conversation, owner)
         memories = {row.point_id: row for row in stored if is_known}
         views = point_views(points[journey.journey_id], memories, evidence)
-        found.append(JourneyProgress(JourneyView(journey, views), conversation))
-    return found
+        progress.append(JourneyProgress(JourneyView(journey, views), conversation))
+    return progress
 
 
 def last_conversation(user_id: int, journey_id: int, *, lock: bool = False) -> Conversation | None:
-    """The conversation in which a user last began a journey; `lock` holds its row until the transaction ends."""
+    """Return the conversation in which a user last began a journey; `lock` holds its row until the transaction ends."""
     query = (
         owned_conversations(user_id)
         .where(Conversation.journey_id == journey_id, Conversation.is_temporary == false())
@@ -83,7 +83,7 @@ def last_conversation(user_id: int, journey_id: int, *, lock: bool = False) -> C
 
 
 def _last_conversations(user_id: int) -> dict[int, Conversation]:
-    """The same for all journeys at once."""
+    """Return the same for all journeys at once."""
     last = (
         owned_conversations(user_id)
         .where(Conversation.journey_id.is_not(None), Conversation.is_temporary == false())

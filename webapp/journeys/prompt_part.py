@@ -10,7 +10,7 @@ from webapp.prompts.values import lines_for
 
 
 def journey_prompt(conversation: Conversation) -> list[str]:
-    """The journey's own instructions for every reply; empty for a conversation without a journey."""
+    """Return the journey's own instructions for every reply; empty for a conversation without a journey."""
     journey = db.session.get(Journey, conversation.journey_id) if conversation.journey_id is not None else None
     return [journey.system_prompt] if journey is not None else []
 

@@ -29,7 +29,7 @@ def lines_of(point: ConversationPoint) -> list[str]:
 
 
 def digest_of(point: ConversationPoint, model: str) -> str:
-    """A hash that changes with the lines, and with the model that embeds them."""
+    """Return a hash that changes with the lines, and with the model that embeds them."""
     return hashlib.sha256("\n".join([model, *lines_of(point)]).encode("utf-8", "replace")).hexdigest()
 
 
@@ -41,27 +41,27 @@ def embed_points() -> int:
     client = embedder()
     model = client.model
     points = db.session.scalars(select(ConversationPoint).where(ConversationPoint.is_archived == false())).all()
-    known = dict(db.session.execute(select(PointVectors.point_id, PointVectors.digest)).all())
-    wanted = [
+    digests = dict(db.session.execute(select(PointVectors.point_id, PointVectors.digest)).all())
+    points_to_embed = [
         (point.point_id, digest_of(point, model), lines_of(point))
         for point in points
-        if known.get(point.point_id) != digest_of(point, model)
+        if digests.get(point.point_id) != digest_of(point, model)
     ]
     db.session.remove()
-    for point_id, digest, lines in wanted:
+    for point_id, digest, lines in points_to_embed:
         rows = np.asarray(client.embed_passages(lines), dtype=np.float32)
         with write_transaction():
             db.session.execute(delete(PointVectors).where(PointVectors.point_id == point_id))
             if db.session.get(ConversationPoint, point_id) is not None:
                 db.session.add(PointVectors(point_id=point_id, model=model, digest=digest, vectors=rows.tobytes()))
-    return len(wanted)
+    return len(points_to_embed)
 
 
 def relevant_memories(
     points: Sequence[ConversationPoint], hits: Mapping[int, Mapping[int, int]]
 ) -> dict[int, dict[int, float]]:
     """The relevant ones among the memories with keywords of each point (point → memory → how many), with a weight."""
-    memory_ids = {memory_id for found in hits.values() for memory_id in found}
+    memory_ids = {memory_id for scores in hits.values() for memory_id in scores}
     if not memory_ids:
         return {}
     vectors = _vectors(points)
@@ -69,14 +69,18 @@ def relevant_memories(
         select(Memory.memory_id, Memory.embedding, Memory.embedding_model).where(Memory.memory_id.in_(memory_ids))
     )
     memories = {memory_id: (model, np.frombuffer(raw, dtype=np.float32)) for memory_id, raw, model in rows if raw}
-    found: dict[int, dict[int, float]] = {}
+    scores: dict[int, dict[int, float]] = {}
     for point_id, counts in hits.items():
         for memory_id, count in counts.items():
-            near = _nearness(vectors.get(point_id), memories.get(memory_id))
-            is_near = count >= WITHOUT_VECTORS if near is None else near >= (NEAR if count == 1 else NEAR_WITH_MORE)
+            similarity = _nearness(vectors.get(point_id), memories.get(memory_id))
+            is_near = (
+                count >= WITHOUT_VECTORS
+                if similarity is None
+                else similarity >= (NEAR if count == 1 else NEAR_WITH_MORE)
+            )
             if is_near:
-                found.setdefault(point_id, {})[memory_id] = count if near is None else count + near
-    return found
+                scores.setdefault(point_id, {})[memory_id] = count if similarity is None else count + similarity
+    return scores
 
 
 def _vectors(points: Sequence[ConversationPoint]) -> dict[int, tuple[str, bytes]]:

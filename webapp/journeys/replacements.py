@@ -45,7 +45,7 @@ class Disagreement:
 
 
 def find_replaced(
-    corrected: Sequence[str], statements: Sequence[str], values: Mapping[str, Any], known: Sequence[Known]
+    corrected: Sequence[str], statements: Sequence[str], values: Mapping[str, Any], items: Sequence[Known]
 ) -> dict[int, Replaced]:
     """Return what an assessment replaces in what is known, by evidence id.
 
@@ -54,55 +54,56 @@ def find_replaced(
     value every statement of it. What is only repeated is not replaced.
     """
     repeated = {_form(text) for text in statements}
-    wanted = {_form(text) for text in corrected} - repeated
-    found: dict[int, Replaced] = {}
-    for item in known:
-        taken_back = [text for text in item.statements if _form(text) in wanted]
+    forms = {_form(text) for text in corrected} - repeated
+    replaced: dict[int, Replaced] = {}
+    for item in items:
+        taken_back = [text for text in item.statements if _form(text) in forms]
         if not taken_back:
             continue
         names = [
             name
             for name, value in item.values.items()
             if (name in values and _form(values[name]) != _form(value))
-            or any(_says(str(value), text) for text in taken_back)
+            or any(_contains_words(str(value), text) for text in taken_back)
         ]
-        lost = [str(item.values[name]) for name in names]
-        gone = [
+        old_values = [str(item.values[name]) for name in names]
+        obsolete = [
             text
             for text in item.statements
-            if text in taken_back or (_form(text) not in repeated and any(_says(value, text) for value in lost))
+            if text in taken_back
+            or (_form(text) not in repeated and any(_contains_words(value, text) for value in old_values))
         ]
-        found[item.evidence_id] = Replaced(gone, names)
-    return found
+        replaced[item.evidence_id] = Replaced(obsolete, names)
+    return replaced
 
 
-def disagreements(known: Sequence[Known], settled: Sequence[Sequence[int]] = ()) -> list[Disagreement]:
+def disagreements(items: Sequence[Known], settled_pairs: Sequence[Sequence[int]] = ()) -> list[Disagreement]:
     """Each value of a name with the next different one, from another piece, unless the person said both are right."""
-    both = {frozenset(pair) for pair in settled}
+    pairs = {frozenset(pair) for pair in settled_pairs}
     latest: dict[str, list[tuple[int, Any]]] = {}
-    for item in known:
+    for item in items:
         for name, value in item.values.items():
-            held = latest.setdefault(name, [])
-            if _form(value) and all(not _agree(value, other) for _, other in held):
-                held.append((item.evidence_id, value))
+            entries = latest.setdefault(name, [])
+            if _form(value) and all(not _agree(value, other) for _, other in entries):
+                entries.append((item.evidence_id, value))
     return [
-        Disagreement(name, one, other, str(one_says), str(other_says))
-        for name, held in latest.items()
-        for (one, one_says), (other, other_says) in zip(held, held[1:], strict=False)
-        if one != other and frozenset((one, other)) not in both
+        Disagreement(name, first, other, str(one_says), str(other_says))
+        for name, entries in latest.items()
+        for (first, one_says), (other, other_says) in zip(entries, entries[1:], strict=False)
+        if first != other and frozenset((first, other)) not in pairs
     ]
 
 
-def _agree(one: Any, other: Any) -> bool:
+def _agree(left: Any, other: Any) -> bool:
     """Return whether two values say the same, or one says the other in more detail."""
-    first, second = set(_terms(str(one))), set(_terms(str(other)))
+    first, second = set(_terms(str(left))), set(_terms(str(other)))
     return first <= second or second <= first
 
 
-def _says(part: str, statement: str) -> bool:
+def _contains_words(part: str, statement: str) -> bool:
     """Return whether a statement holds all the significant words of a few words."""
-    wanted = set(_terms(part))
-    return bool(wanted) and wanted <= set(_terms(statement))
+    terms = set(_terms(part))
+    return bool(terms) and terms <= set(_terms(statement))
 
 
 def _terms(text: str) -> list[str]:

@@ -95,25 +95,25 @@ ENGLISH = ReportTexts()
 
 
 def fingerprint(report: Report) -> str:
-    """A hash that changes with anything printed, except the day of printing."""
+    """Return a hash that changes with anything printed, except the day of printing."""
     data = json.dumps([LAYOUT, asdict(report)], default=str, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()
 
 
 def file_name(report: Report, day: date, ending: str = "pdf") -> str:
-    """An ASCII name for the file."""
+    """Return an ASCII name for the file."""
     words = "".join(char if char.isascii() and char.isalnum() else " " for char in report.journey).split()
     return f"{'-'.join(words).lower() or 'summary'}-{day.isoformat()}.{ending}"
 
 
 def label(name: str) -> str:
-    """A name of structured data as people read it."""
+    """Return a name of structured data as people read it."""
     words = " ".join(name.replace("_", " ").replace("-", " ").split())
     return words[:1].upper() + words[1:]
 
 
 def as_markdown(report: Report, day: date, wording: ReportTexts = ENGLISH) -> str:
-    """The summary as Markdown; nothing people said can become a heading, a list or HTML."""
+    """Return the summary as Markdown; nothing people said can become a heading, a list or HTML."""
     head = [
         f"# {_line(report.journey)}",
         " · ".join(_line(part) for part in (report.person, wording.in_full(day)) if part),
@@ -128,7 +128,7 @@ def as_markdown(report: Report, day: date, wording: ReportTexts = ENGLISH) -> st
 
 
 def as_data(report: Report, day: date) -> dict[str, Any]:
-    """The summary as data."""
+    """Return the summary as data."""
     return {
         "journey": report.journey,
         "description": report.description,
@@ -165,13 +165,13 @@ def _short(answers: Sequence[Answer]) -> str:
 def _answer(answer: Answer, wording: ReportTexts) -> list[str]:
     if not (answer.statements or answer.quotes or answer.values):
         return [f"*{wording.aside if answer.is_skipped else wording.open}*"]
-    listed = [
+    lines = [
         *(f"- {_line(text)}" for text in answer.statements),
         *(f"- **{_line(name)}**: {_line(value)}" for name, value in answer.values),
         *(f"- {wording.disagreement(_line(text))}" for text in answer.unclear),
     ]
     quotes = [f"> {_line(quote.text)}\n> — {wording.source(quote)}" for quote in answer.quotes]
-    return ["\n".join(listed), *quotes]
+    return ["\n".join(lines), *quotes]
 
 
 def _line(text: str) -> str:

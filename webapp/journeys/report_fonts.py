@@ -58,44 +58,44 @@ FALLBACKS = (
 
 @cache
 def coverage(package: str, file: str) -> frozenset[int]:
-    """The code points in a font file."""
+    """Return the code points in a font file."""
     with TTFont(str(files(package).joinpath(file)), lazy=True) as font:
         return frozenset(font.getBestCmap())
 
 
 def printable(text: str) -> str:
-    """The text as the fonts can show it: composed, without control characters and characters that no font has.
+    """Return the text as the fonts can show it: composed, without control and missing characters.
 
-    Emoji are described by name, a joined sequence only once; double spaces left by what was removed become one.
+    Emoji are described by name, a joined sequence only once; double spaces left behind become one.
     """
-    composed = _described(unicodedata.normalize("NFC", text.replace("\t", " ")))
-    known = _everything()
-    chars = [char for char in composed if char == "\n" or (char.isprintable() and ord(char) in known)]
-    shown = "".join(chars)
-    while len(chars) != len(composed) and "  " in shown:
-        shown = shown.replace("  ", " ")
-    return shown
+    composed = _describe_emoji(unicodedata.normalize("NFC", text.replace("\t", " ")))
+    characters = _all_characters()
+    chars = [char for char in composed if char == "\n" or (char.isprintable() and ord(char) in characters)]
+    text_shown = "".join(chars)
+    while len(chars) != len(composed) and "  " in text_shown:
+        text_shown = text_shown.replace("  ", " ")
+    return text_shown
 
 
-def _described(text: str) -> str:
+def _describe_emoji(text: str) -> str:
     """Emoji that no font has as words in brackets: [party popper]."""
-    known = _everything()
-    found: list[str] = []
-    joined = False
+    characters = _all_characters()
+    names: list[str] = []
+    is_joined = False
     for char in text:
-        is_picture = unicodedata.category(char) in ("So", "Sk") and ord(char) > 0x2000 and ord(char) not in known
+        is_picture = unicodedata.category(char) in ("So", "Sk") and ord(char) > 0x2000 and ord(char) not in characters
         is_modifier = 0x1F3FB <= ord(char) <= 0x1F3FF
-        if is_picture and not is_modifier and not joined:
+        if is_picture and not is_modifier and not is_joined:
             name = unicodedata.name(char, "picture").removeprefix("REGIONAL INDICATOR SYMBOL ").lower()
-            found.append(f"[{name}]")
+            names.append(f"[{name}]")
         elif not is_picture:
-            found.append(char)
-        joined = char == "\u200d"
-    return "".join(found)
+            names.append(char)
+        is_joined = char == "\u200d"
+    return "".join(names)
 
 
 @cache
-def _everything() -> frozenset[int]:
+def _all_characters() -> frozenset[int]:
     joiners = {0x200C, 0x200D, 0xFE0E, 0xFE0F}
     faces = {(face.package, face.file) for face in (*MAIN, *FALLBACKS)}
     # The fonts must agree on what can be shown, in every style: a character of the body may occur in a heading.
@@ -115,7 +115,7 @@ def add_fonts(pages: FPDF, texts: Iterable[str], folder: Path) -> None:
 
 
 def required_faces(texts: Iterable[str]) -> tuple[list[Face], set[int]]:
-    """The faces that texts need, and their code points."""
+    """Return the faces that texts need, and their code points."""
     points = {ord(char) for text in texts for char in text} | set(range(0x20, 0x7F)) | {0x2026, 0x2013, 0x201C, 0x201D}
     beyond = points - frozenset.intersection(*(coverage(face.package, face.file) for face in MAIN))
     return [*MAIN, *(face for face in FALLBACKS if beyond & coverage(face.package, face.file))], points

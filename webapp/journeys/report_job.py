@@ -31,18 +31,18 @@ def make_report(conversation_id: int) -> bool:
     """
     redis().set(report_lock_key(conversation_id), b"1", ex=MAKING_SECONDS)
     try:
-        made = _make(conversation_id)
+        report = _make(conversation_id)
         with write_transaction():
             _settle(conversation_id)
-        return made
+        return report
     finally:
         redis().delete(report_lock_key(conversation_id))
 
 
 def _settle(conversation_id: int) -> None:
-    """Note that no summary is owed, unless what it would say has changed since it was made.
+    """Clear `report_due`, unless what the report is made from has changed meanwhile.
 
-    Whoever owes one changes the guide's row last: once we hold it, we see what they changed, or they owe it after us.
+    Whoever changes it updates the guide's row last. With that row locked, this sees the change or runs before it.
     """
     guide = db.session.get(JourneyGuide, conversation_id, with_for_update=True)
     if guide is None:
@@ -139,7 +139,7 @@ def owe_report(conversation_id: int) -> None:
 
 
 def conversations_awaiting_report(*, limit: int = 200) -> Sequence[int]:
-    """Conversations waiting for their summary."""
+    """Return conversations waiting for their summary."""
     return db.session.scalars(
         select(JourneyGuide.conversation_id).where(JourneyGuide.report_due == db.true()).limit(limit)
     ).all()

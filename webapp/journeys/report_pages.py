@@ -39,7 +39,7 @@ class Pages(FPDF):
         self.cell(22, 5, f"{self.page_no()} / {{pages}}", align=self.end)
 
     def left_edge(self, indent: float, width: float) -> float:
-        """The left edge, in millimetres, of a box of this width, indented from the side where lines start."""
+        """Return the left edge, in millimetres, of a box of this width, indented from the side where lines start."""
         return self.l_margin + (self.epw - indent - width if self.is_rtl else indent)
 
     def text_block(
@@ -65,12 +65,12 @@ class Pages(FPDF):
         self.text_block(text, height=height, indent=indent, align=align, wrap=_wrap(text))
 
     def height_of(self, text: str, width: float, height: float) -> float:
-        """The height of a text in the current font, in millimetres."""
-        found = self.multi_cell(width, height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
-        assert isinstance(found, float | int)
-        return float(found)
+        """Return the height of a text in the current font, in millimetres."""
+        lines_height = self.multi_cell(width, height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
+        assert isinstance(lines_height, float | int)
+        return float(lines_height)
 
-    def needs(self, height: float) -> None:
+    def ensure_room(self, height: float) -> None:
         """Start a new page unless this many millimetres are left: a heading must not end a page."""
         if self.will_page_break(height):
             self.add_page()
@@ -79,7 +79,7 @@ class Pages(FPDF):
         """Write what somebody said between quotation marks, and below it whose words they are, beside a line."""
         quoted = f"“{text}”"
         self.set_font("serif", "I", 10.5)
-        self.needs(min(self.height_of(quoted, self.epw - indent - 2, 5.6) + 8, KEPT_TOGETHER))
+        self.ensure_room(min(self.height_of(quoted, self.epw - indent - 2, 5.6) + 8, KEPT_TOGETHER))
         top, first = self.get_y(), self.page_no()
         self.set_font("serif", "I", 10.5)
         self.set_text_color(*INK)
@@ -110,8 +110,8 @@ class Pages(FPDF):
 
 def is_rtl_text(text: str) -> bool:
     """Return whether a text begins in a script that is written from right to left."""
-    found = (unicodedata.bidirectional(char) for char in text)
-    return next((name for name in found if name in ("L", "R", "AL")), "L") != "L"
+    directions = (unicodedata.bidirectional(char) for char in text)
+    return next((name for name in directions if name in ("L", "R", "AL")), "L") != "L"
 
 
 def _wrap(text: str) -> WrapMode:

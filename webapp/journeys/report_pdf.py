@@ -17,11 +17,11 @@ SHORT = 4
 
 
 def make_pdf(report: Report, day: date, wording: ReportTexts = ENGLISH) -> bytes:
-    """The PDF of a summary, printed on a day; from right to left if its language is written so.
+    """Return the PDF of a summary, printed on a day; from right to left if its language is written so.
 
     Text that no font can show is left out; no text makes it fail.
     """
-    report = _shown(report)
+    report = _printable_report(report)
     texts = [*_texts(report), *_said_beside(report, day, wording), "•–·“”0123456789"]
     with tempfile.TemporaryDirectory() as folder:
         pages = _Pages(report.journey, day, wording)
@@ -104,7 +104,7 @@ def _write(pages: _Pages, report: Report) -> None:
 
 def _point(pages: _Pages, number: int, answer: Answer) -> None:
     pages.ln(6)
-    pages.needs(34)
+    pages.ensure_room(34)
     pages.set_draw_color(*LINE)
     pages.set_line_width(0.2)
     pages.line(pages.l_margin, pages.get_y(), pages.l_margin + pages.epw, pages.get_y())
@@ -132,7 +132,7 @@ def _point(pages: _Pages, number: int, answer: Answer) -> None:
 
 def _bullet(pages: _Pages, statement: str) -> None:
     pages.set_text_color(*INK)
-    pages.needs(6)
+    pages.ensure_room(6)
     top = pages.get_y()
     pages.set_xy(pages.left_edge(0, INDENT), top)
     pages.cell(INDENT, 5.8, "•", align=pages.start)
@@ -143,7 +143,7 @@ def _value(pages: _Pages, name: str, value: str) -> None:
     """A value beside its name, each as high as it needs to be."""
     width = pages.epw - INDENT - NAMES_WIDTH
     pages.set_font("sans", size=11)
-    pages.needs(min(pages.height_of(value, width, 5.8), KEPT_TOGETHER))
+    pages.ensure_room(min(pages.height_of(value, width, 5.8), KEPT_TOGETHER))
     top, page = pages.get_y(), pages.page_no()
     pages.set_font("sans", "B", 10)
     pages.set_text_color(*MUTED)
@@ -158,8 +158,8 @@ def _value(pages: _Pages, name: str, value: str) -> None:
         pages.set_y(max(below, pages.get_y()))
 
 
-def _shown(report: Report) -> Report:
-    """The report with texts that can be printed."""
+def _printable_report(report: Report) -> Report:
+    """Return the report with texts that can be printed."""
     answers = [
         Answer(
             printable(answer.title),

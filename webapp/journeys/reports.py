@@ -63,7 +63,7 @@ class Source:
 
 
 def report_state(user_id: int, conversation_id: int) -> ReportState:
-    """The state of the summary. Raises NotFound without a journey.
+    """Return the state of the summary. Raises NotFound without a journey.
 
     `status` is ready, pending (a job is making it), stale (the stored one is out of date) or none. If a complete
     journey has no current summary, one is requested here, so that nobody waits for it in vain.
@@ -101,7 +101,7 @@ def is_being_made(conversation_id: int) -> bool:
 
 
 def report_lock_key(conversation_id: int) -> str:
-    """The Redis key that is set while a worker makes a summary."""
+    """Return the Redis key that is set while a worker makes a summary."""
     return f"journey:report:{conversation_id}"
 
 
@@ -123,7 +123,7 @@ def report_due(conversation: Conversation) -> bool:
 
 
 def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | None:
-    """The stored summary, if it is up to date, with a name for the file.
+    """Return the stored summary, if it is up to date, with a name for the file.
 
     Raises NotFound, and Conflict while there is nothing to sum up.
     """
@@ -148,8 +148,8 @@ def current_report(user_id: int, conversation_id: int) -> tuple[Conversation, Re
 
 def drop_reports_of(user_id: int) -> int:
     """Delete a user's stored summaries, because something they might quote is being forgotten; they are made again."""
-    mine = select(Conversation.conversation_id).where(Conversation.user_id == user_id)
-    return rows_changed(delete(ConversationReport).where(ConversationReport.conversation_id.in_(mine)))
+    statement = select(Conversation.conversation_id).where(Conversation.user_id == user_id)
+    return rows_changed(delete(ConversationReport).where(ConversationReport.conversation_id.in_(statement)))
 
 
 def purge_reports() -> int:
@@ -161,10 +161,10 @@ def purge_reports() -> int:
         .scalar_subquery()
     )
     losing = select(ConversationReport.report_id).where(ConversationReport.evidence_count > left)
-    lost = db.session.scalars(losing).all()
-    if lost:
-        db.session.execute(delete(ConversationReport).where(ConversationReport.report_id.in_(lost)))
-    return len(lost)
+    ids = db.session.scalars(losing).all()
+    if ids:
+        db.session.execute(delete(ConversationReport).where(ConversationReport.report_id.in_(ids)))
+    return len(ids)
 
 
 def _guided(user_id: int, conversation_id: int) -> Conversation:
@@ -175,7 +175,7 @@ def _guided(user_id: int, conversation_id: int) -> Conversation:
 
 
 def stored_row(conversation_id: int) -> ConversationReport | None:
-    """The stored summary, whether or not it is up to date."""
+    """Return the stored summary, whether or not it is up to date."""
     return db.session.scalar(select(ConversationReport).where(ConversationReport.conversation_id == conversation_id))
 
 
@@ -232,7 +232,7 @@ def _value(value: object) -> str:
 
 
 def texts_in(code: str) -> ReportTexts:
-    """The texts of a summary in a language, and how its dates are written."""
+    """Return the texts of a summary in a language, and how its dates are written."""
     language = LANGUAGES[code]
     with use_language(code):
         return ReportTexts(
@@ -250,16 +250,16 @@ def texts_in(code: str) -> ReportTexts:
 
 
 def wait_for_report(user_id: int, conversation_id: int, patience: float = WAIT_SECONDS) -> tuple[bytes, str] | None:
-    """The summary and a name for its file; None if it is not ready within `patience` seconds.
+    """Return the summary and a name for its file; None if it is not ready within `patience` seconds.
 
     No connection is held while waiting. Raises NotFound, Conflict, and redis.RedisError if no work can be queued.
     """
     end = time.monotonic() + patience
-    found = stored_report(user_id, conversation_id)
-    if found is None:
+    report = stored_report(user_id, conversation_id)
+    if report is None:
         enqueue("journey_report", conversation_id=conversation_id)
-    while found is None and time.monotonic() < end:
+    while report is None and time.monotonic() < end:
         db.session.remove()
         time.sleep(_PAUSE)
-        found = stored_report(user_id, conversation_id)
-    return found
+        report = stored_report(user_id, conversation_id)
+    return report

@@ -25,7 +25,7 @@ REREAD = 20
 
 
 def list_journeys(user_id: int) -> Sequence[Journey]:
-    """The journeys available to a user, in order; the user's own come last."""
+    """Return the journeys available to a user, in order; the user's own come last."""
     return db.session.scalars(
         select(Journey)
         .where(Journey.is_archived == false(), or_(Journey.owner_id.is_(None), Journey.owner_id == user_id))
@@ -34,7 +34,7 @@ def list_journeys(user_id: int) -> Sequence[Journey]:
 
 
 def get_journey(user_id: int, slug: str) -> dict[str, Any]:
-    """The definition of a journey available to a user, or of a draft of theirs that was never published.
+    """Return the definition of a journey available to a user, or of a draft of theirs that was never published.
 
     Raises NotFound.
     """
@@ -51,7 +51,7 @@ def get_journey(user_id: int, slug: str) -> dict[str, Any]:
 
 
 def conversation_view(user_id: int, conversation_id: int) -> tuple[Conversation, JourneyView | None]:
-    """A conversation with the state of its journey; None for one without a journey. Raises NotFound."""
+    """Return a conversation with the state of its journey; None for one without a journey. Raises NotFound."""
     conversation = get_conversation(user_id, conversation_id)
     if conversation.journey_id is None:
         return conversation, None
@@ -92,12 +92,12 @@ def read_again(user_id: int, row: ConversationPoint) -> int:
 
 
 def reset_here(user_id: int, conversation_id: int, slug: str) -> int:
-    """The same for a point of one of the user's conversations. Raises NotFound."""
+    """Return the same for a point of one of the user's conversations. Raises NotFound."""
     return read_again(user_id, find_point(get_conversation(user_id, conversation_id, lock=True), slug))
 
 
 def journeys_of(user_id: int) -> list[JourneyView]:
-    """Every journey about which something is known for a user, including archived ones."""
+    """Return every journey about which something is known for a user, including archived ones."""
     ids = db.session.scalars(
         select(PointMemory.journey_id).where(PointMemory.user_id == user_id).distinct().order_by(PointMemory.journey_id)
     ).all()

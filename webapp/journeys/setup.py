@@ -35,7 +35,7 @@ def init_journeys(app: Flask) -> None:
 
 @pass_environment
 def _of_journey(environment: Environment, text: str, journey: Journey) -> str:
-    """A text of that journey in the language of the page."""
+    """Return a text of that journey in the language of the page."""
     return translate_journey_text(journey, text, environment.language)
 
 
@@ -47,17 +47,17 @@ def _forget(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], evidence: Sequence[MemoryEvidence], **_: Any
 ) -> None:
     """Forget, with a memory, the answers with its words: the points that rest on them are reopened."""
-    mine = select(PointMemory.point_memory_id).where(PointMemory.user_id == user_id)
-    found = delete(PointEvidence).where(PointEvidence.point_memory_id.in_(mine))
-    gone = rows_changed(found.where(PointEvidence.memory_id.in_(memory_ids)))
+    memories = select(PointMemory.point_memory_id).where(PointMemory.user_id == user_id)
+    statement = delete(PointEvidence).where(PointEvidence.point_memory_id.in_(memories))
+    count = rows_changed(statement.where(PointEvidence.memory_id.in_(memory_ids)))
     spans = sorted({(row.message_id, row.start, row.end) for row in evidence})
-    for at in range(0, len(spans), BATCH):
+    for index in range(0, len(spans), BATCH):
         overlapping = or_(
             *(
                 and_(PointEvidence.message_id == message_id, PointEvidence.start < end, PointEvidence.end > start)
-                for message_id, start, end in spans[at : at + BATCH]
+                for message_id, start, end in spans[index : index + BATCH]
             )
         )
-        gone += rows_changed(found.where(overlapping))
-    if gone:
+        count += rows_changed(statement.where(overlapping))
+    if count:
         drop_reports_of(user_id)

@@ -18,14 +18,14 @@ from webapp.journeys.progress import last_conversation
 
 
 def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False) -> Conversation:
-    """The conversation in which a user follows a journey, created with a title in `language` if there is none.
+    """Return the conversation in which a user follows a journey, created with a title in `language` if there is none.
 
     With `over`, a finished journey begins again in a new one; an unfinished one goes on. Raises NotFound.
     """
-    found = find_journey(slug, user_id)
-    if found is None:
+    journey = find_journey(slug, user_id)
+    if journey is None:
         raise NotFound("There is no such journey.")
-    journey_id, _title = found
+    journey_id, _title = journey
     last = last_conversation(user_id, journey_id)
     if last is None:
         # A second click waits here, and finds what the first one created.
@@ -49,10 +49,10 @@ def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False)
 
 
 def _ask_all_again(user_id: int, conversation: Conversation) -> None:
-    """Move what is known about every point to its history, from where the user can bring it back point by point."""
+    """Move everything known about the points to their histories; the user can restore it point by point."""
     for point in points_of(conversation.journey_id or 0):
-        held = LockedPoint(user_id, conversation.conversation_id, point.slug)
-        held.remember()
+        lock = LockedPoint(user_id, conversation.conversation_id, point.slug)
+        lock.remember()
         set_point_aside(conversation, point, None)
-        open_again(held)
+        open_again(lock)
     db.session.flush()

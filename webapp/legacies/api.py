@@ -28,8 +28,8 @@ blueprint = api_blueprint("legacies_api", __name__, tag="Spaces")
 def list_facts(path: LegacyPath, query: PageQuery) -> ViewResult:
     """Your facts about the person of a legacy, and those that other members share."""
     page = facts.page_of_facts(current_user_id(), path.space_id, query)
-    found = FactList(facts=[FactOut.of(fact) for fact in page.items], next_cursor=page.next_cursor)
-    return found.model_dump(mode="json")
+    listing = FactList(facts=[FactOut.of(fact) for fact in page.items], next_cursor=page.next_cursor)
+    return listing.model_dump(mode="json")
 
 
 @blueprint.post("/ai/legacies/<int:space_id>/facts", responses={201: FactOut})

@@ -12,7 +12,7 @@ CATEGORIES = ("personality", "hobby", "relationship", "milestone", "occupation",
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A fact as a prompt contains it; `by` names the member who shares it, empty for the reader's own.
+    """A fact as a prompt contains it; `author` names the member who shares it, empty for the reader's own.
 
     `weight`, from 0 to a little above 2, says how telling it is.
     """
@@ -22,26 +22,26 @@ class KnownFact:
     category: str
     content: str
     visibility: str
-    by: str = ""
+    author: str = ""
     weight: float = 0.5
 
 
 def category_of(raw: str | None) -> str:
-    """The documented category of something, or `other`."""
-    found = canonical_category(raw)
-    return found if found in CATEGORIES else "other"
+    """Return the documented category of something, or `other`."""
+    category = canonical_category(raw)
+    return category if category in CATEGORIES else "other"
 
 
 def heading(name: str) -> str:
-    """The line above the facts in a prompt."""
+    """Return the line above the facts in a prompt."""
     return f"Known facts about {' '.join(name.split())} from conversations:"
 
 
 def fact_line(fact: KnownFact) -> tuple[str, str, str]:
     """A fact's line in a prompt: its category, the fact, and after it who may see it and which other member said it."""
     source = "(shared)" if fact.visibility == "shared" else "(personal)"
-    by = f", said by {' '.join(fact.by.split())}" if fact.by else ""
-    return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{by}"
+    attribution = f", said by {' '.join(fact.author.split())}" if fact.author else ""
+    return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{attribution}"
 
 
 def order(facts: Sequence[KnownFact]) -> list[KnownFact]:

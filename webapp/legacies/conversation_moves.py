@@ -28,7 +28,7 @@ class Move:
     """The effect of a move: memories that go along, those among them that others can see now and will not any more,
     those that are archived because their new place has another value under their key, and those that stay."""
 
-    along: list[Memory] = field(default_factory=list)
+    dependents: list[Memory] = field(default_factory=list)
     withdrawn: list[Memory] = field(default_factory=list)
     set_aside: list[Memory] = field(default_factory=list)
     staying: list[Memory] = field(default_factory=list)
@@ -51,11 +51,11 @@ def _plan(row: Conversation, to: int | None) -> Move:
         .where(Memory.memory_id.in_(resting), Memory.user_id == row.user_id, scope)
         .order_by(Memory.memory_id)
     ).all()
-    along = [memory for memory in rows if resting[memory.memory_id]]
+    dependents = [memory for memory in rows if resting[memory.memory_id]]
     return Move(
-        along=along,
-        withdrawn=[memory for memory in along if memory.visibility == "shared"],
-        set_aside=[memory for memory in along if _is_known_there(memory, to)],
+        dependents=dependents,
+        withdrawn=[memory for memory in dependents if memory.visibility == "shared"],
+        set_aside=[memory for memory in dependents if _is_known_there(memory, to)],
         staying=[memory for memory in rows if not resting[memory.memory_id]],
     )
 
@@ -63,8 +63,8 @@ def _plan(row: Conversation, to: int | None) -> Move:
 def _is_known_there(memory: Memory, to: int | None) -> bool:
     """Return whether the key of a memory in use has another current value in its new place."""
     in_use = memory.valid_to is None and not memory.is_archived and not memory.needs_review
-    held = key_holder(memory.user_id, memory.fact_key, memory.category, to) if memory.fact_key and in_use else None
-    return held is not None
+    holder = key_holder(memory.user_id, memory.fact_key, memory.category, to) if memory.fact_key and in_use else None
+    return holder is not None
 
 
 def _moved(_sender: object, *, conversation: Conversation, to: int | None, confirmed: bool) -> None:
@@ -85,16 +85,16 @@ def _moved(_sender: object, *, conversation: Conversation, to: int | None, confi
         )
     if move.withdrawn:
         withdraw(conversation.user_id, move.withdrawn)
-    if move.along:
+    if move.dependents:
         journal = Journal(conversation.user_id, "moved", conversation_id=conversation.conversation_id)
-        aside = {memory.memory_id for memory in move.set_aside}
-        for memory in move.along:
+        ids = {memory.memory_id for memory in move.set_aside}
+        for memory in move.dependents:
             touch(memory.space_id)
-            memory.is_archived = memory.is_archived or memory.memory_id in aside
+            memory.is_archived = memory.is_archived or memory.memory_id in ids
             memory.space_id, memory.visibility = to, "private"
             db.session.flush()
-            journal.changed(memory)
-        journal.close({"moved": len(move.along)})
+            journal.record_change(memory)
+        journal.close({"moved": len(move.dependents)})
     db.session.execute(
         update(ConversationChunk)
         .where(ConversationChunk.conversation_id == conversation.conversation_id)

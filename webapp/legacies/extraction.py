@@ -48,8 +48,8 @@ class Batch:
     name: str
     messages: tuple[TranscriptMessage, ...]
     ids: tuple[int, ...]
-    known: KnownFacts
-    more: bool
+    facts: KnownFacts
+    has_more: bool
 
     @property
     def has_statements(self) -> bool:
@@ -73,17 +73,17 @@ def read_facts(conversation_id: int, after: int, on_start: OnStart = None) -> Re
     for _ in range(MAX_CALLS):
         step = _step(conversation_id, after, on_start)
         on_start = None
-        total, after = total.plus(step), step.through
-        if not step.read or not step.more:
+        total, after = total.plus(step), step.last_id
+        if not step.read or not step.has_more:
             break
     return total
 
 
 def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
     """One call and its effects; with fewer messages if the answer was cut off before any usable fact."""
-    most = CALL_MESSAGES
+    limit = CALL_MESSAGES
     while True:
-        batch = _next_batch(conversation_id, after, most)
+        batch = _next_batch(conversation_id, after, limit)
         db.session.remove()
         if batch is None:
             return Result()
@@ -91,22 +91,22 @@ def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
             on_start()
             on_start = None
         if not batch.has_statements:
-            return Result(read=True, more=batch.more, through=batch.ids[-1])
+            return Result(read=True, has_more=batch.has_more, last_id=batch.ids[-1])
         try:
-            items, through = _ask(batch)
+            items, last_id = _ask(batch)
         except CutOffAnswer:
             if len(batch.messages) == 1:
-                return Result(read=True, more=batch.more, through=batch.ids[-1], calls=1, unreadable=1)
-            most = len(batch.messages) // 2
+                return Result(read=True, has_more=batch.has_more, last_id=batch.ids[-1], calls=1, unreadable=1)
+            limit = len(batch.messages) // 2
             continue
-        more = batch.more or through != batch.ids[-1]
+        has_more = batch.has_more or last_id != batch.ids[-1]
         with suppress(OutOfDate):
-            return replace(_keep(conversation_id, batch, items), more=more, through=through, calls=1)
+            return replace(_keep(conversation_id, batch, items), has_more=has_more, last_id=last_id, calls=1)
 
 
 def _ask(batch: Batch) -> tuple[Sequence[object], int]:
     """The facts of an answer, and the id of the last message it covers. Raises CutOff if it was cut off before that."""
-    messages = build_messages(batch.messages, batch.name, batch.known.text)
+    messages = build_messages(batch.messages, batch.name, batch.facts.text)
     try:
         answer, _ = completions().complete_structured(
             messages, LegacyFacts, NAME, max_tokens=answer_tokens(batch.messages), temperature=TEMPERATURE
@@ -125,31 +125,31 @@ def _ask(batch: Batch) -> tuple[Sequence[object], int]:
 def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result:
     """Ground and store the facts. Raises OutOfDate if the messages have changed meanwhile, ModelError."""
     facts = readable_facts(items)
-    proposed = [ProposedFact(**fact.model_dump()) for fact in facts]
-    vectors = vectors_of(proposed)
+    statements = [ProposedFact(**fact.model_dump()) for fact in facts]
+    vectors = vectors_of(statements)
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
         if conversation is None or conversation.space_id != batch.space_id or not extracts_facts(conversation):
             return Result()
-        held = select(Message.message_id).where(current(conversation_id), Message.message_id.in_(batch.ids))
-        if len(db.session.scalars(held).all()) != len(batch.ids):
+        statement = select(Message.message_id).where(current(conversation_id), Message.message_id.in_(batch.ids))
+        if len(db.session.scalars(statement).all()) != len(batch.ids):
             raise OutOfDate
         outcome = keep_facts(
             batch.user_id,
             batch.space_id,
             conversation_id,
             batch.name,
-            proposed,
+            statements,
             [item.id for item in batch.messages],
             vectors,
-            batch.known,
+            batch.facts,
             cause="extraction",
         )
     counts = {name: outcome.counts.get(name, 0) for name in COUNTS} | {"malformed": len(items) - len(facts)}
     return Result(outcome.change_set_id, counts, dict(outcome.reasons), read=True)
 
 
-def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
+def _next_batch(conversation_id: int, after: int, limit: int) -> Batch | None:
     """Return what to read next; None if there is nothing to do: at the end, with memory off, or before an unfinished
     reply.
     """
@@ -175,15 +175,15 @@ def _next_batch(conversation_id: int, after: int, most: int) -> Batch | None:
         for row in rows
         if row.content.strip()
     ]
-    batch = first_batch(transcript, most)
-    whole = len(batch) == len(transcript)
-    through = rows[-1].message_id if whole else batch[-1].id
+    batch = first_batch(transcript, limit)
+    is_complete = len(batch) == len(transcript)
+    last_id = rows[-1].message_id if is_complete else batch[-1].id
     return Batch(
         conversation.user_id,
         legacy.space_id,
         legacy.name,
         tuple(batch),
-        tuple(row.message_id for row in rows if row.message_id <= through),
+        tuple(row.message_id for row in rows if row.message_id <= last_id),
         list_facts(conversation.user_id, legacy.space_id),
-        count_current(conversation_id, after=through) > 0,
+        count_current(conversation_id, after=last_id) > 0,
     )

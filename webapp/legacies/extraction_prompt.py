@@ -49,7 +49,7 @@ class LegacyFacts(BaseModel):
 
 
 def readable_facts(items: Sequence[Any]) -> list[LegacyFact]:
-    """The items that are valid facts."""
+    """Return the items that are valid facts."""
     facts = []
     for item in items:
         try:
@@ -61,28 +61,28 @@ def readable_facts(items: Sequence[Any]) -> list[LegacyFact]:
 
 def fact_task(name: str) -> str:
     """Return what a legacy adds to the summary prompt."""
-    return f"\n\n{_about(name)} {_asked('Besides the summary, give', name)}"
+    return f"\n\n{_subject_text(name)} {_extraction_text('Besides the summary, give', name)}"
 
 
-def build_messages(transcript: Sequence[TranscriptMessage], name: str, known: str) -> list[dict[str, str]]:
-    """The messages of the call that only looks for facts; `known` is the text about those not to be repeated."""
+def build_messages(transcript: Sequence[TranscriptMessage], name: str, facts: str) -> list[dict[str, str]]:
+    """Return the messages of the call that only looks for facts; `facts` is the text about those not to be repeated."""
     return [
-        {"role": "system", "content": f"{_about(name)} {_asked('Give', name)}{known}"},
+        {"role": "system", "content": f"{_subject_text(name)} {_extraction_text('Give', name)}{facts}"},
         {"role": "user", "content": "\n".join(numbered_lines(transcript, CALL_CHARS))},
     ]
 
 
 def answer_tokens(transcript: Sequence[TranscriptMessage]) -> int:
     """The most tokens for an answer: room for a fact or so per message from the user, and more if they are long."""
-    own = [item.content for item in transcript if item.role == "user"]
-    return min(MOST_TOKENS, LEAST_TOKENS + FACT_TOKENS * len(own) + sum(map(len, own)) // 2)
+    texts = [item.content for item in transcript if item.role == "user"]
+    return min(MOST_TOKENS, LEAST_TOKENS + FACT_TOKENS * len(texts) + sum(map(len, texts)) // 2)
 
 
-def first_batch(transcript: Sequence[TranscriptMessage], most: int = CALL_MESSAGES) -> list[TranscriptMessage]:
+def first_batch(transcript: Sequence[TranscriptMessage], limit: int = CALL_MESSAGES) -> list[TranscriptMessage]:
     """As many messages from the beginning as one call reads; at least one."""
     batch: list[TranscriptMessage] = []
     room = CALL_CHARS
-    for item in transcript[:most]:
+    for item in transcript[:limit]:
         room -= len(item.content)
         if batch and room < 0:
             break
@@ -90,9 +90,9 @@ def first_batch(transcript: Sequence[TranscriptMessage], most: int = CALL_MESSAG
     return batch
 
 
-def _about(name: str) -> str:
+def _subject_text(name: str) -> str:
     return _ABOUT.format(name=" ".join(name.split()))
 
 
-def _asked(ask: str, name: str) -> str:
+def _extraction_text(ask: str, name: str) -> str:
     return _FACTS.format(ask=ask, name=" ".join(name.split()), categories=", ".join(CATEGORIES))

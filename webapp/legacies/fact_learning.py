@@ -64,9 +64,9 @@ class Vectors:
     by_text: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def vectors_of(proposed: Sequence[ProposedFact]) -> Vectors:
+def vectors_of(statements: Sequence[ProposedFact]) -> Vectors:
     """Embed the proposed facts; no connection may be held. Raises ModelError."""
-    texts = sorted({text for item in proposed if (text := plain_text(item.content))})
+    texts = sorted({text for item in statements if (text := plain_text(item.content))})
     if not texts:
         return Vectors()
     client = embedder()
@@ -79,10 +79,10 @@ def keep_facts(
     space_id: int,
     conversation_id: int,
     name: str,
-    proposed: Sequence[ProposedFact],
+    statements: Sequence[ProposedFact],
     message_ids: Sequence[int],
     vectors: Vectors,
-    known: KnownFacts,
+    facts: KnownFacts,
     cause: str = "summary",
 ) -> LearningResult:
     """Store those proposed facts that the user said in these messages, in the caller's transaction.
@@ -90,20 +90,22 @@ def keep_facts(
     The caller holds the conversation. The rules of every memory apply: nothing twice, nothing that was forgotten, no
     secrets, and contradictions wait for the user.
     """
-    if not proposed:
+    if not statements:
         return LearningResult()
     versions.hold(user_id)
     rows = db.session.scalars(
         select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
     ).all()
     numbered = list(enumerate(rows, 1))
-    own = [UserMessage(n, row.message_id, row.content) for n, row in numbered if row.role == "user"]
-    operations = [operation for item in proposed if (operation := _operation(item, name, own, known)) is not None]
-    ungrounded = len(proposed) - len(operations)
+    user_messages = [UserMessage(n, row.message_id, row.content) for n, row in numbered if row.role == "user"]
+    operations = [
+        operation for item in statements if (operation := _operation(item, name, user_messages, facts)) is not None
+    ]
+    ungrounded = len(statements) - len(operations)
     if not operations:
         return LearningResult(None, {"rejected": ungrounded}, {NOT_SAID: ungrounded})
-    ids = writing.candidates(user_id, space_id, operations, [message.message_id for message in own])
-    ids |= set(known.numbered.values())
+    ids = writing.candidates(user_id, space_id, operations, [message.message_id for message in user_messages])
+    ids |= set(facts.numbered.values())
     if vectors.by_text:
         count = NEAREST * len(vectors.by_text)
         ids |= writing.nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count).keys()
@@ -114,7 +116,7 @@ def keep_facts(
                 SourceMessage(n, row.message_id, row.role, row.content, row.created_at) for n, row in numbered
             ),
             memories=tuple(writing.load_known(ids)),
-            numbered=known.numbered,
+            numbered=facts.numbered,
             embeddings=vectors.by_text,
             context=tuple(row.content for row in rows if row.role != "user"),
             subject=name,
@@ -125,7 +127,7 @@ def keep_facts(
     plan = side_by_side(plan)
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}
     reasons = plan.reasons | ({NOT_SAID: ungrounded} if ungrounded else {})
-    log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(proposed), **counts})
+    log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(statements), **counts})
     if not plan.effects:
         return LearningResult(None, counts, reasons)
     journal = Journal(user_id, cause, actor="extraction", conversation_id=conversation_id)
@@ -154,17 +156,19 @@ def list_facts(user_id: int, space_id: int) -> KnownFacts:
     return list_known({row.memory_id: row.content for row in rows})
 
 
-def _operation(item: ProposedFact, name: str, own: Sequence[UserMessage], known: KnownFacts) -> MemoryOperation | None:
+def _operation(
+    item: ProposedFact, name: str, user_messages: Sequence[UserMessage], facts: KnownFacts
+) -> MemoryOperation | None:
     content = plain_text(item.content)
-    found = ground(content, name, own, quote=item.quote, number=item.message) if content else None
-    if found is None or len(content) > CONTENT_MAX:
+    grounds = ground(content, name, user_messages, quote=item.quote, number=item.message) if content else None
+    if grounds is None or len(content) > CONTENT_MAX:
         return None
     category = category_of(item.category)
     return MemoryOperation(
-        action="supersede" if item.contradicts in known.numbered else "add",
-        memory_number=item.contradicts if item.contradicts in known.numbered else None,
-        message_number=found.number,
-        quote=found.quote[:QUOTE_MAX],
+        action="supersede" if item.contradicts in facts.numbered else "add",
+        memory_number=item.contradicts if item.contradicts in facts.numbered else None,
+        message_number=grounds.number,
+        quote=grounds.quote[:QUOTE_MAX],
         memory_type="preference" if category == "preference" else "fact",
         category=category,
         content=content,

@@ -38,7 +38,7 @@ class Grounds:
 
 
 def ground(
-    content: str, about: str, messages: Sequence[UserMessage], *, quote: str = "", number: int | None = None
+    content: str, subject: str, messages: Sequence[UserMessage], *, quote: str = "", number: int | None = None
 ) -> Grounds | None:
     """Return what a fact about somebody rests on; None if none of the user's messages says it.
 
@@ -48,29 +48,29 @@ def ground(
     ordered = sorted(messages, key=lambda message: message.number != number)
     if quote.strip():
         for message in ordered:
-            if find_quote(quote, message.content) and _shares(quote, content, about):
+            if find_quote(quote, message.content) and _shares(quote, content, subject):
                 return Grounds(message.number, quote)
-    wanted = _telling(content) - _telling(about)
-    if not wanted:
+    terms = _significant_stems(content) - _significant_stems(subject)
+    if not terms:
         return None
     best: tuple[float, Grounds] | None = None
     for message in ordered:
         own_words = user_words(message.content)
         for place in sentences_of(own_words):
             sentence = own_words[place.start : place.end]
-            share = len(wanted & _telling(sentence)) / len(wanted)
+            share = len(terms & _significant_stems(sentence)) / len(terms)
             if share >= SHARE and (best is None or share > best[0]) and find_quote(sentence, message.content):
                 best = share, Grounds(message.number, sentence)
     return best[1] if best else None
 
 
-def _shares(quote: str, content: str, about: str) -> bool:
+def _shares(quote: str, content: str, subject: str) -> bool:
     """Return whether a quote has a telling word of the fact, or is long: a translation or a numeral may share none."""
-    wanted = _telling(content) - _telling(about)
-    return not wanted or bool(wanted & _telling(quote)) or len(_telling(quote)) >= 3
+    terms = _significant_stems(content) - _significant_stems(subject)
+    return not terms or bool(terms & _significant_stems(quote)) or len(_significant_stems(quote)) >= 3
 
 
-def _telling(text: str) -> set[str]:
+def _significant_stems(text: str) -> set[str]:
     return set(stems(words(text)))
 
 
@@ -89,22 +89,22 @@ def list_known(facts: Mapping[int, str]) -> KnownFacts:
     """Number the facts in use, by memory id, newest first, for the prompt."""
     if not facts:
         return KnownFacts()
-    shown = list(facts.items())[:SHOWN]
-    lines = "\n".join(f"{number}. {' '.join(content.split())}" for number, (_, content) in enumerate(shown, 1))
+    items = list(facts.items())[:SHOWN]
+    lines = "\n".join(f"{number}. {' '.join(content.split())}" for number, (_, content) in enumerate(items, 1))
     return KnownFacts(
         "\n\nKnown already. Do not repeat them; where the user now says otherwise, give the new fact, and in "
         "`contradicts` the number of the one it cannot be true together with:\n"
         f"<known_facts>\n{lines.replace('<', '&lt;')}\n</known_facts>",
-        {number: memory_id for number, (memory_id, _) in enumerate(shown, 1)},
+        {number: memory_id for number, (memory_id, _) in enumerate(items, 1)},
     )
 
 
 def side_by_side(plan: Plan) -> Plan:
     """Return the plan with nothing replaced: what would replace a fact waits beside it."""
-    closed = {effect.superseded_by: effect.ref for effect in plan.effects if isinstance(effect, Close)}
+    refs = {effect.superseded_by: effect.ref for effect in plan.effects if isinstance(effect, Close)}
     effects: list[Effect] = [
-        replace(effect, needs_review=True, contradicts=closed[effect.ref])
-        if isinstance(effect, Insert) and effect.ref in closed
+        replace(effect, needs_review=True, contradicts=refs[effect.ref])
+        if isinstance(effect, Insert) and effect.ref in refs
         else effect
         for effect in plan.effects
         if not (isinstance(effect, Close) and effect.superseded_by is not None)

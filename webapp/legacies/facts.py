@@ -40,16 +40,16 @@ class Fact:
 
 
 def list_facts(user_id: int, space_id: int) -> list[Fact]:
-    """The reader's own facts of a legacy and those shared with them, in order of extraction. Raises NotFound."""
+    """Return the reader's own facts of a legacy and those shared with them, in order of extraction. Raises NotFound."""
     _legacy(user_id, space_id)
-    return _facts(user_id, _usable(service.readable(user_id), space_id))
+    return _facts(user_id, _usable_facts(service.readable(user_id), space_id))
 
 
 def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
-    """A page of what `list_facts` lists. Raises NotFound, Invalid."""
+    """Return a page of what `list_facts` lists. Raises NotFound, Invalid."""
     _legacy(user_id, space_id)
-    keyset = Keyset("facts of a legacy", query, int, within=[user_id, space_id])
-    statement = _usable(service.readable(user_id), space_id).limit(query.limit + 1)
+    keyset = Keyset("facts of a legacy", query, int, scope=[user_id, space_id])
+    statement = _usable_facts(service.readable(user_id), space_id).limit(query.limit + 1)
     if query.cursor:
         (after,) = keyset.position()
         statement = statement.where(Memory.memory_id > after)
@@ -61,7 +61,7 @@ def view_as_member(user_id: int, space_id: int) -> list[Fact]:
     NotFound.
     """
     _legacy(user_id, space_id)
-    shared = _usable(service.readable(user_id), space_id).where(Memory.visibility == "shared")
+    shared = _usable_facts(service.readable(user_id), space_id).where(Memory.visibility == "shared")
     return _facts(user_id, shared)
 
 
@@ -79,8 +79,8 @@ def count_waiting(user_id: int, space_id: int) -> int:
 
 
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
-    """The facts for a user's prompt in a legacy: their own and the shared ones, as they are now."""
-    newest = _usable(service.readable(user_id), space_id).order_by(None).order_by(Memory.memory_id.desc())
+    """Return the facts for a user's prompt in a legacy: their own and the shared ones, as they are now."""
+    newest = _usable_facts(service.readable(user_id), space_id).order_by(None).order_by(Memory.memory_id.desc())
     rows = _facts(user_id, newest.limit(MOST_TOLD))
     return order(
         [
@@ -119,7 +119,7 @@ def add_fact(user_id: int, space_id: int, category: str, content: str, *, shared
 
 def set_visibility(user_id: int, memory_id: int, visibility: str) -> Fact:
     """Share a fact of one's own with the members of its legacy, or withdraw it everywhere at once. Raises NotFound."""
-    memory = _own(user_id, memory_id)
+    memory = _own_fact(user_id, memory_id)
     changes = MemoryChanges(visibility=visibility)
     return _fact(user_id, service.update_memory(user_id, memory.memory_id, changes, cause=_CAUSES[visibility]))
 
@@ -129,12 +129,12 @@ _CAUSES = {"shared": "shared", "private": "withdrawn"}
 
 def delete_fact(user_id: int, memory_id: int) -> Forgotten:
     """Forget a fact of one's own for good. Raises NotFound."""
-    memory = _own(user_id, memory_id)
+    memory = _own_fact(user_id, memory_id)
     return forgetting.forget(user_id, [memory.memory_id])
 
 
 def get_fact(user_id: int, memory_id: int) -> Fact:
-    """A fact that the reader may see. Raises NotFound."""
+    """Return a fact that the reader may see. Raises NotFound."""
     row = db.session.scalar(
         service.readable(user_id)
         .join(Space, (Space.space_id == Memory.space_id) & (Space.kind == "legacy"))
@@ -146,7 +146,7 @@ def get_fact(user_id: int, memory_id: int) -> Fact:
 
 
 def legacy_of(conversation: Conversation) -> Space | None:
-    """The legacy a conversation is in, if it is in one."""
+    """Return the legacy a conversation is in, if it is in one."""
     if conversation.space_id is None:
         return None
     space = db.session.get(Space, conversation.space_id)
@@ -160,15 +160,15 @@ def _legacy(user_id: int, space_id: int) -> Space:
     return space
 
 
-def _own(user_id: int, memory_id: int) -> Memory:
-    """A fact of the user's own; anybody else's, shared or not, is treated as unknown. Raises NotFound."""
+def _own_fact(user_id: int, memory_id: int) -> Memory:
+    """Return a fact of the user's own. Raises NotFound for those of others, shared or not."""
     fact = get_fact(user_id, memory_id)
     if not fact.is_mine:
         raise NotFound("There is no such fact.")
     return fact.memory
 
 
-def _usable(statement: Select[Memory], space_id: int) -> Select[Memory]:
+def _usable_facts(statement: Select[Memory], space_id: int) -> Select[Memory]:
     return (
         statement.where(
             Memory.space_id == space_id,
@@ -193,8 +193,12 @@ def _fact(user_id: int, row: Memory) -> Fact:
     return _as_fact(user_id, row, names.get(row.user_id))
 
 
-def _as_fact(user_id: int, row: Memory, by: str | None) -> Fact:
-    mine = row.user_id == user_id
+def _as_fact(user_id: int, row: Memory, author: str | None) -> Fact:
+    is_own = row.user_id == user_id
     return Fact(
-        row, category_of(row.category), mine, None if mine else by, row.source_conversation_id if mine else None
+        row,
+        category_of(row.category),
+        is_own,
+        None if is_own else author,
+        row.source_conversation_id if is_own else None,
     )

@@ -32,9 +32,11 @@ def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[C
             Conversation.user_id == user_id, Conversation.space_id == space.space_id, Conversation.deleted_at.is_(None)
         )
     )
-    mine = select(func.count()).select_from(Memory).where(Memory.user_id == user_id, Memory.space_id == space.space_id)
-    conversations, memories = db.session.scalar(texts) or 0, db.session.scalar(mine) or 0
-    shared = db.session.scalar(mine.where(IS_SHARED)) or 0
+    statement = (
+        select(func.count()).select_from(Memory).where(Memory.user_id == user_id, Memory.space_id == space.space_id)
+    )
+    conversations, memories = db.session.scalar(texts) or 0, db.session.scalar(statement) or 0
+    shared = db.session.scalar(statement.where(IS_SHARED)) or 0
     return [
         Consequence(
             "conversations",
@@ -80,8 +82,8 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
         .values(space_id=None, persona=None, updated_at=Conversation.updated_at)
         .execution_options(synchronize_session=False)
     )
-    mine = Memory.user_id == user_id, Memory.space_id == space_id
-    shared = db.session.scalars(select(Memory.memory_id).where(*mine, IS_SHARED)).all()
+    conditions = Memory.user_id == user_id, Memory.space_id == space_id
+    shared = db.session.scalars(select(Memory.memory_id).where(*conditions, IS_SHARED)).all()
     if shared:
         lock_withdrawal(user_id, shared)
     versions.hold(user_id)
@@ -93,7 +95,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
     )
     rows = db.session.scalars(
         select(Memory)
-        .where(*mine)
+        .where(*conditions)
         .order_by(Memory.memory_id)
         .with_for_update()
         .execution_options(populate_existing=True)
@@ -107,14 +109,14 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
         for row in rows:
             row.space_id, row.visibility, row.is_archived, row.is_pinned = None, "private", True, False
             db.session.flush()
-            journal.changed(row)
+            journal.record_change(row)
         journal.close({"archived": len(rows)})
     changes.note(user_id, Change("memories"))  # everything of theirs in the space has moved
     return reach
 
 
 def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
-    """The account leaves all its spaces."""
+    """Return the account leaves all its spaces."""
     hold_spaces(user_id)
     shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)
     lock_withdrawal(user_id, db.session.scalars(shared).all())

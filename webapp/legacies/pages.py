@@ -42,12 +42,12 @@ def _home() -> dict[str, Any]:
 
 
 def _conversations(space_id: int) -> Page[Conversation]:
-    """The user's latest conversations in a space."""
+    """Return the user's latest conversations in a space."""
     return list_conversations(current_user_id(), ConversationQuery(limit=ON_HOME, space_id=space_id))
 
 
 def _facts(space_id: int) -> list[Memory]:
-    """The facts of a space changed last: the user's own, and what others share there."""
+    """Return the facts of a space changed last: the user's own, and what others share there."""
     query = MemoryQuery(limit=ON_HOME, space_id=space_id, needs_review=False)
     is_fact = Memory.memory_type != MemoryType.INSTRUCTION.value
     return list(list_memories(current_user_id(), query, is_fact, part="facts").items)
@@ -110,15 +110,15 @@ def ask(conversation_id: int) -> ViewResult:
     """Return where a conversation can be moved to, and what that does."""
     user_id = current_user_id()
     conversation = conversations.get_conversation(user_id, conversation_id)
-    chosen, to = "to" in request.args, parse_id(request.args.get("to", ""))
-    move = conversation_moves.plan_move(user_id, conversation_id, to) if chosen else None
+    has_target, to = "to" in request.args, parse_id(request.args.get("to", ""))
+    move = conversation_moves.plan_move(user_id, conversation_id, to) if has_target else None
     spaces = current_space.spaces_to_choose(user_id)
     return render_template(
         "spaces/move.html",
         conversation=conversation,
         spaces=spaces,
         to=to,
-        chosen=chosen,
+        chosen=has_target,
         move=move,
         names={space.space_id: space.name for space in spaces},
     )
@@ -137,17 +137,17 @@ def move(conversation_id: int) -> ViewResult:
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
 
 
-def _index(space_id: int, **shown: Any) -> str:
+def _index(space_id: int, **context: Any) -> str:
     user_id = current_user_id()
     preview = request.args.get("as") == "member"
-    found = facts.view_as_member(user_id, space_id) if preview else facts.list_facts(user_id, space_id)
+    listing = facts.view_as_member(user_id, space_id) if preview else facts.list_facts(user_id, space_id)
     return render_template(
         "spaces/facts.html",
         space=service.view_space(user_id, space_id),
-        facts=found,
+        facts=listing,
         preview=preview,
         waiting=facts.count_waiting(user_id, space_id),
         categories=CATEGORIES,
         tab="facts",
-        **{"errors": {}, "values": {}, **shown},
+        **{"errors": {}, "values": {}, **context},
     )

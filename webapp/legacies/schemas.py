@@ -110,16 +110,17 @@ class MoveReport(BaseModel):
     @classmethod
     def of(cls, move: Move) -> MoveReport:
         withdrawn = {row.memory_id for row in move.withdrawn}
-        aside = {row.memory_id for row in move.set_aside}
+        ids = {row.memory_id for row in move.set_aside}
 
         def happens(row: Memory) -> str:
             if row.memory_id in withdrawn:
                 return "moves_and_is_withdrawn"
-            return "is_set_aside" if row.memory_id in aside else "moves"
+            return "is_set_aside" if row.memory_id in ids else "moves"
 
         return cls(
             memories=[
-                MovedMemory(memory_id=row.memory_id, content=row.content, happens=happens(row)) for row in move.along
+                MovedMemory(memory_id=row.memory_id, content=row.content, happens=happens(row))
+                for row in move.dependents
             ]
             + [MovedMemory(memory_id=row.memory_id, content=row.content, happens="stays") for row in move.staying],
             needs_confirmation=bool(withdrawn),

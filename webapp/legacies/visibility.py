@@ -45,23 +45,25 @@ def _conversations_with_memories(user_id: int, memory_ids: Collection[int]) -> d
     """The conversations of other users in whose prompts these memories were, or something recalled from a conversation
     of this kind, by user."""
     conversations: dict[int, set[int]] = defaultdict(set)
-    known: set[int] = set()
-    found = _with_in_prompt(user_id, [("memory", memory_ids)])
-    while found := {number: other for number, other in found.items() if number not in known}:
-        known |= found.keys()
-        for number, other in found.items():
+    all_ids: set[int] = set()
+    conversation_ids = _with_in_prompt(user_id, [("memory", memory_ids)])
+    while conversation_ids := {number: other for number, other in conversation_ids.items() if number not in all_ids}:
+        all_ids |= conversation_ids.keys()
+        for number, other in conversation_ids.items():
             conversations[other].add(number)
-        replies = select(Message.message_id).where(Message.conversation_id.in_(found), Message.role == "assistant")
-        summaries = select(ConversationChunk.chunk_id).where(ConversationChunk.conversation_id.in_(found))
-        found = _with_in_prompt(user_id, [("message", replies), ("chunk", summaries)])
+        replies = select(Message.message_id).where(
+            Message.conversation_id.in_(conversation_ids), Message.role == "assistant"
+        )
+        summaries = select(ConversationChunk.chunk_id).where(ConversationChunk.conversation_id.in_(conversation_ids))
+        conversation_ids = _with_in_prompt(user_id, [("message", replies), ("chunk", summaries)])
     return conversations
 
 
 def _with_in_prompt(user_id: int, passages: Sequence[tuple[str, Any]]) -> dict[int, int]:
     """The conversations of other users in whose prompts passages of these kinds and ids were, with their owners."""
-    found: dict[int, int] = {}
+    rows_by_id: dict[int, int] = {}
     for kind, ids in passages:
-        used = (
+        statement = (
             select(Conversation.conversation_id, Conversation.user_id)
             .join(Message, Message.conversation_id == Conversation.conversation_id)
             .join(TurnReceipt, TurnReceipt.message_id == Message.message_id)
@@ -69,16 +71,16 @@ def _with_in_prompt(user_id: int, passages: Sequence[tuple[str, Any]]) -> dict[i
             .where(Conversation.user_id != user_id)
             .distinct()
         )
-        found |= dict(db.session.execute(used).all())
-    return found
+        rows_by_id |= dict(db.session.execute(statement).all())
+    return rows_by_id
 
 
 def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
     """Lock the conversations, in order: ending a reply, too, locks its conversation before anybody's memory."""
     ids = sorted(number for numbers in _conversations_with_memories(user_id, memory_ids).values() for number in numbers)
     if ids:
-        held = select(Conversation.conversation_id).where(Conversation.conversation_id.in_(ids))
-        db.session.execute(held.order_by(Conversation.conversation_id).with_for_update())
+        statement = select(Conversation.conversation_id).where(Conversation.conversation_id.in_(ids))
+        db.session.execute(statement.order_by(Conversation.conversation_id).with_for_update())
 
 
 def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> Reach:
@@ -89,12 +91,12 @@ def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts
 
 
 def _not_theirs(user_id: int, texts: Collection[str]) -> set[str]:
-    """The texts except those that are also memories of the user's own."""
+    """Return the texts, except those that are also memories of the user's own."""
     hashes = {statement_hash(text): text for text in texts}
-    theirs = db.session.scalars(
+    own_hashes = db.session.scalars(
         select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
     )
-    return set(texts) - {hashes[number] for number in theirs}
+    return set(texts) - {hashes[number] for number in own_hashes}
 
 
 def _take_from(
@@ -105,37 +107,37 @@ def _take_from(
     if not texts:
         return Reach()
     statements, exact = ForgottenStatements(texts), sorted(filter(has_statements, texts), key=len, reverse=True)
-    changed, quoted = [], 0
-    for row in _finished(conversation_ids):
+    updates, quoted = [], 0
+    for row in _finished_messages(conversation_ids):
         if row.role == "user":
             quoted += replace_copies(row.content, exact) != row.content
             continue
         text = without_retold(replace_copies(row.content, exact, WITHDRAWN), statements, WITHDRAWN)
         if strip_beside(row, memory_ids, texts) or text != row.content:
             row.content = text
-            changed.append(row.message_id)
+            updates.append(row.message_id)
     for thoughts in _reasoning(conversation_ids):
-        changed += strip_thoughts(thoughts, exact, statements, WITHDRAWN)
-    changed = list(dict.fromkeys(changed))
+        updates += strip_thoughts(thoughts, exact, statements, WITHDRAWN)
+    updates = list(dict.fromkeys(updates))
     db.session.flush()
     statements_withdrawn.send(None, user_id=user_id, conversation_ids=conversation_ids, statements=statements)
-    if changed:
-        replies_stripped.send(None, user_id=user_id, message_ids=changed)
-        drop_streams(changed)
-    return Reach(len(changed), quoted)
+    if updates:
+        replies_stripped.send(None, user_id=user_id, message_ids=updates)
+        drop_streams(updates)
+    return Reach(len(updates), quoted)
 
 
-def _finished(conversation_ids: Collection[int]) -> Iterator[Message]:
+def _finished_messages(conversation_ids: Collection[int]) -> Iterator[Message]:
     """The messages of some conversations that are not being written, a few in memory; what was changed is flushed."""
-    mine = select(Message).where(Message.conversation_id.in_(conversation_ids), Message.status != "streaming")
-    return chain.from_iterable(batches_to_change(mine, Message.message_id))
+    statement = select(Message).where(Message.conversation_id.in_(conversation_ids), Message.status != "streaming")
+    return chain.from_iterable(batches_to_change(statement, Message.message_id))
 
 
 def _reasoning(conversation_ids: Collection[int]) -> Iterator[Sequence[MessageReasoning]]:
-    """The reasoning for the replies of some conversations, a few at a time."""
-    mine = (
+    """Yield the reasoning for the replies of some conversations, a few at a time."""
+    statement = (
         select(MessageReasoning)
         .join(Message, Message.message_id == MessageReasoning.message_id)
         .where(Message.conversation_id.in_(conversation_ids))
     )
-    return batches_to_change(mine, MessageReasoning.message_id)
+    return batches_to_change(statement, MessageReasoning.message_id)

@@ -40,7 +40,7 @@ class BackgroundClient:
     def complete_text(self, messages: Any, **wishes: Any) -> Completion:
         """Like `CompletionClient.complete_text`."""
         target = self._choose()
-        completion = self._client(target).complete_text(messages, **(wishes | _named(target)))
+        completion = self._client(target).complete_text(messages, **(wishes | _model_argument(target)))
         self._observe("text", completion, target.id if target else None)
         return completion
 
@@ -52,7 +52,7 @@ class BackgroundClient:
         target_id = target.id if target else None
         try:
             parsed, completion = self._client(target).complete_structured(
-                messages, schema, name, **(wishes | _named(target))
+                messages, schema, name, **(wishes | _model_argument(target))
             )
         except ModelError as error:
             if error.answer is not None:
@@ -82,5 +82,5 @@ class BackgroundClient:
         return client
 
 
-def _named(target: Target | None) -> dict[str, Any]:
+def _model_argument(target: Target | None) -> dict[str, Any]:
     return {"model": target.model} if target else {}

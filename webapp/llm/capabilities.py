@@ -40,22 +40,22 @@ class Capabilities:
 
     def __init__(self, store: CapabilityStore | None = None) -> None:
         self._store = store
-        self._known: dict[str, tuple[float, dict[str, object]]] = {}
+        self._cache: dict[str, tuple[float, dict[str, object]]] = {}
         self._lock = threading.Lock()
 
     def accepts(self, base_url: str, model: str, feature: str) -> bool:
         """Return whether `feature` (one of FEATURES) has not been refused."""
-        refused = self._read(base_url, model).get("refused")
-        return not (isinstance(refused, list) and feature in refused)
+        names = self._read(base_url, model).get("refused")
+        return not (isinstance(names, list) and feature in names)
 
     def refuse(self, base_url: str, model: str, feature: str) -> None:
         """Remember that the server refuses `feature`."""
         if feature not in FEATURES:
             raise ValueError(f"unknown feature {feature!r}")
-        known = self._read(base_url, model)
-        refused = known.get("refused")
+        entry = self._read(base_url, model)
+        refused = entry.get("refused")
         names = set(refused) if isinstance(refused, list) else set()
-        self._write(base_url, model, {**known, "refused": sorted(names | {feature})})
+        self._write(base_url, model, {**entry, "refused": sorted(names | {feature})})
 
     def tools_refused(self, base_url: str, model: str) -> frozenset[str]:
         """Return the fingerprints of the tools that the server refuses, each known for a day."""
@@ -64,14 +64,14 @@ class Capabilities:
 
     def refuse_tool(self, base_url: str, model: str, fingerprint: str) -> None:
         """Remember that the server refuses a tool; the rest are not affected."""
-        known = self._tools(base_url, model) | {fingerprint: time.time() + _LIFETIME}
-        self._store_tools(base_url, model, known)
+        tools = self._tools(base_url, model) | {fingerprint: time.time() + _LIFETIME}
+        self._store_tools(base_url, model, tools)
 
     def forget_tools(self, base_url: str, model: str, fingerprints: Collection[str]) -> None:
         """Offer tools again that the server refused."""
-        known = self._tools(base_url, model)
-        if not known.keys().isdisjoint(fingerprints):
-            self._store_tools(base_url, model, {name: known[name] for name in known.keys() - set(fingerprints)})
+        tools = self._tools(base_url, model)
+        if not tools.keys().isdisjoint(fingerprints):
+            self._store_tools(base_url, model, {name: tools[name] for name in tools.keys() - set(fingerprints)})
 
     def thinks(self, base_url: str, model: str) -> bool:
         """Return whether the model was seen to think before it answers."""
@@ -91,7 +91,7 @@ class Capabilities:
         self._write(base_url, model, {**self._read(base_url, model), "unopened": mark})
 
     def structured_mode(self, base_url: str, model: str) -> str | None:
-        """The structured mode known to work, or None if it has not been discovered."""
+        """Return the structured mode known to work, or None if it has not been discovered."""
         mode = self._read(base_url, model).get("structured")
         return mode if isinstance(mode, str) and mode in STRUCTURED_MODES else None
 
@@ -103,12 +103,12 @@ class Capabilities:
 
     def _tools(self, base_url: str, model: str) -> dict[str, float]:
         # Read again every minute: another process may have tried them, or their owner taken them back.
-        known = self._load(f"{_key(base_url, model)}:tools", most=_RECHECK)
-        return {name: until for name, until in known.items() if isinstance(until, int | float)}
+        entries = self._load(f"{_key(base_url, model)}:tools", max_age=_RECHECK)
+        return {name: until for name, until in entries.items() if isinstance(until, int | float)}
 
-    def _store_tools(self, base_url: str, model: str, known: Mapping[str, float]) -> None:
-        latest = sorted(known.items(), key=lambda one: one[1])[-_MOST_TOOLS:]
-        self._save(f"{_key(base_url, model)}:tools", dict(latest), most=_RECHECK)
+    def _store_tools(self, base_url: str, model: str, tools: Mapping[str, float]) -> None:
+        latest = sorted(tools.items(), key=lambda item: item[1])[-_MOST_TOOLS:]
+        self._save(f"{_key(base_url, model)}:tools", dict(latest), lifetime=_RECHECK)
 
     def _read(self, base_url: str, model: str) -> dict[str, object]:
         return self._load(_key(base_url, model))
@@ -116,9 +116,9 @@ class Capabilities:
     def _write(self, base_url: str, model: str, value: dict[str, object]) -> None:
         self._save(_key(base_url, model), value)
 
-    def _load(self, key: str, most: float = _LIFETIME) -> dict[str, object]:
+    def _load(self, key: str, max_age: float = _LIFETIME) -> dict[str, object]:
         with self._lock:
-            entry = self._known.get(key)
+            entry = self._cache.get(key)
         now = time.monotonic()
         if entry is not None and entry[0] > now:
             return entry[1]
@@ -130,12 +130,12 @@ class Capabilities:
             except Exception:  # the store is a convenience: its failures must not break a model call
                 log.warning("capability store could not be read", exc_info=True)
         with self._lock:
-            self._known[key] = (now + (most if value else _RECHECK), value)
+            self._cache[key] = (now + (max_age if value else _RECHECK), value)
         return value
 
-    def _save(self, key: str, value: Mapping[str, object], most: float = _LIFETIME) -> None:
+    def _save(self, key: str, value: Mapping[str, object], lifetime: float = _LIFETIME) -> None:
         with self._lock:
-            self._known[key] = (time.monotonic() + (most if self._store else _LIFETIME), dict(value))
+            self._cache[key] = (time.monotonic() + (lifetime if self._store else _LIFETIME), dict(value))
         if self._store is not None:
             try:
                 self._store.set(key, json.dumps(value))
@@ -151,5 +151,5 @@ def tool_fingerprint(definition: Mapping[str, Any]) -> str:
 
 
 def _key(base_url: str, model: str) -> str:
-    """The URL is hashed, because it may carry credentials."""
+    """Return the Redis key of a model; the URL is hashed, because it may carry credentials."""
     return f"{hashlib.sha256(base_url.encode()).hexdigest()[:16]}:{model}"

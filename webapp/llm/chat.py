@@ -65,8 +65,8 @@ class ChatClient:
         body |= {name: value for name, value in (parameters or {}).items() if value is not None}
         base_url, _ = self.settings.endpoint()
         thinks = self.capabilities.thinks(base_url, body["model"])
-        if most := body.pop("max_completion_tokens", None):
-            body["max_tokens"] = most  # the name that all servers know; it includes reasoning
+        if limit := body.pop("max_completion_tokens", None):
+            body["max_tokens"] = limit  # the name that all servers know; it includes reasoning
         elif thinks and body.get("max_tokens"):
             body["max_tokens"] += ROOM  # for the reasoning before the answer
         types = {tool["function"]["name"]: _types(tool["function"].get("parameters")) for tool in tools or ()}
@@ -74,7 +74,7 @@ class ChatClient:
         attempt, searched = 0, False
         while True:
             decoder = StreamDecoder()
-            written = TextualCalls(types, types)
+            calls = TextualCalls(types, types)
             unopened = self.capabilities.unopened_thought(base_url, body["model"])
             markup = ReplyMarkup(unopened)
             delivered = False
@@ -84,8 +84,8 @@ class ChatClient:
                     async for event in events:
                         delivered = delivered or not isinstance(event, ReasoningDelta)
                         for part in markup.feed(event):
-                            for shown in _without_calls(part, written):
-                                yield shown
+                            for piece in _without_calls(part, calls):
+                                yield piece
                             if isinstance(part, ThoughtSoFar):
                                 self.capabilities.note_unopened_thought(base_url, body["model"], part.mark)
                             if not thinks and isinstance(part, ReasoningDelta):
@@ -99,8 +99,8 @@ class ChatClient:
                     raise
                 if "tools" in body and not searched and may_be_about_tools(error):
                     searched = True
-                    if (taken := await self._taken(body, deadline)) is not None:
-                        body = with_tools(body, taken)
+                    if (response := await self._accepted_tools(body, deadline)) is not None:
+                        body = with_tools(body, response)
                         continue
                 delay = retry_delay(error, attempt, self.settings)
                 if delay is None or loop.time() + delay >= deadline:
@@ -116,16 +116,16 @@ class ChatClient:
             await client.close()
 
     def _without_refused(self, body: dict[str, Any]) -> dict[str, Any]:
-        """A request without the tools that are known to be refused."""
+        """Return a request without the tools that are known to be refused."""
         if "tools" not in body:
             return body
-        refused = self.capabilities.tools_refused(self.settings.endpoint()[0], body["model"])
-        if not refused:
+        rejections = self.capabilities.tools_refused(self.settings.endpoint()[0], body["model"])
+        if not rejections:
             return body
-        return with_tools(body, [tool for tool in body["tools"] if tool_fingerprint(tool) not in refused])
+        return with_tools(body, [tool for tool in body["tools"] if tool_fingerprint(tool) not in rejections])
 
-    async def _taken(self, body: dict[str, Any], deadline: float) -> list[dict[str, Any]] | None:
-        """The tools of a refused request that the server takes; None if they are not why it was refused."""
+    async def _accepted_tools(self, body: dict[str, Any], deadline: float) -> list[dict[str, Any]] | None:
+        """Return the tools of a refused request that the server takes; None if they are not why it was refused."""
         base_url, _ = self.settings.endpoint()
         model = body["model"]
 
@@ -184,7 +184,7 @@ class ChatClient:
                 except TimeoutError:
                     events, decoder.error = [], _too_slow(decoder)
                 except Exception as exc:  # anything the HTTP library raises; cancellation is not an Exception
-                    events, decoder.error = decoder.end(), classify_exception(exc, started=True)
+                    events, decoder.error = decoder.end(), classify_exception(exc, has_started=True)
                 else:
                     events = decoder.feed(chunk)
                     if not decoder.started:  # comments and pings: it is at work, but not without end
@@ -204,7 +204,7 @@ class ChatClient:
 
     @asynccontextmanager
     async def _open(self, body: dict[str, Any], deadline: float) -> AsyncIterator[Any]:
-        """The raw streaming response, requested again without anything the server refuses by name."""
+        """Yield the raw streaming response, requested again without anything the server refuses by name."""
         base_url, key = self.settings.endpoint()
         client = self._client()
         if "response_format" in body:
@@ -257,21 +257,21 @@ class ChatClient:
 
 
 def _types(parameters: Any) -> dict[str, str]:
-    """The JSON types of a tool's parameters."""
+    """Return the JSON types of a tool's parameters."""
     properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
-    found = properties.items() if isinstance(properties, Mapping) else ()
-    return {name: str(schema.get("type", "")) for name, schema in found if isinstance(schema, Mapping)}
+    items = properties.items() if isinstance(properties, Mapping) else ()
+    return {name: str(schema.get("type", "")) for name, schema in items if isinstance(schema, Mapping)}
 
 
-def _without_calls(event: Event, written: TextualCalls) -> list[Event]:
-    """An event as the consumer gets it: calls written into the text become calls, and come before the end."""
+def _without_calls(event: Event, calls: TextualCalls) -> list[Event]:
+    """Return an event as the consumer gets it: calls written into the text become calls, and come before the end."""
     if isinstance(event, TextDelta):
-        return written.feed(event.text)
+        return calls.feed(event.text)
     if isinstance(event, ReasoningDelta):
         return [event]
     if isinstance(event, ToolCall):
-        event = replace(event, name=written.tool_name(event.name))
-    return [*written.end(), event]
+        event = replace(event, name=calls.tool_name(event.name))
+    return [*calls.end(), event]
 
 
 async def _send(client: AsyncOpenAI, body: dict[str, Any]) -> Any:

@@ -80,7 +80,7 @@ class CompletionClient:
         temperature: float | None = None,
         shown: dict[str, Any] | None = None,
     ) -> tuple[SchemaT, Completion]:
-        """An answer validated against `schema`, called `name` on the wire (letters, digits, `_`, `-`).
+        """Return an answer validated against `schema`, called `name` on the wire (letters, digits, `_`, `-`).
 
         `shown` is the JSON schema given to the model if it says more than `schema` does, such as which numbers exist.
         An answer cut off at `max_tokens` raises `CutOffAnswer` with what has arrived.
@@ -94,8 +94,8 @@ class CompletionClient:
         body = self._body(messages, model, max_tokens)
         if temperature is not None:
             body["temperature"] = temperature
-        known = self.capabilities.structured_mode(base_url, body["model"])
-        modes = STRUCTURED_MODES[STRUCTURED_MODES.index(known) :] if known else STRUCTURED_MODES
+        stored_mode = self.capabilities.structured_mode(base_url, body["model"])
+        modes = STRUCTURED_MODES[STRUCTURED_MODES.index(stored_mode) :] if stored_mode else STRUCTURED_MODES
         for position, mode in enumerate(modes):
             request = _structured_body(body, mode, name, json_schema)
             try:
@@ -105,7 +105,7 @@ class CompletionClient:
                     log.info("model server refuses response_format %s", mode)
                     continue
                 raise refusal.error from None
-            if mode != known:
+            if mode != stored_mode:
                 self.capabilities.set_structured_mode(base_url, body["model"], mode)
             hint = describe_schema(name, json_schema)
             return self._parse_or_repair(request, replace(completion, mode=mode), schema, hint, timeout)
@@ -114,9 +114,9 @@ class CompletionClient:
     def close(self) -> None:
         """Close this process's connections."""
         with self._lock:
-            owned, self._client = self._client, None
-        if owned is not None and owned[0] == os.getpid():
-            owned[1].close()
+            client, self._client = self._client, None
+        if client is not None and client[0] == os.getpid():
+            client[1].close()
 
     def _parse_or_repair(
         self,
@@ -218,7 +218,7 @@ def _with_answer(error: ModelError, answer: Completion) -> ModelError:
 
 
 def _with_room(body: dict[str, Any]) -> dict[str, Any]:
-    """The same request, with room for reasoning besides the answer."""
+    """Return the same request, with room for reasoning besides the answer."""
     return {**body, "max_tokens": body["max_tokens"] + ROOM} if "max_tokens" in body else body
 
 
@@ -245,7 +245,7 @@ def _structured_body(body: dict[str, Any], mode: str, name: str, json_schema: di
 
 
 def _completion(payload: Any, request: dict[str, Any]) -> Completion:
-    """The answer in a completion object; raises `Refused` or `MalformedOutput`."""
+    """Return the answer in a completion object; raises `Refused` or `MalformedOutput`."""
     try:
         choice = payload["choices"][0]
         message = choice["message"]
@@ -257,7 +257,7 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
     if refusal or reason == "content_filter":
         raise RefusedByModel
     text = content if isinstance(content, str) else text_of_parts(content)
-    text = answer_text(text) or _elsewhere(message)
+    text = answer_text(text) or _misplaced_answer(message)
     if not text.strip() and "response_format" not in request:
         raise MalformedOutput("The model gave an empty answer. Try again, or choose another model.")
     model = payload.get("model")
@@ -266,7 +266,7 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
     return Completion(text, name, usage_of(payload.get("usage")), reason, sent=sent)
 
 
-def _elsewhere(message: Mapping[str, Any]) -> str:
+def _misplaced_answer(message: Mapping[str, Any]) -> str:
     """The answer where some servers put it when its text is empty: in the arguments of a call, or the reasoning."""
     with suppress(KeyError, IndexError, TypeError):
         arguments = message["tool_calls"][0]["function"]["arguments"]
@@ -282,6 +282,6 @@ def _validated(completion: Completion, schema: type[SchemaT]) -> SchemaT:
 
 def _problem(error: MalformedOutput | ValidationError) -> str:
     if isinstance(error, ValidationError):
-        found = error.errors(include_url=False, include_input=False, include_context=False)[:5]
-        return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'object'}: {e['msg']}" for e in found)
+        errors = error.errors(include_url=False, include_input=False, include_context=False)[:5]
+        return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'object'}: {e['msg']}" for e in errors)
     return "it is not exactly one JSON object"

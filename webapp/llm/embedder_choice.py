@@ -27,10 +27,10 @@ of e5, .97 and one in fifty, and .88 of the answers to a question in another lan
 
 
 def name_at(settings: ModelSettings) -> str:
-    """The name stored with vectors of a chosen server's model, server included: others may use that name."""
+    """Return the name stored with vectors of a chosen server's model, server included: others may use that name."""
     parts = urlsplit(settings.base_url)
-    where = parts.netloc.rpartition("@")[2] + parts.path.rstrip("/").removesuffix("/v1")
-    return f"{settings.embedding_model}@{where}"[:200]
+    location = parts.netloc.rpartition("@")[2] + parts.path.rstrip("/").removesuffix("/v1")
+    return f"{settings.embedding_model}@{location}"[:200]
 
 
 class Embeddings:
@@ -46,58 +46,60 @@ class Embeddings:
         home: Embedder,
         capabilities: Capabilities | None = None,
         choose: Callable[[], ModelSettings | None] = lambda: None,
-        known: Callable[[], ModelSettings | None] = lambda: None,
+        get_settings: Callable[[], ModelSettings | None] = lambda: None,
         served: Callable[[], list[ModelSettings]] = list,
     ) -> None:
         self._home, self._capabilities = home, capabilities
-        self._choose, self._known, self._served = choose, known, served
-        self._made: dict[ModelSettings, OpenAIEmbedder] = {}
+        self._choose, self._get_settings, self._served = choose, get_settings, served
+        self._embedders: dict[ModelSettings, OpenAIEmbedder] = {}
         self._lock = Lock()
 
     def now(self) -> Embedder:
-        """The chosen embedder."""
-        return self._at(self._choose())
+        """Return the chosen embedder."""
+        return self._embedder_at(self._choose())
 
     @property
     def last(self) -> Embedder:
         """The embedder that was chosen when this process last checked; does not look it up."""
-        return self._at(self._known())
+        return self._embedder_at(self._get_settings())
 
-    def named(self, model: str) -> Embedder | None:
-        """The embedder that made vectors of this name, if its server still exists; otherwise None."""
+    def embedder_of(self, model: str) -> Embedder | None:
+        """Return the embedder that made vectors of this name, if its server still exists; otherwise None."""
         if model == self._home.model:
             return self._home
         name, _, _ = model.rpartition("@")
         for server in self._served() if name else ():
             settings = server.with_embeddings(name)
             if name_at(settings) == model:
-                return self._at(settings)
+                return self._embedder_at(settings)
         return None
 
     def embed_passages(self, texts: list[str]) -> Vector:
-        """Vectors by the chosen embedder."""
+        """Return vectors by the chosen embedder."""
         return self.now().embed_passages(texts)
 
     def close(self) -> None:
         """Close this process's connections."""
-        for embedder in (self._home, *self._made.values()):
+        for embedder in (self._home, *self._embedders.values()):
             if isinstance(embedder, OpenAIEmbedder):
                 embedder.close()
 
-    def _at(self, settings: ModelSettings | None) -> Embedder:
+    def _embedder_at(self, settings: ModelSettings | None) -> Embedder:
         if settings is None:
             return self._home
         with self._lock:
-            found = self._made.get(settings)
-            if found is None:
-                while len(self._made) >= MOST_KEPT:
-                    self._made.pop(next(iter(self._made)))
-                found = self._made[settings] = OpenAIEmbedder(settings, self._capabilities, name=name_at(settings))
-            return found
+            embedder = self._embedders.get(settings)
+            if embedder is None:
+                while len(self._embedders) >= MOST_KEPT:
+                    self._embedders.pop(next(iter(self._embedders)))
+                embedder = self._embedders[settings] = OpenAIEmbedder(
+                    settings, self._capabilities, name=name_at(settings)
+                )
+            return embedder
 
 
 def present(embedder: Embedder | Embeddings) -> Embedder:
-    """The embedder itself, or the chosen one as far as this process knows."""
+    """Return the embedder itself, or the chosen one as far as this process knows."""
     return embedder.last if isinstance(embedder, Embeddings) else embedder
 
 

@@ -96,8 +96,8 @@ class EmbeddingServer:
         with connection, suppress(ConnectionError, BrokenPipeError):
             while (head := receive(connection, LENGTH.size)) and LENGTH.unpack(head)[0] <= MOST_BYTES:
                 try:
-                    asked = json.loads(receive(connection, LENGTH.unpack(head)[0]))
-                    name, texts, query = str(asked["model"]), list(map(str, asked["texts"])), bool(asked["query"])
+                    request = json.loads(receive(connection, LENGTH.unpack(head)[0]))
+                    name, texts, query = str(request["model"]), list(map(str, request["texts"])), bool(request["query"])
                     if not query and not is_nice:
                         is_nice = True
                         with suppress(OSError):
@@ -129,8 +129,8 @@ class EmbeddingServer:
                     rows.append(model.embed_query(texts[start])[None])
                 else:
                     rows.append(model.embed_passages(texts[start : start + BATCH]))
-        made = np.concatenate(rows).astype("<f4")
-        return SHAPE.pack(*made.shape) + made.tobytes()
+        vectors = np.concatenate(rows).astype("<f4")
+        return SHAPE.pack(*vectors.shape) + vectors.tobytes()
 
 
 def receive(connection: socket.socket, size: int) -> bytes:

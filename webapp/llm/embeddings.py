@@ -81,7 +81,7 @@ class OpenAIEmbedder:
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
-        """Rows (n, d) in the order of `texts`; transient failures are retried per batch."""
+        """Return rows (n, d) in the order of `texts`; transient failures are retried per batch."""
         if not texts:
             return np.empty((0, self._dim or 0), dtype=np.float32)
         size = self.settings.embedding_batch
@@ -90,9 +90,9 @@ class OpenAIEmbedder:
     def close(self) -> None:
         """Close this process's connections."""
         with self._lock:
-            owned, self._client = self._client, None
-        if owned is not None:
-            _close_own(*owned)
+            client, self._client = self._client, None
+        if client is not None:
+            _close_own(*client)
 
     def _batch(self, texts: Sequence[str]) -> Vector:
         attempt = 0
@@ -151,7 +151,7 @@ def _close_own(pid: int, client: OpenAI) -> None:
 
 
 def normalise_rows(rows: Vector) -> Vector:
-    """Rows scaled to unit length, as float32; rows of zeros stay zero."""
+    """Return rows scaled to unit length, as float32; rows of zeros stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(lengths, 1e-12), dtype=np.float32)
 

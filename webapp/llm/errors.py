@@ -127,7 +127,7 @@ class RefusedByModel(ModelError):
 
 
 class MalformedOutput(ModelError):
-    """The answer is not what was asked for, or is not valid at all."""
+    """The answer is invalid, or does not have the requested form."""
 
     code = "malformed_output"
     default_detail = "The model's answer could not be read. Try again, or choose another model."
@@ -182,10 +182,10 @@ def error_fields(payload: object) -> tuple[str, set[str], int | None]:
         payload = inner if isinstance(inner, Mapping) else {**payload, "message": inner}
     if not isinstance(payload, Mapping):
         return (payload if isinstance(payload, str) else ""), set(), None
-    found = {str(payload[name]).lower() for name in ("code", "type", "param") if payload.get(name) is not None}
-    status = next((int(code) for code in found if code.isdecimal() and len(code) == 3), None)
+    values = {str(payload[name]).lower() for name in ("code", "type", "param") if payload.get(name) is not None}
+    status = next((int(code) for code in values if code.isdecimal() and len(code) == 3), None)
     message = payload.get("message") or payload.get("detail") or ""
-    return (message if isinstance(message, str) else str(message)), found, status
+    return (message if isinstance(message, str) else str(message)), values, status
 
 
 def classify_payload(
@@ -219,8 +219,8 @@ def classify_payload(
     return ModelUnavailable(retry_after=retry_after, **quoted)
 
 
-def classify_exception(exc: BaseException, *, started: bool = False, has_key: bool = True) -> ModelError:
-    """Map any exception of the SDK or its HTTP library to a `ModelError`; `started`: text had already arrived.
+def classify_exception(exc: BaseException, *, has_started: bool = False, has_key: bool = True) -> ModelError:
+    """Map any exception of the SDK or its HTTP library to a `ModelError`; `has_started`: text had already arrived.
 
     Uses only the exceptions' attributes and type names, so that classifying them does not import the SDK.
     """
@@ -234,7 +234,7 @@ def classify_exception(exc: BaseException, *, started: bool = False, has_key: bo
         return classify_payload(
             payload, status=status, retry_after=parse_retry_after(response.headers), has_key=has_key
         )
-    if started:
+    if has_started:
         return InterruptedAnswer()
     if isinstance(exc, TimeoutError) or "Timeout" in type(exc).__name__:
         return Silent()
@@ -269,7 +269,7 @@ def _number(value: str | None) -> float | None:
 
 
 def _quotable(message: str) -> str:
-    """A provider's words as a person may read them: one line, no markup, and nothing like a URL or a key."""
+    """Return a provider's words as a person may read them: one line, no markup, and nothing like a URL or a key."""
     if "<" in message:
         return ""
     words = ("…" if _is_private(word) else word for word in message.split())

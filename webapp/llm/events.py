@@ -95,7 +95,7 @@ class StreamDecoder:
         self._first_line = True
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events completed by one network read, their text joined.
+        """Return the events completed by one network read, their text joined.
 
         After each call `error` holds the stream's error, if there was one: the text before it is still in the events.
         """
@@ -131,9 +131,9 @@ class StreamDecoder:
             if self._done:
                 break
         events: list[Event] = []
-        if self._thoughts and (thought := self._whole(ReasoningDelta, self._thoughts)):
+        if self._thoughts and (thought := self._join_pieces(ReasoningDelta, self._thoughts)):
             events.append(ReasoningDelta(thought))
-        if self._texts and (text := self._whole(TextDelta, self._texts)):
+        if self._texts and (text := self._join_pieces(TextDelta, self._texts)):
             self.started = True
             self._all.append(text)
             events.append(TextDelta(text))
@@ -144,8 +144,8 @@ class StreamDecoder:
                 events += self._finish()
         return events
 
-    def _whole(self, kind: type[Event], pieces: list[str]) -> str:
-        """The joined pieces, which are then empty, with the halves of surrogate pairs joined across reads."""
+    def _join_pieces(self, kind: type[Event], pieces: list[str]) -> str:
+        """Return the joined pieces, which are then empty, with the halves of surrogate pairs joined across reads."""
         text = self._halves.pop(kind, "") + "".join(pieces)
         pieces.clear()
         if "\ud800" <= text[-1:] <= "\udbff":
@@ -270,7 +270,7 @@ class StreamDecoder:
 
 
 def text_of_parts(parts: object) -> str:
-    """The text of a content list, which some servers send instead of a string; thinking parts are left out."""
+    """Return the text of a content list, which some servers send instead of a string; thinking parts are left out."""
     if not isinstance(parts, list):
         return ""
     return "".join(p["text"] for p in parts if isinstance(p, Mapping) and isinstance(p.get("text"), str))
@@ -280,5 +280,5 @@ def _thoughts_of_parts(parts: object) -> list[str]:
     """The thinking parts of a content list: `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`."""
     if not isinstance(parts, list):
         return []
-    found = [part.get("thinking") for part in parts if isinstance(part, Mapping)]
-    return [text for item in found if (text := item if isinstance(item, str) else text_of_parts(item))]
+    thoughts = [part.get("thinking") for part in parts if isinstance(part, Mapping)]
+    return [text for item in thoughts if (text := item if isinstance(item, str) else text_of_parts(item))]

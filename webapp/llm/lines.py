@@ -17,7 +17,7 @@ class LineSplitter:
         self._after_cr = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines completed by `chunk`, without their ends."""
+        """Return the lines completed by `chunk`, without their ends."""
         if not chunk:
             return []
         if self._after_cr:

@@ -49,11 +49,11 @@ class Place:
     margin: int = 0
 
     def after(self, text: str) -> Place:
-        """The place after more text."""
+        """Return the place after more text."""
         *ended, line = (self.line + text).split("\n")
         place = self
-        for one in ended:
-            place = place._past(one.expandtabs(4).rstrip("\r"))
+        for block in ended:
+            place = place._past(block.expandtabs(4).rstrip("\r"))
         return replace(place, line=line)
 
     @property
@@ -70,11 +70,11 @@ class Place:
 
     @property
     def in_quote(self) -> bool:
-        """Return whether what follows is in a block quote."""
+        """Return whether the following text is in a block quote."""
         return self._quotes(self._read(self.line.expandtabs(4) + _ANYTHING)) > 0
 
     def _past(self, line: str) -> Place:
-        """The place at the beginning of the line after this one."""
+        """Return the place at the beginning of the line after this one."""
         if self.fence and (rest := self._unquoted(line)) is not None:
             marks = rest.strip()
             ends = marks.startswith(self.fence) and not marks.strip(self.fence[0])
@@ -86,8 +86,8 @@ class Place:
             return place
         if read.is_indented and not self.in_paragraph:
             return place
-        if found := _FENCE.match(read.body):
-            return replace(place, fence=found[1] or found[2], margin=read.margin)
+        if fence := _FENCE.match(read.body):
+            return replace(place, fence=fence[1] or fence[2], margin=read.margin)
         ticks = _open_ticks(read.body, self._continued(read))
         if ticks >= 3:  # three or more within a line are meant to open a block, too
             return replace(place, fence="`" * ticks, margin=read.margin)
@@ -96,18 +96,18 @@ class Place:
 
     def _goes_on(self, read: _Line) -> bool:
         """Return whether a line goes on with a paragraph, whose containers it is then in without their marks."""
-        begins = read.quotes or read.is_new_item or not read.body or _BLOCK.match(read.body)
-        return self.in_paragraph and not begins
+        starts_block = read.quotes or read.is_new_item or not read.body or _BLOCK.match(read.body)
+        return self.in_paragraph and not starts_block
 
     def _quotes(self, read: _Line) -> int:
         return self.quotes if self._goes_on(read) else read.quotes
 
     def _continued(self, read: _Line) -> int:
-        """The backticks that opened inline code before this line, if it continues the paragraph."""
+        """Return the backticks that opened inline code before this line, if it continues the paragraph."""
         return 0 if read.is_new_item or self._quotes(read) != self.quotes else self.ticks
 
     def _unquoted(self, line: str) -> str | None:
-        """A line of fenced code without the marks of the quotes around it; None if it is no longer in them."""
+        """Return a line of fenced code without the marks of the quotes around it; None if it is no longer in them."""
         for _ in range(self.quotes):
             before, mark, line = line.partition(">")
             if not mark or before.strip():
@@ -136,14 +136,14 @@ class Place:
         return _Line(line[column:], column, margin, quotes, items, is_new)
 
 
-def _open_ticks(text: str, opened: int) -> int:
-    """The number of backticks that opened the inline code in which a text ends; 0 outside."""
-    for found in _TICKS.finditer(text):
-        many = len(found[0])
-        if opened:
-            opened = 0 if many == opened else opened
+def _open_ticks(text: str, open_length: int) -> int:
+    """Return the number of backticks that opened the inline code in which a text ends; 0 outside."""
+    for match in _TICKS.finditer(text):
+        length = len(match[0])
+        if open_length:
+            open_length = 0 if length == open_length else open_length
             continue
-        before = text[: found.start()]
-        many -= (len(before) - len(before.rstrip("\\"))) % 2
-        opened = many
-    return opened
+        before = text[: match.start()]
+        length -= (len(before) - len(before.rstrip("\\"))) % 2
+        open_length = length
+    return open_length

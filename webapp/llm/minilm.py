@@ -41,7 +41,7 @@ class LocalEmbedder:
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
-        """Rows (n, 384) in the order of `texts`; only the first 256 tokens of a text count."""
+        """Return rows (n, 384) in the order of `texts`; only the first 256 tokens of a text count."""
         rows = np.empty((len(texts), DIM), dtype=np.float32)
         if not texts:
             return rows
@@ -85,9 +85,9 @@ def _embed(session: InferenceSession, ids: list[list[int]]) -> Vector:
     for row, sequence in enumerate(ids):
         tokens[row, : len(sequence)] = sequence
         mask[row, : len(sequence)] = 1
-    wanted = {item.name for item in session.get_inputs()}
+    input_names = {item.name for item in session.get_inputs()}
     inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
-    hidden = session.run(None, {name: value for name, value in inputs.items() if name in wanted})[0]
+    hidden = session.run(None, {name: value for name, value in inputs.items() if name in input_names})[0]
     if hidden.ndim == 2:  # already pooled in the graph
         return normalise_rows(hidden)
     weights = mask[:, :, None].astype(np.float32)

@@ -49,13 +49,13 @@ class MultilingualEmbedder:
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
-        """Rows (n, 384) in the order of `texts`; a long text is read in windows of 512 tokens."""
+        """Return rows (n, 384) in the order of `texts`; a long text is read in windows of 512 tokens."""
         if not texts:
             return np.empty((0, DIM), np.float32)
         with self._lock:
             _, engine, parts = self._load()
-            made = engine.passage([_clean(text) for text in texts])
-            return _aligned(made, parts["passage"], parts["languages"])
+            vectors = engine.passage([_clean(text) for text in texts])
+            return _aligned(vectors, parts["passage"], parts["languages"])
 
     def _load(self) -> tuple[int, Any, dict[str, Vector]]:
         if self._loaded is None or not self.loaded:

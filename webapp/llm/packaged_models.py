@@ -39,7 +39,7 @@ class SharedEmbedder:
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
-        """Rows (n, d) in the order of `texts`. Raises ModelError."""
+        """Return rows (n, d) in the order of `texts`. Raises ModelError."""
         if not texts:
             return np.empty((0, self.dim), np.float32)
         return self._ask(list(texts), query=False, seconds=PASSAGES_SECONDS)
@@ -120,13 +120,13 @@ def _connect(path: str, until: float) -> socket.socket:
 
 
 def packaged_model(name: str) -> LocalEmbedder | MultilingualEmbedder | None:
-    """The model that a setting, or a stored vector, names, in this process; None if it names none."""
+    """Return the model that a setting, or a stored vector, names, in this process; None if it names none."""
     kind = _BY_NAME.get(name)
     return kind() if kind is not None else None
 
 
 def packaged_embedder(name: str, path: str = "") -> Embedder | None:
-    """The same, in the machine's embedding server if it has one, which listens at `path`."""
+    """Return the same, in the machine's embedding server if it has one, which listens at `path`."""
     kind = _BY_NAME.get(name)
     if kind is None:
         return None

@@ -42,15 +42,15 @@ class PartialCalls:
         """Add an item of `tool_calls`, or a `function_call` of the protocol's first version."""
         function = piece.get("function")
         function = function if isinstance(function, Mapping) else piece
-        name, given = function.get("name"), function.get("arguments")
+        name, arguments = function.get("name"), function.get("arguments")
         name = name if isinstance(name, str) else ""
         call = self._call_of(_index(piece.get("index")), str(piece.get("id") or ""), name)
         if name and name != call.name:
             call.name += name
-        if isinstance(given, str):
-            call.pieces.append(given)
-        elif given:  # an object instead of its text; an empty one comes before the pieces of the real one
-            call.pieces.append(json.dumps(given, ensure_ascii=False))
+        if isinstance(arguments, str):
+            call.pieces.append(arguments)
+        elif arguments:  # an object instead of its text; an empty one comes before the pieces of the real one
+            call.pieces.append(json.dumps(arguments, ensure_ascii=False))
 
     def complete(self) -> Iterator[ToolCall]:
         """Yield the calls, each with an id of its own."""
@@ -62,21 +62,23 @@ class PartialCalls:
 
     def _call_of(self, index: int | None, call_id: str, name: str) -> _Call:
         """The call that a piece belongs to: the last one with its number, if it has one, unless it begins another."""
-        known = [
+        candidates = [
             call
             for call in self._calls
             if index is None or call.index in (None, index) or (call_id and call.id == call_id)
         ]
-        same = [call for call in known if call_id and call.id == call_id and (index is None or call.index == index)]
-        last = (same or known)[-1] if known else None
-        if last is None or self._begins(last, call_id, name):
+        matches = [
+            call for call in candidates if call_id and call.id == call_id and (index is None or call.index == index)
+        ]
+        last = (matches or candidates)[-1] if candidates else None
+        if last is None or self._begins_call(last, call_id, name):
             last = _Call(index, call_id)
             self._calls.append(last)
         last.id = last.id or call_id
         return last
 
     @staticmethod
-    def _begins(last: _Call, call_id: str, name: str) -> bool:
+    def _begins_call(last: _Call, call_id: str, name: str) -> bool:
         """Return whether a piece is of another call than the last: by its id, or by a name after whole arguments."""
         if call_id and last.id and call_id != last.id:
             return True

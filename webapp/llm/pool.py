@@ -55,12 +55,12 @@ class ChatPool:
         to read the prompt. `parameters` are request fields added to those of the target.
         """
         queue: list[Target | None] = [*targets] or [None]
-        begun = time.monotonic()
+        start = time.monotonic()
         size = prompt_tokens(messages, tools) if any(target and target.prompt_speed for target in queue) else 0
         for number, target in enumerate(queue):
             client = self._client(target)
             following = queue[number + 1] if number + 1 < len(queue) else None
-            patience = client.settings.first_token_timeout - (time.monotonic() - begun)
+            patience = client.settings.first_token_timeout - (time.monotonic() - start)
             if following:
                 patience /= 2
             if target is not None and target.prompt_speed:

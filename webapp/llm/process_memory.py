@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def resident_megabytes() -> float:
-    """The resident memory in MiB, including pages shared with other processes."""
+    """Return the resident memory in MiB, including pages shared with other processes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20
 

@@ -59,16 +59,16 @@ class Search:
         await self._among(tools)
         return True
 
-    async def _among(self, refused: Sequence[Tool]) -> None:
+    async def _among(self, tools: Sequence[Tool]) -> None:
         """Keep those of some tools that are taken; all of them together are not."""
-        if len(refused) == 1:
+        if len(tools) == 1:
             # Alone, and not because the server takes nothing just now: this is held against it for a day.
-            if not await self._takes(refused) and await self._takes([ORDINARY]):
-                self.refuse(refused[0])
+            if not await self._takes(tools) and await self._takes([ORDINARY]):
+                self.refuse(tools[0])
             return
-        middle = (len(refused) + 1) // 2
+        middle = (len(tools) + 1) // 2
         is_known = False  # if the first half is taken, it is known that the second is not
-        for half in (refused[:middle], refused[middle:]):
+        for half in (tools[:middle], tools[middle:]):
             if self._trials >= MOST_TRIALS:
                 return
             if not is_known and await self._takes([*self.tools, *half]):

@@ -43,17 +43,17 @@ class ReplyMarkup:
     """A filter over the events of one answer, which begins within a thought if `unopened` is the mark that ends it."""
 
     def __init__(self, unopened: str = "") -> None:
-        self._held = ""
+        self._buffer = ""
         self._line = ""  # the last line of the text so far
         self._place = Place()
-        self._shown: list[str] = []  # the text since that place
+        self._output: list[str] = []  # the text since that place
         self._has_text = False
         self.has_thought = False
         self._is_over = False
         self._after_mark = True
         self._strips = False  # white space is dropped: it surrounded a mark
         self._strikes = False
-        self._opened = ""
+        self._opening = ""
         self._close = unopened  # the mark that ends the thought that is open
         self._depth = 1 if unopened else 0
         self._thought: list[str] = []  # the one that is open
@@ -64,8 +64,8 @@ class ReplyMarkup:
     def feed(self, event: Event) -> Iterator[Event]:
         """Yield an event as the consumer gets it."""
         if isinstance(event, TextDelta):
-            if self._held or self._after_mark or self._close or self._channel or _TRIGGERS.search(event.text):
-                self._held += event.text
+            if self._buffer or self._after_mark or self._close or self._channel or _TRIGGERS.search(event.text):
+                self._buffer += event.text
                 yield from self._work(ended=False)
             elif not self._is_over:
                 yield self._show(event.text)
@@ -78,10 +78,10 @@ class ReplyMarkup:
 
     def _work(self, ended: bool) -> Iterator[Event]:
         size = -1
-        while self._held and len(self._held) != size:
-            size = len(self._held)
+        while self._buffer and len(self._buffer) != size:
+            size = len(self._buffer)
             if self._is_over:
-                self._held = ""
+                self._buffer = ""
             elif self._close:
                 yield from self._read_thought(ended)
             elif self._channel:
@@ -91,62 +91,62 @@ class ReplyMarkup:
 
     def _read_text(self, ended: bool) -> Iterator[Event]:
         """Show text up to the first mark that counts, and take that; hold back what may become one."""
-        if not self._has_text and not self._held.strip() and not ended:
+        if not self._has_text and not self._buffer.strip() and not ended:
             return
         if not self._has_text and not self.has_thought and self._is_bare_thought(ended) is not False:
             return
         place, read = self._place_here(), 0
-        for found in _TRIGGERS.finditer(self._held):
-            at = found.start()
-            place, read = place.after(self._held[read:at]), at
+        for match in _TRIGGERS.finditer(self._buffer):
+            start = match.start()
+            place, read = place.after(self._buffer[read:start]), start
             if place.in_code or place.in_quote:
                 continue
-            mark = _MARK.match(self._held, at)
+            mark = _MARK.match(self._buffer, start)
             if mark is None:
-                counts = None if not ended and may_begin(self._held[at : at + _LONGEST_TAG], _ALL) else False
+                counts = None if not ended and may_begin(self._buffer[start : start + _LONGEST_TAG], _ALL) else False
             else:
                 counts = self._counts(mark, ended)
             if counts is False:
                 continue
-            before, self._held = self._held[:at], self._held[at:]
+            before, self._buffer = self._buffer[:start], self._buffer[start:]
             if counts and mark and mark["closes"] and not self.has_thought:
                 yield from self._withdraw(before, mark[0].lower())
             elif before.strip() or (before and self._has_text):
                 yield self._show(before)
             elif not counts:
-                self._held = before + self._held  # white space, whose mark has not arrived in full
+                self._buffer = before + self._buffer  # white space, whose mark has not arrived in full
             if counts and mark:
                 yield from self._take(mark)
             return
-        text, self._held = self._held, ""
+        text, self._buffer = self._buffer, ""
         yield self._show(text)
 
     def _is_bare_thought(self, ended: bool) -> bool | None:
         """Return whether a thought whose marks a server dropped begins the answer, and open it; None if it may."""
-        opens, closes = BARE_THOUGHT
-        head = self._held[: len(opens) + 1]
-        if not (opens.startswith(head) or (head.startswith(opens) and head[-1].isupper())):
+        opening, closing = BARE_THOUGHT
+        head = self._buffer[: len(opening) + 1]
+        if not (opening.startswith(head) or (head.startswith(opening) and head[-1].isupper())):
             return False
-        if closes not in self._held:
+        if closing not in self._buffer:
             return False if ended else None
-        self._held = self._held[len(opens) :]
-        self._opened, self._close, self._depth = "", closes, 1
+        self._buffer = self._buffer[len(opening) :]
+        self._opening, self._close, self._depth = "", closing, 1
         return True
 
     def _counts(self, mark: re.Match[str], ended: bool) -> bool | None:
         """Return whether a mark is more than a word about it; None if that depends on what follows."""
-        before, end = self._held[: mark.start()], mark.end()
+        before, end = self._buffer[: mark.start()], mark.end()
         line = before.rpartition("\n")[2] if "\n" in before else self._line + before
         begins_line = not line.strip() or (self._after_mark and not before.strip())
         if mark["void"]:
             return True
         if mark["channel"]:
-            is_whole = _HEADER.match(self._held, mark.start())
-            is_open = not ended and len(self._held) - mark.start() < _LONGEST_HEADER
+            is_whole = _HEADER.match(self._buffer, mark.start())
+            is_open = not ended and len(self._buffer) - mark.start() < _LONGEST_HEADER
             return True if is_whole else None if is_open else False
-        if mark["opens"] and (begins_line or end < len(self._held) or ended):
-            return begins_line or self._held[end : end + 1].isalnum() or self._held[end : end + 1] == "\n"
-        rest = self._held[end:].lstrip(" \t")
+        if mark["opens"] and (begins_line or end < len(self._buffer) or ended):
+            return begins_line or self._buffer[end : end + 1].isalnum() or self._buffer[end : end + 1] == "\n"
+        rest = self._buffer[end:].lstrip(" \t")
         if mark["opens"] or (not rest and not ended):
             return None
         if mark["closes"]:
@@ -158,18 +158,20 @@ class ReplyMarkup:
         return None if not ended and may_begin(rest[:_LONGEST_TAG], _ALL) else False
 
     def _take(self, mark: re.Match[str]) -> Iterator[Event]:
-        """Act on the mark with which what is held begins."""
+        """Process the mark at the start of the buffer."""
         self._after_mark = True
-        if mark["channel"] and (header := _HEADER.match(self._held)):
-            self._held = self._held[header.end() :]
+        if mark["channel"] and (header := _HEADER.match(self._buffer)):
+            self._buffer = self._buffer[header.end() :]
             recipient = _RECIPIENT.search(header[2])
             is_thought = header[1].lower() == "analysis"
             self._channel = recipient[1] if recipient else _THOUGHT if is_thought else _TEXT
             return
-        self._held = self._held[len(mark[0]) :]
+        self._buffer = self._buffer[len(mark[0]) :]
         if mark["opens"]:
-            self._opened = next(opens for opens in THOUGHTS if re.fullmatch(any_of([opens]), mark[0], re.IGNORECASE))
-            self._close, self._depth = THOUGHTS[self._opened], 1
+            self._opening = next(
+                opening for opening in THOUGHTS if re.fullmatch(any_of([opening]), mark[0], re.IGNORECASE)
+            )
+            self._close, self._depth = THOUGHTS[self._opening], 1
         elif mark["ends"]:
             self._is_over = True
         else:
@@ -181,41 +183,41 @@ class ReplyMarkup:
         if self._has_text:
             yield ThoughtSoFar(mark)
         self._line, self._place, self._has_text, self.has_thought, self._strips = "", Place(), False, True, True
-        self._shown.clear()
+        self._output.clear()
         if before.strip():
             yield ReasoningDelta(before)
 
     def _read_thought(self, ended: bool) -> Iterator[Event]:
-        low = self._held.lower()
-        at, inner = low.find(self._close), low.find(self._opened) if self._opened else -1
-        if inner >= 0 and (at < 0 or inner < at):
-            yield from self._think(inner + len(self._opened))
+        low = self._buffer.lower()
+        index, inner = low.find(self._close), low.find(self._opening) if self._opening else -1
+        if inner >= 0 and (index < 0 or inner < index):
+            yield from self._think(inner + len(self._opening))
             self._depth += 1
-        elif at >= 0:
+        elif index >= 0:
             self._depth -= 1
-            yield from self._think(at)
-            self._held = self._held[len(self._close) :]
+            yield from self._think(index)
+            self._buffer = self._buffer[len(self._close) :]
             if not self._depth:
                 self._close, self._after_mark, self.has_thought = "", True, True
                 self._thought.clear()
                 self._strips = not self._line.strip()
         else:
-            overlap = 0 if ended else max(_overlap(low, self._close), _overlap(low, self._opened))
+            overlap = 0 if ended else max(_overlap(low, self._close), _overlap(low, self._opening))
             yield from self._think(len(low) - overlap)
 
     def _think(self, size: int) -> Iterator[Event]:
-        thought, self._held = self._held[:size], self._held[size:]
+        thought, self._buffer = self._buffer[:size], self._buffer[size:]
         thought = thought if self._thought else thought.lstrip()
         if thought:
             self._thought.append(thought)
             yield ReasoningDelta(thought)
 
     def _read_channel(self, ended: bool) -> Iterator[Event]:
-        found = _CHANNEL_END.search(self._held)
-        cut = self._held.rfind("<")
-        is_partial = not found and not ended and cut >= 0 and len(self._held) - cut < len("<|channel|>")
-        size = found.start() if found else cut if is_partial else len(self._held)
-        part, self._held = self._held[:size], self._held[found.end() if found else size :]
+        match = _CHANNEL_END.search(self._buffer)
+        cut = self._buffer.rfind("<")
+        is_partial = not match and not ended and cut >= 0 and len(self._buffer) - cut < len("<|channel|>")
+        size = match.start() if match else cut if is_partial else len(self._buffer)
+        part, self._buffer = self._buffer[:size], self._buffer[match.end() if match else size :]
         if part and self._channel == _TEXT:
             yield self._show(part)
         elif part and self._channel == _THOUGHT:
@@ -223,8 +225,8 @@ class ReplyMarkup:
             yield ReasoningDelta(part)
         else:
             self._arguments += part
-        if found:
-            self._is_over = found[0].lower() == "<|return|>"
+        if match:
+            self._is_over = match[0].lower() == "<|return|>"
             yield from self._end_channel()
 
     def _end_channel(self) -> Iterator[Event]:
@@ -241,13 +243,13 @@ class ReplyMarkup:
         if text.strip():
             self._has_text, self._after_mark, self._strips = True, False, False
         self._line = text.rpartition("\n")[2] if "\n" in text else self._line + text
-        self._shown.append(text)
+        self._output.append(text)
         return TextDelta(text)
 
     def _place_here(self) -> Place:
-        shown = "".join(self._shown)
-        self._shown.clear()
-        self._place, self._strikes = self._place.after(shown), self._strikes or "<s>" in shown.lower()
+        text = "".join(self._output)
+        self._output.clear()
+        self._place, self._strikes = self._place.after(text), self._strikes or "<s>" in text.lower()
         return self._place
 
     def _end(self, event: Event) -> Iterator[Event]:
@@ -258,7 +260,7 @@ class ReplyMarkup:
         yield from self._end_channel()
         is_normal = isinstance(event, Finish) and event.reason == "stop"
         if self._close and is_normal and not self._has_text and not self.has_thought and self._thought:
-            yield TextDelta(self._opened + "".join(self._thought))
+            yield TextDelta(self._opening + "".join(self._thought))
         self._is_over = True
 
 

@@ -17,53 +17,53 @@ GAP = "\n\n"
 
 
 def merge_turns(messages: Sequence[Message]) -> list[Message]:
-    """The same text in the same order: system messages as one at the top, neighbours with the same role joined.
+    """Return the same text in the same order: system messages as one at the top, neighbours with the same role joined.
 
     The first message after it is the user's. Tool calls and their results stay where they are. A list that alternates
     is returned as it is, and the beginning of the result depends only on the beginning of the input.
     """
     system = [message for message in messages if message["role"] == "system"]
-    found: list[Message] = []
+    turns: list[Message] = []
     for message in messages:
         if message["role"] == "system":
             continue
-        if not found and message["role"] != "user":
-            found.append({"role": "user", "content": BEGINS})
-        if found and _joins(found[-1], message):
-            found[-1] = _joined(found[-1], message)
+        if not turns and message["role"] != "user":
+            turns.append({"role": "user", "content": BEGINS})
+        if turns and _joins(turns[-1], message):
+            turns[-1] = _join_messages(turns[-1], message)
         else:
-            found.append(message)
+            turns.append(message)
     if not system:
-        return found
+        return turns
     head = system[0]
     for message in system[1:]:
-        head = _joined(head, message)
-    return [head, *found]
+        head = _join_messages(head, message)
+    return [head, *turns]
 
 
 def without_system(messages: Sequence[Message]) -> list[Message]:
     """Put the system message before the text of the first user message, for templates without such a role."""
     if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user":
         return [{**message, "role": "user"} if message["role"] == "system" else message for message in messages]
-    first = {**messages[1], "content": _together(messages[0]["content"], messages[1]["content"])}
+    first = {**messages[1], "content": _join_contents(messages[0]["content"], messages[1]["content"])}
     return [first, *messages[2:]]
 
 
-def _joins(one: Message, other: Message) -> bool:
-    return one["role"] == other["role"] and one["role"] != "tool" and not one.get("tool_calls")
+def _joins(first: Message, other: Message) -> bool:
+    return first["role"] == other["role"] and first["role"] != "tool" and not first.get("tool_calls")
 
 
-def _joined(one: Message, other: Message) -> Message:
-    return {**one, **other, "content": _together(one.get("content"), other.get("content"))}
+def _join_messages(first: Message, other: Message) -> Message:
+    return {**first, **other, "content": _join_contents(first.get("content"), other.get("content"))}
 
 
-def _together(one: Any, other: Any) -> Any:
+def _join_contents(first: Any, other: Any) -> Any:
     """Two contents as one: texts with an empty line between them, or lists of parts one after the other."""
-    if not one or not other:
-        return one or other
-    if isinstance(one, str) and isinstance(other, str):
-        return one + GAP + other
-    return [*_parts(one), *_parts(other)]
+    if not first or not other:
+        return first or other
+    if isinstance(first, str) and isinstance(other, str):
+        return first + GAP + other
+    return [*_parts(first), *_parts(other)]
 
 
 def _parts(content: Any) -> list[Any]:
@@ -105,7 +105,7 @@ _SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "me
 
 
 def rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
-    """The feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None.
+    """Return the feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None.
 
     Never `tools`: whether it is all of them or one cannot be told from its words (`refused_tools.py` finds out).
     """
@@ -194,7 +194,7 @@ def with_tools(body: dict[str, Any], tools: Sequence[dict[str, Any]]) -> dict[st
 
 
 def _without_thoughts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages without the reasoning before tool calls, which only servers that insist on it get back."""
+    """Return messages without the reasoning before tool calls, which only servers that insist on it get back."""
     return [
         {name: value for name, value in message.items() if name != "reasoning_content"}
         if "reasoning_content" in message
@@ -217,7 +217,7 @@ def has_pictures(messages: Sequence[dict[str, Any]]) -> bool:
 
 
 def without_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same messages as text: a note in place of each picture, after its name."""
+    """Return the same messages as text: a note in place of each picture, after its name."""
     return [
         {**message, "content": _text_of(message["content"])} if isinstance(message.get("content"), list) else message
         for message in messages

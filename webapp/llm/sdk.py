@@ -56,7 +56,7 @@ def async_client(settings: ModelSettings) -> AsyncOpenAI:
 
 
 def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
-    """A thread-safe client for jobs."""
+    """Return a thread-safe client for jobs."""
     import openai  # noqa: PLC0415
 
     base_url, key = _endpoint(settings, embeddings=embeddings)
@@ -76,14 +76,14 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
 
 @cache
 def _certificates() -> SSLContext:
-    """The trusted certificates, read once per process, since that takes 30 ms, even if no URL uses https."""
+    """Return the trusted certificates, read once per process, since that takes 30 ms, even if no URL uses https."""
     import httpx2  # noqa: PLC0415
 
     return httpx2.create_ssl_context()
 
 
 def timeout(settings: ModelSettings, *, read: float | None) -> Timeout:
-    """The HTTP library's timeout value, seconds."""
+    """Return the HTTP library's timeout value, seconds."""
     import httpx2  # noqa: PLC0415
 
     return httpx2.Timeout(connect=settings.connect_timeout, read=read, write=settings.request_timeout, pool=None)

@@ -38,21 +38,21 @@ class SectionTags:
     def __init__(self) -> None:
         self._open: dict[str, int] = {}
 
-    def size_at(self, text: str, at: int, ended: bool) -> int | None:
-        """The length of the tag at this place; 0 if it is none of ours, None if that cannot be told yet."""
-        if (found := _TAG.match(text, at)) and len(found[0]) <= _LONGEST:
-            return self._taken(found) if found["end"] or ended else None
-        rest = text[at : at + _LONGEST]
+    def size_at(self, text: str, index: int, ended: bool) -> int | None:
+        """Return the length of the tag at this place; 0 if it is none of ours, None if that cannot be told yet."""
+        if (match := _TAG.match(text, index)) and len(match[0]) <= _LONGEST:
+            return self._size_of_tag(match) if match["end"] or ended else None
+        rest = text[index : index + _LONGEST]
         if ended or len(rest) == _LONGEST or any(mark in rest[1:] for mark in "<>\n"):
             return 0
-        begins = rest.startswith(_WITH_ATTRIBUTES) or any(start.startswith(rest) for start in _BEGINNINGS)
-        return None if begins else 0
+        is_beginning = rest.startswith(_WITH_ATTRIBUTES) or any(start.startswith(rest) for start in _BEGINNINGS)
+        return None if is_beginning else 0
 
-    def _taken(self, found: re.Match[str]) -> int:
-        if name := found["opens"]:
+    def _size_of_tag(self, match: re.Match[str]) -> int:
+        if name := match["opens"]:
             self._open[name] = self._open.get(name, 0) + 1
-        elif name := found["closes"]:
+        elif name := match["closes"]:
             if not self._open.get(name):
                 return 0  # part of somebody else's `<item>`
             self._open[name] -= 1
-        return len(found[0])
+        return len(match[0])

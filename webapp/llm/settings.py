@@ -49,11 +49,11 @@ class ModelSettings:
             raise ValueError("max_retries, max_connections and embedding_batch must not be negative or zero")
 
     def with_embeddings(self, model: str) -> ModelSettings:
-        """The same server, with this model for embeddings."""
+        """Return the same server, with this model for embeddings."""
         return replace(self, embedding_model=model, embedding_base_url="", embedding_api_key="")
 
     def endpoint(self, *, embeddings: bool = False) -> tuple[str, str]:
-        """The base URL and key of the chat or embedding server."""
+        """Return the base URL and key of the chat or embedding server."""
         if embeddings and self.embedding_base_url:
             return self.embedding_base_url.rstrip("/"), self.embedding_api_key
         key = (self.embedding_api_key or self.api_key) if embeddings else self.api_key

@@ -42,7 +42,7 @@ _TYPOGRAPHIC = re.compile("[“”„]")
 
 
 def strict_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """A copy of a pydantic JSON schema, fit for strict mode, and whether strict mode can express it.
+    """Return a copy of a pydantic JSON schema, fit for strict mode, and whether strict mode can express it.
 
     In every object all properties are required and no others allowed; a free-form map cannot be expressed strictly.
     """
@@ -91,7 +91,7 @@ def strict_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
 
 
 def describe_schema(name: str, schema: dict[str, Any]) -> str:
-    """The instruction that carries the schema to servers without schema support."""
+    """Return the instruction that carries the schema to servers without schema support."""
     text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     return (
         f'Answer with exactly one JSON object, the "{name}", and nothing else: no explanation, no code fence.\n'
@@ -100,7 +100,7 @@ def describe_schema(name: str, schema: dict[str, Any]) -> str:
 
 
 def parse_object(text: str, fields: Collection[str] = ()) -> dict[str, Any]:
-    """The one JSON object in `text`, ignoring prose and code fences around it; `MalformedOutput` otherwise.
+    """Return the one JSON object in `text`, ignoring prose and code fences around it; `MalformedOutput` otherwise.
 
     With `fields`, it is the one that has any of them, and may be nearly JSON: commas too many, single quotes, comments,
     closing brackets missing. Without, a second object, or a brace that does not begin a valid one, is an error: taking
@@ -114,37 +114,37 @@ def parse_object(text: str, fields: Collection[str] = ()) -> dict[str, Any]:
     if text.lstrip().startswith('"'):
         with suppress(ValueError):
             text = str(json.loads(text))
-    found = list(_objects(text, frozenset(fields)))
-    if not found or any(value != found[0] for value in found) or (len(found) > 1 and not fields):
+    objects = list(_objects(text, frozenset(fields)))
+    if not objects or any(value != objects[0] for value in objects) or (len(objects) > 1 and not fields):
         raise MalformedOutput
-    return found[0]
+    return objects[0]
 
 
 def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield the objects in a text, of those with any of some `fields` also nearly JSON. Raises MalformedOutput."""
-    at = 0
-    while (at := text.find("{", at)) >= 0:
+    index = 0
+    while (index := text.find("{", index)) >= 0:
         try:
-            value, end = _DECODER.raw_decode(text, at)
+            value, end = _DECODER.raw_decode(text, index)
         except (ValueError, RecursionError):
             if not fields:
                 raise MalformedOutput from None
-            if _begins(text[at + 1 : at + _LONGEST_HEAD], fields):
-                yield _repaired(text[at:])
+            if _begins_with_field(text[index + 1 : index + _LONGEST_HEAD], fields):
+                yield _repair(text[index:])
                 return
-            at += 1
+            index += 1
             continue
-        if not fields and (text[:at].rstrip().endswith("[") or text[end:].lstrip().startswith(("]", ",", "}"))):
+        if not fields and (text[:index].rstrip().endswith("[") or text[end:].lstrip().startswith(("]", ",", "}"))):
             raise MalformedOutput
         inner = (part for part in value.values() if isinstance(part, dict))  # a wrapping, such as a call's
         for candidate in (value, *inner) if fields else (value,):
             if not fields or not candidate.keys().isdisjoint(fields):
                 yield candidate
                 break
-        at = end
+        index = end
 
 
-def _begins(head: str, fields: Collection[str]) -> bool:
+def _begins_with_field(head: str, fields: Collection[str]) -> bool:
     """Return whether what follows a brace, comments aside, is one of some fields."""
     while True:
         head = head.lstrip()
@@ -158,8 +158,8 @@ def _begins(head: str, fields: Collection[str]) -> bool:
     return bool(colon) and name.strip().strip("\"'`“”„‘’") in fields
 
 
-def _repaired(text: str) -> dict[str, Any]:
-    """The object with which a text begins, repaired. Raises MalformedOutput if it was cut off within a value."""
+def _repair(text: str) -> dict[str, Any]:
+    """Return the object with which a text begins, repaired. Raises MalformedOutput if it was cut off within a value."""
     if len(re.findall(r'(?<!\\)"', text)) % 2 or text.rstrip().endswith(("[", "{", ",", ":")):
         raise MalformedOutput
     try:
@@ -174,19 +174,19 @@ def _repaired(text: str) -> dict[str, Any]:
 
 
 def none_is_empty(value: object) -> object:
-    """An empty list for null: some models send null when there is nothing to list."""
+    """Return an empty list for null: some models send null when there is nothing to list."""
     return [] if value is None else value
 
 
 def complete_items(text: str, field: str) -> list[Any]:
-    """The complete objects in the list `field` of a JSON object that was cut off; none if cut off before it."""
-    found = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
+    """Return the complete objects in the list `field` of a JSON object that was cut off; none if cut off before it."""
+    match = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
     items: list[Any] = []
-    at = found.end() if found else len(text)
-    while at < len(text):
-        at = next((i for i in range(at, len(text)) if text[i] not in " \t\r\n,"), len(text))
+    index = match.end() if match else len(text)
+    while index < len(text):
+        index = next((i for i in range(index, len(text)) if text[i] not in " \t\r\n,"), len(text))
         try:
-            item, at = _DECODER.raw_decode(text, at)
+            item, index = _DECODER.raw_decode(text, index)
         except (ValueError, RecursionError):
             break
         items.append(item)
@@ -220,7 +220,7 @@ class Part:
 
 
 def schema_of(parts: Iterable[Part]) -> dict[str, Any]:
-    """The JSON schema of an answer to all the parts, in their order."""
+    """Return the JSON schema of an answer to all the parts, in their order."""
     properties = {part.field: dict(part.schema) for part in parts}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 

@@ -44,7 +44,7 @@ class TextualCalls:
         self._tag = 0  # the length of the one at the beginning of what is held
         self._place = Place()
         self._output: list[str] = []  # what was shown since that place
-        self._held = ""
+        self._buffer = ""
         self._block = False
         self._after_block = False
 
@@ -53,10 +53,10 @@ class TextualCalls:
         return known_name(name, self._names)
 
     def feed(self, text: str) -> list[Event]:
-        """The part of the text so far that may be shown, and the completed calls."""
-        if not self._held and not self._after_block and not _TRIGGERS.search(text):
-            return [self._shown(text)]
-        self._held += text
+        """Return the part of the text so far that may be shown, and the completed calls."""
+        if not self._buffer and not self._after_block and not _TRIGGERS.search(text):
+            return [self._text_delta(text)]
+        self._buffer += text
         return list(self._work(ended=False))
 
     def end(self) -> list[Event]:
@@ -64,80 +64,80 @@ class TextualCalls:
         return list(self._work(ended=True))
 
     def _work(self, ended: bool) -> Iterator[Event]:
-        while self._held:
+        while self._buffer:
             if self._after_block and not self._drop_stray(ended):
                 return
             if not self._block:
-                start, opens = self._opening(ended)
+                start, opening = self._opening(ended)
                 if start:
                     yield self._show(start)
-                if opens is None:
+                if opening is None:
                     return  # the rest may still be a beginning
                 if self._tag:
                     self._drop_tag()
                     continue
-                if not opens:
+                if not opening:
                     continue
                 self._block = True
             size = self._size_of_block(ended)
             if size is None:
                 return
-            block, self._held, self._block = self._held[:size], self._held[size:], False
-            calls = list(self._written.read(block, is_whole=bool(self._held) or _ends(block)))
+            block, self._buffer, self._block = self._buffer[:size], self._buffer[size:], False
+            calls = list(self._written.read(block, is_whole=bool(self._buffer) or _ends(block)))
             yield from calls
             self._after_block = bool(calls)
             if not calls and not any(name in block for name in self._names):
-                yield self._shown(block)
+                yield self._text_delta(block)
 
     def _show(self, size: int) -> TextDelta:
-        text, self._held = self._held[:size], self._held[size:]
-        return self._shown(text)
+        text, self._buffer = self._buffer[:size], self._buffer[size:]
+        return self._text_delta(text)
 
-    def _shown(self, text: str) -> TextDelta:
+    def _text_delta(self, text: str) -> TextDelta:
         if text:
             self._output.append(text)
         return TextDelta(text)
 
     def _place_here(self) -> Place:
-        """The place in the answer where what is held begins; worked out only if something may begin there."""
+        """Return the Markdown state at the start of the buffer, computed only if a call may begin there."""
         self._place = self._place.after("".join(self._output))
         self._output.clear()
         return self._place
 
     def _drop_tag(self) -> None:
-        self._held, self._tag = self._held[self._tag :], 0
+        self._buffer, self._tag = self._buffer[self._tag :], 0
 
     def _opening(self, ended: bool) -> tuple[int, bool | None]:
         """Return how much of what is held is certainly text, and whether a block follows; None if that is still
         open.
         """
         place, read = self._place_here(), 0
-        for found in _TRIGGERS.finditer(self._held):
-            at = found.start()
-            place, read = place.after(self._held[read:at]), at
-            if (found[0] != "<" and place.line) or place.in_code:
+        for match in _TRIGGERS.finditer(self._buffer):
+            index = match.start()
+            place, read = place.after(self._buffer[read:index]), index
+            if (match[0] != "<" and place.line) or place.in_code:
                 continue  # within a line, a brace is just a brace
             if not place.in_quote:
-                tail = _SPACE.sub("", self._held[at : at + _LONGEST_OPENER]).lower()
+                tail = _SPACE.sub("", self._buffer[index : index + _LONGEST_OPENER]).lower()
                 if any(tail.startswith(opener) for opener in self._openers):
-                    return at, True
+                    return index, True
                 if not ended and any(opener.startswith(tail) for opener in self._openers):
-                    return at, None
-            if found[0] == "<":
-                size = self._tags.size_at(self._held, at, ended)
+                    return index, None
+            if match[0] == "<":
+                size = self._tags.size_at(self._buffer, index, ended)
                 if size is None:
-                    return at, None
+                    return index, None
                 if size:
                     self._tag = size
-                    return at, True
-        return len(self._held), False
+                    return index, True
+        return len(self._buffer), False
 
     def _drop_stray(self, ended: bool) -> bool:
         """Drop a closing mark that follows a call without its opening one; False if it has not arrived in full."""
-        rest = self._held.lstrip()
+        rest = self._buffer.lstrip()
         for mark in _STRAY:
             if rest.startswith(mark):
-                self._held = rest[len(mark) :]
+                self._buffer = rest[len(mark) :]
                 return True
         if not ended and any(mark.startswith(rest) for mark in _STRAY):
             return False
@@ -146,19 +146,19 @@ class TextualCalls:
 
     def _size_of_block(self, ended: bool) -> int | None:
         """Return where the block at the beginning of what is held ends; None if more of it is still to come."""
-        held = self._held
-        if len(held) > _LONGEST_BLOCK:
-            return len(held)
-        tail = _SPACE.sub("", held[:_LONGEST_OPENER]).lower()
-        opens = max((opens for opens in _OPENERS if tail.startswith(opens)), key=len, default="")
-        if closes := _OPENERS.get(opens):
-            found = re.search(r"\s*".join(map(re.escape, re.findall(r"</|\w+|\W", closes))), held, re.IGNORECASE)
-            return found.end() if found else len(held) if ended else None
-        start = re.compile(r"[{\[]").search(held, len(opens) if opens else 0)
+        buffer = self._buffer
+        if len(buffer) > _LONGEST_BLOCK:
+            return len(buffer)
+        tail = _SPACE.sub("", buffer[:_LONGEST_OPENER]).lower()
+        opening = max((opening for opening in _OPENERS if tail.startswith(opening)), key=len, default="")
+        if closing := _OPENERS.get(opening):
+            match = re.search(r"\s*".join(map(re.escape, re.findall(r"</|\w+|\W", closing))), buffer, re.IGNORECASE)
+            return match.end() if match else len(buffer) if ended else None
+        start = re.compile(r"[{\[]").search(buffer, len(opening) if opening else 0)
         try:
-            _, end = _DECODER.raw_decode(held, start.start() if start else len(held))
+            _, end = _DECODER.raw_decode(buffer, start.start() if start else len(buffer))
         except (ValueError, RecursionError):
-            return len(held) if ended else None
+            return len(buffer) if ended else None
         return end
 
 

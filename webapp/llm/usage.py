@@ -22,7 +22,7 @@ class Usage:
     cached_tokens: int | None = None
 
     def plus(self, other: Usage) -> Usage:
-        """The sum of two calls."""
+        """Return the sum of two calls."""
         return Usage(
             _add(self.prompt_tokens, other.prompt_tokens),
             _add(self.completion_tokens, other.completion_tokens),
@@ -32,7 +32,7 @@ class Usage:
 
 
 def usage_of(usage: object) -> Usage:
-    """Token counts of a `usage` object, whatever else it contains."""
+    """Return the token counts of a `usage` object; ignore other fields."""
     if not isinstance(usage, Mapping):
         return Usage()
     details = usage.get("prompt_tokens_details")
@@ -43,7 +43,7 @@ def usage_of(usage: object) -> Usage:
 
 
 def _count(value: object) -> int | None:
-    """A number of tokens; None for what cannot be one."""
+    """Return a number of tokens; None for what cannot be one."""
     return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None
 
 
@@ -79,8 +79,8 @@ def ran_out(payload: Any) -> bool:
 
 def is_only_thought(text: str) -> bool:
     """Return whether a text begins with reasoning that has no end."""
-    opened = _OPEN.match(text)
-    return opened is not None and f"</{opened[1].lower()}>" not in text.lower()
+    match = _OPEN.match(text)
+    return match is not None and f"</{match[1].lower()}>" not in text.lower()
 
 
 def _choice(payload: Any) -> Mapping[str, Any]:

@@ -51,60 +51,60 @@ class WrittenCalls:
     def read(self, block: str, *, is_whole: bool = True) -> Iterator[ToolCall]:
         """Yield the calls in a block; none if it has no readable one. Nothing is repaired in one that was cut off."""
         exact = (self._tagged, self._json)
-        for reader in (*exact, self._named_json, self._repaired, self._as_python) if is_whole else exact:
-            found = list(reader(block))
-            yield from found
-            if found:
+        for reader in (*exact, self._named_json, self._repair_calls, self._as_python) if is_whole else exact:
+            calls = list(reader(block))
+            yield from calls
+            if calls:
                 return
 
     def _tagged(self, block: str) -> Iterator[ToolCall]:
         for name, body in _elements(block, _TAG, _TAG_END):
-            given = list(_elements(body, _PARAMETER, _PARAMETER_END))
-            if given:
-                yield from self._call(name, {key: self._typed(name, key, value) for key, value in given})
+            parameters = list(_elements(body, _PARAMETER, _PARAMETER_END))
+            if parameters:
+                yield from self._call(name, {key: self._parse_value(name, key, value) for key, value in parameters})
             else:
                 start = body.find("{")
                 yield from self._call(name, _object(body[start:]) if start >= 0 else {})
         names = list(_KEYED.finditer(block))
-        for number, found in enumerate(names):
-            pairs = block[found.end() : names[number + 1].start() if number + 1 < len(names) else len(block)]
+        for number, match in enumerate(names):
+            pairs = block[match.end() : names[number + 1].start() if number + 1 < len(names) else len(block)]
             keys = [key.strip() for _, key in _elements(pairs, _KEY, _KEY_END)]
             values = [value for _, value in _elements(pairs, _VALUE, _VALUE_END)]
-            arguments = {key: self._typed(found[1], key, value) for key, value in zip(keys, values, strict=False)}
-            yield from self._call(found[1], arguments)
+            arguments = {key: self._parse_value(match[1], key, value) for key, value in zip(keys, values, strict=False)}
+            yield from self._call(match[1], arguments)
 
     def _json(self, block: str) -> Iterator[ToolCall]:
-        at = 0
-        while (at := block.find("{", at)) >= 0:
+        index = 0
+        while (index := block.find("{", index)) >= 0:
             try:
-                value, end = _DECODER.raw_decode(block, at)
+                value, end = _DECODER.raw_decode(block, index)
             except (ValueError, RecursionError):
-                at += 1
+                index += 1
                 continue
-            at = end
+            index = end
             yield from self._from_object(value)
 
     def _named_json(self, block: str) -> Iterator[ToolCall]:
-        for found in self._before_json.finditer(block):
-            yield from self._call(found[1], _object(block[found.end() :]))
+        for match in self._before_json.finditer(block):
+            yield from self._call(match[1], _object(block[match.end() :]))
 
-    def _repaired(self, block: str) -> Iterator[ToolCall]:
+    def _repair_calls(self, block: str) -> Iterator[ToolCall]:
         start = block.find("{")
         if start >= 0 and len(block) <= _BROKEN:
             end = block.rfind("</")
             yield from self._from_object(_repair(block[start : end if end > start else None]))
 
     def _as_python(self, block: str) -> Iterator[ToolCall]:
-        for found in self._python.finditer(block):
-            for end in (match.end() for match in re.finditer(r"\)", block[found.start() :])):
+        for call in self._python.finditer(block):
+            for end in (match.end() for match in re.finditer(r"\)", block[call.start() :])):
                 try:
-                    tree = ast.parse(block[found.start() : found.start() + end], mode="eval").body
+                    tree = ast.parse(block[call.start() : call.start() + end], mode="eval").body
                     if not isinstance(tree, ast.Call) or tree.args:
                         break
                     arguments = {str(word.arg): ast.literal_eval(word.value) for word in tree.keywords}
                 except (ValueError, SyntaxError, RecursionError, MemoryError):
                     continue
-                yield from self._call(found[1], arguments)
+                yield from self._call(call[1], arguments)
                 break
 
     def _from_object(self, value: Any) -> Iterator[ToolCall]:
@@ -123,7 +123,7 @@ class WrittenCalls:
             text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
             yield ToolCall(f"written-{self._count}", name, text)
 
-    def _typed(self, name: str, key: str, value: str) -> Any:
+    def _parse_value(self, name: str, key: str, value: str) -> Any:
         value = html.unescape(value.removeprefix("\n").removesuffix("\n"))
         kind = self._types.get(known_name(name, self._names), {}).get(key, "string")
         if kind == "string":
@@ -134,27 +134,27 @@ class WrittenCalls:
             return value
 
 
-def _elements(text: str, opens: re.Pattern[str], closes: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+def _elements(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Yield what each opening mark names, and the text up to the closing one; nothing that is not closed."""
-    at = 0
-    while found := opens.search(text, at):
-        end = closes.search(text, found.end())
+    index = 0
+    while match := opening.search(text, index):
+        end = closing.search(text, match.end())
         if end is None:
             return
-        yield found[1], text[found.end() : end.start()]
-        at = end.end()
+        yield match[1], text[match.end() : end.start()]
+        index = end.end()
 
 
 def known_name(name: str, names: Collection[str]) -> str:
     """Return which of some tools a name means, without what a server's template has left around it; else the name."""
     bare = name.split("<|")[0].strip().strip("\"'`")
     last = re.split(r"[.:/]", re.sub(r":\d+\Z", "", bare))[-1]
-    alike = [known for known in names if known.lower() in (bare.lower(), last.lower())]
-    return next((known for known in (bare, last, *alike) if known in names), bare or name)
+    similar = [candidate for candidate in names if candidate.lower() in (bare.lower(), last.lower())]
+    return next((candidate for candidate in (bare, last, *similar) if candidate in names), bare or name)
 
 
 def _object(text: str) -> Any:
-    """The JSON object at the beginning of a text, repaired if need be."""
+    """Return the JSON object at the beginning of a text, repaired if need be."""
     try:
         return _DECODER.raw_decode(text)[0]
     except (ValueError, RecursionError):

@@ -25,7 +25,7 @@ _LINK = re.compile(r"(?:https?://[^/\s]|mailto:[^/\s])", re.IGNORECASE)
 
 
 def make_parser(**options: object) -> MarkdownIt:
-    """A parser for the dialect; `options` are added to markdown-it's own."""
+    """Return a parser for the dialect; `options` are added to markdown-it's own."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING, "tasklists": True, **options})
     parser.enable(["table", "strikethrough"])
     parser.inline.ruler.before("strikethrough", "tildes", _tildes)

@@ -35,14 +35,19 @@ def _asterisks(state: StateInline, silent: bool) -> bool:
     scanned = state.scanDelims(state.pos, True)
     before = state.src[state.pos - 1] if state.pos else " "
     after = state.src[state.pos + scanned.length : state.pos + scanned.length + 1] or " "
-    opens, closes = scanned.can_open, scanned.can_close
+    can_open, can_close = scanned.can_open, scanned.can_close
     if scanned.length > 1 or is_wide(before) or is_wide(after):
-        opens, closes = opens or not _is_space(after), closes or not _is_space(before)
+        can_open, can_close = can_open or not _is_space(after), can_close or not _is_space(before)
     for _ in range(scanned.length):
         state.push("text", "", 0).content = "*"
         state.delimiters.append(
             Delimiter(
-                marker=ord("*"), length=scanned.length, token=len(state.tokens) - 1, end=-1, open=opens, close=closes
+                marker=ord("*"),
+                length=scanned.length,
+                token=len(state.tokens) - 1,
+                end=-1,
+                open=can_open,
+                close=can_close,
             )
         )
     state.pos += scanned.length
@@ -63,24 +68,24 @@ def _escape_pipes(state: StateCore) -> None:
     if "|" not in state.src or "$" not in state.src:
         return
     lines = state.src.split("\n")
-    inside = False
+    is_inside = False
     for number, line in enumerate(lines):
         if "|" not in line:
-            inside = False
+            is_inside = False
         elif set(line) <= _RULER and "-" in line:
-            inside = True
+            is_inside = True
             lines[number - 1] = _escaped(lines[number - 1]) if number else lines[number - 1]
-        elif inside:
+        elif is_inside:
             lines[number] = _escaped(line)
     state.src = "\n".join(lines)
 
 
 def _escaped(row: str) -> str:
-    made, at = [], 0
-    while at < len(row):
-        end = at + 1
-        if row[at] == "$" and (closing := dollar_end(row, at, len(row))) > 0:
+    parts, index = [], 0
+    while index < len(row):
+        end = index + 1
+        if row[index] == "$" and (closing := dollar_end(row, index, len(row))) > 0:
             end = closing + 1
-        made.append(_PIPE.sub(r"\\|", row[at:end]) if end > at + 1 else row[at])
-        at = end
-    return "".join(made)
+        parts.append(_PIPE.sub(r"\\|", row[index:end]) if end > index + 1 else row[index])
+        index = end
+    return "".join(parts)

@@ -40,9 +40,9 @@ def _note(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bo
         lines.append(_line(state, line))
         line += 1
     state.line = line
-    opened = state.push("footnote_open", "div", 1)
-    opened.map = [start_line, line]
-    opened.meta = {"label": match.group(1)}
+    token = state.push("footnote_open", "div", 1)
+    token.map = [start_line, line]
+    token.meta = {"label": match.group(1)}
     inline = state.push("inline", "", 0)
     inline.content = "\n".join(lines).strip()
     inline.map = [start_line, line]

@@ -24,14 +24,14 @@ _LANGUAGE = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 
 
 def language_of(info: str) -> str:
-    """The language named by a fence's info string; "text" if there is none or it is not a plain word."""
+    """Return the language named by a fence's info string; "text" if there is none or it is not a plain word."""
     words = info.split(maxsplit=1)
     match = _LANGUAGE.fullmatch(words[0].strip("{}.")) if words else None
     return match.group().lower() if match else "text"
 
 
 def highlight(code: str, language: str) -> str:
-    """HTML of `code`, escaped, with token spans if the language is known and the code is not excessive."""
+    """Return HTML of `code`, escaped, with token spans if the language is known and the code is not excessive."""
     lexer = _lexer_class(language)
     if lexer is None or len(code) > MAX_HIGHLIGHTED or _longest_line(code) > MAX_HIGHLIGHTED_LINE:
         return escape(code)
@@ -50,11 +50,11 @@ class GrowingCode:
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[str, str, str]] = {}
+        self._cache: dict[int, tuple[str, str, str]] = {}
 
     def highlight(self, position: int, code: str, language: str) -> str:
-        """HTML of the block at `position`; what has arrived since its last full pass is not coloured yet."""
-        known_language, prefix, html = self._known.get(position, ("", "", ""))
+        """Return HTML of the block at `position`; what has arrived since its last full pass is not coloured yet."""
+        known_language, prefix, html = self._cache.get(position, ("", "", ""))
         rest = code[len(prefix) :]
         continues = known_language == language and code.startswith(prefix)
         due = "\n" in rest and (len(code) <= SHORT_CODE or len(rest) * REHIGHLIGHT_GROWTH > len(prefix))
@@ -63,12 +63,12 @@ class GrowingCode:
             prefix, end, rest = code.rpartition("\n")
             prefix += end
             html = highlight(prefix, language)
-            self._known[position] = (language, prefix, html)
+            self._cache[position] = (language, prefix, html)
         return html + escape(rest)
 
     def forget(self) -> None:
         """Starts over, for the next text."""
-        self._known.clear()
+        self._cache.clear()
 
 
 @lru_cache(maxsize=256)

@@ -27,25 +27,25 @@ def html_tags_plugin(parser: MarkdownIt) -> None:
 
 
 def _inline_tag(state: StateInline, silent: bool) -> bool:
-    found = _INLINE.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "<" else None
-    if found is None:
+    match = _INLINE.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "<" else None
+    if match is None:
         return False
-    closing, name = found[1], (found[2] or found[3]).lower()
+    closing, name = match[1], (match[2] or match[3]).lower()
     # An opening tag alone would go on to the end of what it stands in.
-    if found[2] and not closing and _once(state, _last_ends).get(name, -1) < found.end():
+    if match[2] and not closing and _once(state, _last_ends).get(name, -1) < match.end():
         return False
     if not silent:
         state.push("html_inline", "", 0).content = f"<{closing or ''}{name}>"
-    state.pos = found.end()
+    state.pos = match.end()
     return True
 
 
 def _once(state: StateBlock | StateInline, find: Callable[[str], Found]) -> Found:
     """Return what is found in a state's text, looked for once however many tags it has; kept with the rendering."""
-    known = state.env.get(find.__name__)
-    if known is None or known[0] != state.src:
-        known = state.env[find.__name__] = (state.src, find(state.src))
-    return cast("Found", known[1])
+    entry = state.env.get(find.__name__)
+    if entry is None or entry[0] != state.src:
+        entry = state.env[find.__name__] = (state.src, find(state.src))
+    return cast("Found", entry[1])
 
 
 def _last_ends(text: str) -> dict[str, int]:
@@ -55,14 +55,14 @@ def _last_ends(text: str) -> dict[str, int]:
 
 def _blocks(text: str) -> dict[int, tuple[int, int]]:
     """Return where each block that ends has its closing tag, by where it begins: the innermost open one is closed."""
-    found: dict[int, tuple[int, int]] = {}
-    opened: list[int] = []
+    blocks: dict[int, tuple[int, int]] = {}
+    stack: list[int] = []
     for tag in _ENDS.finditer(text):
         if not tag[1]:
-            opened.append(tag.start())
-        elif opened:
-            found[opened.pop()] = tag.span()
-    return found
+            stack.append(tag.start())
+        elif stack:
+            blocks[stack.pop()] = tag.span()
+    return blocks
 
 
 def _details(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
@@ -82,8 +82,8 @@ def _details(state: StateBlock, start_line: int, end_line: int, silent: bool) ->
         return True
     token = state.push("details_open", "details", 1)
     token.block, token.map, token.meta = True, [start_line, last + 1], {"is_closed": is_closed}
-    line, at = _summary(state, start_line, opening.end(), last)
-    _content(state, line, at, last, end)
+    line, index = _summary(state, start_line, opening.end(), last)
+    _content(state, line, index, last, end)
     state.push("details_close", "details", -1).block = True
     state.line = last + 1
     return True
@@ -97,23 +97,23 @@ def _end(state: StateBlock, begin: int, start_line: int, end_line: int) -> tuple
     return (line, start) if is_whole else (-1, -1)
 
 
-def _summary(state: StateBlock, line: int, at: int, last: int) -> tuple[int, int]:
+def _summary(state: StateBlock, line: int, index: int, last: int) -> tuple[int, int]:
     """Write the summary, if there is one; returns the line and the position at which the content begins."""
-    while line < last and not state.src[at : state.eMarks[line]].strip():
+    while line < last and not state.src[index : state.eMarks[line]].strip():
         line += 1
-        at = state.bMarks[line] + state.tShift[line]
-    found = _SUMMARY.match(state.src, at, state.eMarks[line])
+        index = state.bMarks[line] + state.tShift[line]
+    match = _SUMMARY.match(state.src, index, state.eMarks[line])
     state.push("summary_open", "summary", 1).block = True
     inline = state.push("inline", "", 0)
-    inline.content, inline.map, inline.children = found[1].strip() if found else "…", [line, line + 1], []
+    inline.content, inline.map, inline.children = match[1].strip() if match else "…", [line, line + 1], []
     state.push("summary_close", "summary", -1).block = True
-    return line, found.end() if found else at
+    return line, match.end() if match else index
 
 
-def _content(state: StateBlock, line: int, at: int, last: int, end: int) -> None:
-    """Parse what is inside, from a position on the first line to one on the last."""
+def _content(state: StateBlock, line: int, index: int, last: int, end: int) -> None:
+    """Parse the content between a position on the first line and one on the last."""
     before = state.bMarks[line], state.tShift[line], state.sCount[line], state.eMarks[last], state.lineMax
-    state.bMarks[line], state.tShift[line], state.sCount[line] = at, 0, 0
+    state.bMarks[line], state.tShift[line], state.sCount[line] = index, 0, 0
     state.eMarks[last], state.lineMax = end, last + 1
     parent, state.parentType = state.parentType, "blockquote"
     state.md.block.tokenize(state, line, last + 1)

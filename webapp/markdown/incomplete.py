@@ -23,7 +23,7 @@ _LINK = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\](?:\([^()\s]{0,2000})?)?$")
 
 
 def showable(text: str) -> str:
-    """The text as far as it can be shown; an unclosed `**` at its end is closed."""
+    """Return the text as far as it can be shown; an unclosed `**` at its end is closed."""
     lines = text.split("\n")
     fence = _open_fence(lines)
     last = lines[-1]
@@ -35,9 +35,9 @@ def showable(text: str) -> str:
     if last and _MARKS.fullmatch(last):
         text = text[: len(text) - len(last)]
         lines[-1] = ""
-    held = _table_start(lines)
-    if held:
-        return text[: len(text) - held]
+    table_start = _table_start(lines)
+    if table_start:
+        return text[: len(text) - table_start]
     blanks = list(_BLANK.finditer(text))
     start = blanks[-1].end() if blanks else 0
     return text[:start] + _inline(text[start:])
@@ -77,17 +77,17 @@ def _table_start(lines: list[str]) -> int:
 
 
 def _inline(text: str) -> str:
-    """The text without a formula, a code span or a link at its end that is not closed yet."""
+    """Return the text without a formula, a code span or a link at its end that is not closed yet."""
     line_start = text.rfind("\n") + 1
     pos = 0
     emphasis = 0
     while match := _TOKEN.search(text, pos):
-        token, at = match.group(), match.start()
+        token, index = match.group(), match.start()
         pos = match.end()
         if token[0] == "`":
             end = text.find(token, pos)
             if end < 0:
-                return text[:at] if at >= line_start else text
+                return text[:index] if index >= line_start else text
             pos = end + len(token)
             continue
         closing = None
@@ -95,24 +95,24 @@ def _inline(text: str) -> str:
             closing = "\\)" if token == "\\(" else "\\]"
         elif token == "$$":
             closing = "$$"
-        elif environment := ENVIRONMENT.match(text, at):
+        elif environment := ENVIRONMENT.match(text, index):
             closing = f"\\end{{{environment.group(1)}}}"
         elif token == "$":
-            end = dollar_end(text, at, len(text))
+            end = dollar_end(text, index, len(text))
             if end >= 0:
                 pos = end + 1
-            elif at >= line_start and _may_be_formula(text, at):
-                return text[:at]
+            elif index >= line_start and _may_be_formula(text, index):
+                return text[:index]
             continue
         elif token == "\\":
-            return text[:at]
+            return text[:index]
         if closing is None:
             continue
         end = text.find(closing, pos, pos + MAX_INLINE)
         if end >= 0:
             pos = end + len(closing)
-        elif len(text) - at < MAX_INLINE and (at >= line_start or block_end(text[at:]) is not None):
-            return text[:at]
+        elif len(text) - index < MAX_INLINE and (index >= line_start or block_end(text[index:]) is not None):
+            return text[:index]
     rest = text[line_start:]
     tag = _TAG.search(rest)
     if tag:
@@ -128,11 +128,11 @@ def _inline(text: str) -> str:
     return text
 
 
-def _may_be_formula(text: str, at: int) -> bool:
+def _may_be_formula(text: str, index: int) -> bool:
     """Return whether a single dollar sign may still turn out to open a formula; a price is shown at once."""
-    if dollar_end(f"{text[: at + 1]}x$", at, at + 3) < 0:
+    if dollar_end(f"{text[: index + 1]}x$", index, index + 3) < 0:
         return False
-    rest = text[at + 1 :]
+    rest = text[index + 1 :]
     if not rest:
         return True
     if rest[0] in " \t\n$" or "`" in rest or len(rest) > MAX_INLINE or "$" in rest:

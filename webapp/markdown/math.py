@@ -77,24 +77,24 @@ def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> b
     lines = [first[skipped:]]
     line = start_line
     is_closed = False
-    most = MAX_LINES
+    limit = MAX_LINES
     while True:
-        at = lines[-1].find(closing)
-        if at >= 0:
-            if lines[-1][at + len(closing) :].strip():
+        index = lines[-1].find(closing)
+        if index >= 0:
+            if lines[-1][index + len(closing) :].strip():
                 return False  # there is more than a formula on this line: it belongs to a paragraph
-            lines[-1] = lines[-1][: at + (0 if skipped else len(closing))]
+            lines[-1] = lines[-1][: index + (0 if skipped else len(closing))]
             is_closed = True
             break
         line += 1
-        if line >= end_line or line - start_line > most:
+        if line >= end_line or line - start_line > limit:
             break
         is_blank = state.isEmpty(line)
-        most = MAX_SPACED_LINES if is_blank else most
+        limit = MAX_SPACED_LINES if is_blank else limit
         if (is_blank and not skipped) or (state.sCount[line] < state.blkIndent and not is_blank):
             return False
         lines.append(_line(state, line))
-    is_unclosed_end = state.env.get("growing") and line >= end_line and line - start_line <= most
+    is_unclosed_end = state.env.get("growing") and line >= end_line and line - start_line <= limit
     if not is_closed and not is_unclosed_end:
         return False
     if is_closed and not any(part.strip() for part in lines):

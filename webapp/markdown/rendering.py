@@ -87,7 +87,7 @@ def render_growing(text: str, code: GrowingCode) -> Markup:
 
 
 def render_plain(text: str) -> Markup:
-    """The text as it is, escaped."""
+    """Return the text as it is, escaped."""
     return Markup(f'<pre class="plain" tabindex="0">{escape(text)}</pre>\n')
 
 
@@ -154,7 +154,7 @@ class _Renderer(RendererHTML):
 
 
 def _task_mark(item: Token) -> str:
-    """The checkbox of a task, on the line of its text; nothing for other items."""
+    """Return the checkbox of a task, on the line of its text; nothing for other items."""
     if "checked" not in item.meta:
         return ""
     sign, label = ("☑", "Done") if item.meta["checked"] else ("☐", "To do")
@@ -195,25 +195,25 @@ class HtmlCache:
 
     def __init__(self, capacity: int = CAPACITY, largest: int = LARGEST) -> None:
         self.largest = largest
-        self._known: LRUCache[bytes, Markup] = LRUCache(capacity, getsizeof=len)
+        self._cache: LRUCache[bytes, Markup] = LRUCache(capacity, getsizeof=len)
         self._lock = Lock()
 
     @property
     def size(self) -> int:
         """The characters in the cache."""
-        return int(self._known.currsize)
+        return int(self._cache.currsize)
 
     def html(self, text: str) -> Markup:
         """As `render`."""
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock:
-            known = self._known.get(key)
-        if known is not None:
-            return known
+            cached = self._cache.get(key)
+        if cached is not None:
+            return cached
         html = render(text)
         if len(html) <= self.largest:
             with self._lock, suppress(ValueError):  # larger than the whole cache
-                self._known[key] = html
+                self._cache[key] = html
         return html
 
 

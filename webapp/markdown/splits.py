@@ -39,15 +39,15 @@ def split_stable(text: str) -> tuple[list[str], str]:
         return [], text
     lines = _normalised(text[: ends[-1]])
     blocks = _top_level(lines)
-    finished: list[str] = []
+    parts: list[str] = []
     cut = 0
     for position, block in enumerate(blocks):
         following = blocks[position + 1] if position + 1 < len(blocks) else None
         if not _is_finished(block, following, lines):
             break
-        finished.append(text[cut : ends[block.end - 1]])
+        parts.append(text[cut : ends[block.end - 1]])
         cut = ends[block.end - 1]
-    return finished, text[cut:]
+    return parts, text[cut:]
 
 
 def _complete_lines(text: str) -> list[int]:
@@ -84,8 +84,8 @@ def _block(token: Token) -> _Block:
     start, end = token.map
     kind = "setext" if token.type == "heading_open" and token.markup in "=-" else token.type
     kind = "unclosed" if kind == "math_open" or not token.meta.get("is_closed", True) else kind
-    closed = token.type == "fence" and end - start - 1 > token.content.count("\n")
-    return _Block(kind, kind, start, end, closed)
+    is_closed = token.type == "fence" and end - start - 1 > token.content.count("\n")
+    return _Block(kind, kind, start, end, is_closed)
 
 
 def _interrupts(block: _Block) -> bool:

@@ -57,7 +57,7 @@ class StreamRenderer:
         return Update([render(block) for block in blocks], self._render_tail())
 
     def finish(self) -> Update:
-        """The end of the text: the tail becomes final, nothing is left."""
+        """Return the end of the text: the tail becomes final, nothing is left."""
         blocks, tail = split_stable(self._tail)
         self._tail = ""
         self._wait_for = 0

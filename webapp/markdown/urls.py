@@ -29,7 +29,7 @@ class Address(NamedTuple):
 
 
 def find_urls(text: str) -> Iterator[Address]:
-    """Every URL in a text, in order."""
+    """Yield every URL in a text, in order."""
     if "://" not in text and "@" not in text and "www." not in text.lower():
         return
     for match in _ADDRESS.finditer(text):
@@ -39,7 +39,7 @@ def find_urls(text: str) -> Iterator[Address]:
                 target = url if url[:7].lower() == "mailto:" else f"mailto:{url}"
                 yield Address(match.start(), match.end(), target)
             continue
-        url = _trimmed(url)
+        url = _trim(url)
         is_named = url[:4].lower() == "www."
         if _is_host(url, is_named):
             target = f"http://{url}" if is_named else url
@@ -55,8 +55,8 @@ def _is_host(url: str, is_named: bool) -> bool:
     return not any("_" in part for part in parts[-2:]) and (not is_named or (len(parts) > 1 and parts[-1] != ""))
 
 
-def _trimmed(url: str) -> str:
-    """The URL without the punctuation of the sentence around it."""
+def _trim(url: str) -> str:
+    """Return the URL without the punctuation of the sentence around it."""
     surplus = url.count(")") - url.count("(")
     end = len(url)
     while end:

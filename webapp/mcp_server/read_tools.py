@@ -129,7 +129,11 @@ def _memories_of(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]
             if access.includes(item.space_id):
                 yield {"memory_id": item.memory_id, "content": item.content}
         for known in context_memories(user_id, place):
-            yield {"memory_id": known.memory_id, "content": known.content, **({"by": known.by} if known.by else {})}
+            yield {
+                "memory_id": known.memory_id,
+                "content": known.content,
+                **({"by": known.author} if known.author else {}),
+            }
 
 
 def resources(user_id: int) -> list[dict[str, Any]]:

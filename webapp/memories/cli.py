@@ -39,7 +39,7 @@ def tombstone_key() -> None:
     "--conversation", "conversation_id", type=int, help="Only this conversation; all of the user's if left out."
 )
 def reextract(email: str, conversation_id: int | None) -> None:
-    """Extract memories again from the start of conversations, without duplicates and without what was forgotten."""
+    """Extract memories again from the start of conversations; duplicates and forgotten memories are not stored."""
     user_id = _user_id(email)
     statement = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None)
@@ -51,15 +51,15 @@ def reextract(email: str, conversation_id: int | None) -> None:
     if not ids:
         raise click.ClickException("There is no such conversation.")
     failed = 0
-    for found in ids:
+    for message_id in ids:
         try:
-            result = extraction.extract(found, from_start=True)
+            result = extraction.extract(message_id, from_start=True)
         except ModelError as error:
             failed += 1
-            click.echo(f"conversation {found}: {error.detail}", err=True)
+            click.echo(f"conversation {message_id}: {error.detail}", err=True)
             continue
         summary = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in result.counts.items() if count)
-        click.echo(f"conversation {found}: {summary or 'nothing new'}")
+        click.echo(f"conversation {message_id}: {summary or 'nothing new'}")
     if failed:
         raise click.ClickException(f"{failed} of {len(ids)} could not be read; run it again later.")
 

@@ -23,26 +23,26 @@ _FLAGS = {True: true(), False: false()}  # compared with =, because IS would not
 
 def conditions(user_id: int, query: MemoryQuery) -> list[ColumnElement[bool]]:
     """Return what the filters of a list select, except whose memories they are."""
-    asked = [Memory.is_archived == _FLAGS[query.is_archived], Memory.is_closed == _FLAGS[query.is_closed]]
+    filters = [Memory.is_archived == _FLAGS[query.is_archived], Memory.is_closed == _FLAGS[query.is_closed]]
     if query.category is not None:
-        asked.append(Memory.category == (canonical_category(query.category) or ""))
+        filters.append(Memory.category == (canonical_category(query.category) or ""))
     if query.is_pinned is not None:
-        asked.append(Memory.is_pinned == _FLAGS[query.is_pinned])
+        filters.append(Memory.is_pinned == _FLAGS[query.is_pinned])
     if query.needs_review is not None:
-        asked.append(Memory.needs_review == _FLAGS[query.needs_review])
+        filters.append(Memory.needs_review == _FLAGS[query.needs_review])
     for name in ("memory_type", "space_id", "visibility"):
         if (value := getattr(query, name)) is not None:
-            asked.append(getattr(Memory, name) == value)
+            filters.append(getattr(Memory, name) == value)
     # A conversation's memories, and shared ones (which are always in a space), are few: they are looked up first, and
     # the other filters are then applied to them.
     few = aliased(Memory)
     if query.source_conversation_id is not None:
-        found = few.source_conversation_id == query.source_conversation_id
-        asked.append(Memory.memory_id.in_(select(few.memory_id).where(found)))
+        condition = few.source_conversation_id == query.source_conversation_id
+        filters.append(Memory.memory_id.in_(select(few.memory_id).where(condition)))
     if query.visibility == "shared":
-        found = (few.visibility == "shared") & few.space_id.in_(spaces_of(user_id))
-        asked.append(Memory.memory_id.in_(select(few.memory_id).where(found)))
-    return asked
+        condition = (few.visibility == "shared") & few.space_id.in_(spaces_of(user_id))
+        filters.append(Memory.memory_id.in_(select(few.memory_id).where(condition)))
+    return filters
 
 
 def use_list_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> Select[*tuple[Any, ...]]:
@@ -68,18 +68,22 @@ def use_list_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> S
 
 
 def categories(user_id: int, on_sqlite: bool) -> Select[str]:
-    """The categories of the memories in use, by name, without reading all of those: it steps along their index.
+    """Return the categories of the memories in use, by name, without reading all of those: it steps along their index.
 
     SQLite has to be told how. MariaDB skips along by itself, if it is asked for all columns up to the category.
     """
-    mine = (Memory.user_id == user_id, Memory.is_archived == false(), Memory.is_closed == false())
+    scope = (Memory.user_id == user_id, Memory.is_archived == false(), Memory.is_closed == false())
     if on_sqlite:
-        name = select(func.min(Memory.category).label("name")).where(*mine, Memory.category > "").cte(recursive=True)
-        after = select(func.min(Memory.category)).where(*mine, Memory.category > name.c.name).correlate(name)
+        name = select(func.min(Memory.category).label("name")).where(*scope, Memory.category > "").cte(recursive=True)
+        after = select(func.min(Memory.category)).where(*scope, Memory.category > name.c.name).correlate(name)
         name = name.union_all(select(after.scalar_subquery()).where(name.c.name.is_not(None)))
         return select(name.c.name).where(name.c.name.is_not(None))
-    along, columns = MemoryQuery(category="any"), (Memory.user_id, Memory.is_archived, Memory.category)
-    named = use_list_index(select(*columns).where(*mine[:2]), along).distinct().subquery()
-    one = use_list_index(select(Memory.memory_id), along).where(*mine, Memory.category == named.c.category).limit(1)
-    in_use = one.correlate(named).scalar_subquery()  # not EXISTS, which would become a join and read it all again
-    return select(named.c.category).where(named.c.category != "", in_use.is_not(None)).order_by(named.c.category)
+    index_query, columns = MemoryQuery(category="any"), (Memory.user_id, Memory.is_archived, Memory.category)
+    names = use_list_index(select(*columns).where(*scope[:2]), index_query).distinct().subquery()
+    example = (
+        use_list_index(select(Memory.memory_id), index_query)
+        .where(*scope, Memory.category == names.c.category)
+        .limit(1)
+    )
+    in_use = example.correlate(names).scalar_subquery()  # not EXISTS, which would become a join and read it all again
+    return select(names.c.category).where(names.c.category != "", in_use.is_not(None)).order_by(names.c.category)

@@ -263,7 +263,7 @@ class MemoryVersion(Base):
 
 
 def version_of(user_id: int) -> ScalarSelect[int]:
-    """The present version of a user's memory, for use in other statements."""
+    """Return the present version of a user's memory, for use in other statements."""
     return (
         select(func.coalesce(func.max(MemoryVersion.version), 0))
         .where(MemoryVersion.user_id == user_id)

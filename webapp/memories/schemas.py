@@ -37,13 +37,13 @@ def _statement(value: str) -> str:
     return text
 
 
-def _storable(value: datetime) -> datetime:
+def _check_range(value: datetime) -> datetime:
     if not datetime(1970, 1, 2, tzinfo=UTC) <= value <= datetime(2038, 1, 18, tzinfo=UTC):
         raise ValueError("must be between 1970 and 2038")  # what a TIMESTAMP holds
     return value
 
 
-When = Annotated[AwareDatetime, AfterValidator(_storable)]
+When = Annotated[AwareDatetime, AfterValidator(_check_range)]
 Statement = Annotated[Line, Field(max_length=CONTENT_MAX), AfterValidator(_statement)]
 LastDay = Annotated[
     Annotated[Day | None, BeforeValidator(lambda value: value or None)],
@@ -134,9 +134,9 @@ class NewMemory(BaseModel):
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         digest = {"conversation_id", "memory_data"}
-        given = {name for name in self.model_fields_set if getattr(self, name) is not None}
-        if given & digest:
-            if not digest <= given or given - digest:
+        fields = {name for name in self.model_fields_set if getattr(self, name) is not None}
+        if fields & digest:
+            if not digest <= fields or fields - digest:
                 raise ValueError("a digest consists of conversation_id and memory_data, and nothing else")
         elif self.memory_type is None or self.content is None:
             raise ValueError("memory_type and content are needed")
@@ -191,7 +191,7 @@ class ExtractRequest(BaseModel):
 
 
 def _birthday(value: str) -> str:
-    """An ISO date in the past, or nothing."""
+    """Return an ISO date in the past, or nothing."""
     if not value:
         return value
     try:

@@ -28,17 +28,17 @@ def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, floa
 
     Raises Invalid for a cursor this search did not make.
     """
-    keyset = Keyset("memories by relevance", query, float, int, within=user_id)
+    keyset = Keyset("memories by relevance", query, float, int, scope=user_id)
     terms = terms_of(query.q or "")
     ranked = rank_by_words(_candidates(user_id, query, terms), terms)
     if query.cursor:
         score, last_id = keyset.position()
-        ranked = [(row, found) for row, found in ranked if (-found, -row.memory_id) > (-score, -last_id)]
+        ranked = [(row, value) for row, value in ranked if (-value, -row.memory_id) > (-score, -last_id)]
     return keyset.page(ranked[: query.limit + 1], lambda item: (item[1], item[0].memory_id))
 
 
 def terms_of(text: str) -> list[str]:
-    """The words to look for, longest first: short ones are mostly grammar."""
+    """Return the words to look for, longest first: short ones are mostly grammar."""
     words = {trim_punctuation(word) for word in _BETWEEN.split(fold(text)) if word}
     return sorted(words, key=lambda word: (-len(word), word))[:MAX_TERMS]
 

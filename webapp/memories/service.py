@@ -33,12 +33,12 @@ Place = tuple[str | None, str | None, int | None]
 
 
 def visible(user_id: int) -> Select[Memory]:
-    """The user's own memories: the one place that says which ones they may change."""
+    """Return the user's own memories: the one place that says which ones they may change."""
     return select(Memory).where(Memory.user_id == user_id)
 
 
 def readable(user_id: int) -> Select[Memory]:
-    """The one place that says which memories a user may read: their own, and what others share in their spaces.
+    """Return the one place that says which memories a user may read: their own, and what others share in their spaces.
 
     Of others' memories only those in use: what is archived, closed or in review is nobody else's business.
     """
@@ -57,7 +57,7 @@ def shared_in(spaces: Select[int] | Collection[int]) -> ColumnElement[bool]:
 
 
 def read_memory(user_id: int, memory_id: int) -> Memory:
-    """A memory the user may read. Raises NotFound."""
+    """Return a memory the user may read. Raises NotFound."""
     row = db.session.scalar(readable(user_id).where(Memory.memory_id == memory_id))
     if row is None:
         raise NotFound("There is no such memory.")
@@ -65,7 +65,7 @@ def read_memory(user_id: int, memory_id: int) -> Memory:
 
 
 def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
-    """The user's memory, in whatever state; `lock` holds it until the transaction ends. Raises NotFound."""
+    """Return the user's memory, open or closed; `lock` holds it until the transaction ends. Raises NotFound."""
     query = visible(user_id).where(Memory.memory_id == memory_id)
     if lock:
         query = query.with_for_update().execution_options(populate_existing=True)
@@ -76,19 +76,19 @@ def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
 
 
 def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = "") -> Page[Memory]:
-    """Last changed first, keyset-paged, without what is no longer true. `q` is for `search.search_memories`.
+    """Return open memories, last changed first, keyset-paged. For `q` see `search.search_memories`.
 
-    `conditions` narrow it further, to a list of its own if that has a name: `part`.
+    `conditions` narrow the list; `part` names the narrowed list, so that cursors of different lists cannot be mixed.
 
     Raises Invalid for a cursor this list did not make.
     """
     keyset = keyset_of(user_id, query, part)
     statement = filter_memories(user_id, query).where(*conditions)
     if query.cursor:
-        at, last_id = keyset.position()
+        moment, last_id = keyset.position()
         statement = statement.where(
-            Memory.updated_at <= at,
-            or_(Memory.updated_at < at, (Memory.updated_at == at) & (Memory.memory_id < last_id)),
+            Memory.updated_at <= moment,
+            or_(Memory.updated_at < moment, (Memory.updated_at == moment) & (Memory.memory_id < last_id)),
         )
     statement = lists.use_list_index(statement, query).order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
     rows = db.session.scalars(statement.options(*lists.FOR_LISTS).limit(query.limit + 1)).all()
@@ -96,12 +96,12 @@ def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[b
 
 
 def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
-    """The order of `list_memories`."""
-    return Keyset("memories", query, datetime, int, within=[user_id, part])
+    """Return the order of `list_memories`."""
+    return Keyset("memories", query, datetime, int, scope=[user_id, part])
 
 
 def filter_memories(user_id: int, query: MemoryQuery) -> Select[Memory]:
-    """The memories that pass the filters of a list: one's own, and in a space also what others share there.
+    """Return the query for a filtered list: the user's own memories and, in a space, those that others share there.
 
     Raises NotFound for a space the user does not belong to.
     """
@@ -136,26 +136,26 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     _refuse_secrets(draft.content, draft.fact_value, draft.fact_key, draft.category)
     versions.hold(user_id)
     forgetting.lift(user_id, draft.content, draft.fact_key, draft.fact_value)
-    at = now()
+    moment = now()
     same_scope = Memory.space_id.is_(None) if fields.space_id is None else Memory.space_id == fields.space_id
     same_scope &= Memory.only_conversation_id.is_not_distinct_from(fields.only_conversation_id)
-    same = Memory.statement_hash == statement_hash(draft.content)
+    condition = Memory.statement_hash == statement_hash(draft.content)
     ids = db.session.scalars(
         select(Memory.memory_id).where(
             Memory.user_id == user_id,
             same_scope,
             Memory.valid_to.is_(None),
-            or_(same, Memory.fact_key == draft.fact_key) if draft.fact_key else same,
+            or_(condition, Memory.fact_key == draft.fact_key) if draft.fact_key else condition,
         )
     ).all()
-    effects = place_by_hand(draft, writing.load_known(ids), at)
+    effects = place_by_hand(draft, writing.load_known(ids), moment)
     journal = Journal(user_id, cause)
     created = writing.apply_plan(effects, journal, space_id=fields.space_id)
     memory = get_or_raise(Memory, created[-1])
     memory.is_pinned = fields.is_pinned
     memory.visibility = fields.visibility
     memory.only_conversation_id = fields.only_conversation_id
-    memory.asserted_at = memory.valid_from = at
+    memory.asserted_at = memory.valid_from = moment
     journal.amended(memory)
     journal.close({"added": 1, "superseded": sum(isinstance(effect, Close) for effect in effects)})
     return memory
@@ -170,44 +170,44 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     Unlike a new memory, an edit replaces nothing: raises Conflict, which names the other memory, if its key is already
     taken. Raises NotFound, and Invalid for a secret.
     """
-    given = changes.model_dump(exclude_unset=True)
-    if {"space_id", "visibility"} & given.keys():
+    fields = changes.model_dump(exclude_unset=True)
+    if {"space_id", "visibility"} & fields.keys():
         lock_withdrawal(user_id, [memory_id])
     versions.hold(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     for name in ("memory_type", "content", "is_pinned", "is_archived", "importance", "confidence", "visibility"):
-        if name in given and given[name] is None:
+        if name in fields and fields[name] is None:
             raise Invalid.field(name, "cannot be null")
-    if {"space_id", "visibility"} & given.keys():
-        _check_space(user_id, given.get("space_id", memory.space_id), given.get("visibility", memory.visibility))
+    if {"space_id", "visibility"} & fields.keys():
+        _check_space(user_id, fields.get("space_id", memory.space_id), fields.get("visibility", memory.visibility))
         touch(memory.space_id)
-    if {"only_conversation_id", "memory_type"} & given.keys():
-        limited_to = given.get("only_conversation_id", memory.only_conversation_id)
-        _check_conversation(user_id, given.get("memory_type", memory.memory_type), limited_to)
-    if {"fact_key", "category"} & given.keys():
-        given |= _placed(memory, given)
-    before = {name: getattr(memory, name) for name in given}
-    if before == given:
+    if {"only_conversation_id", "memory_type"} & fields.keys():
+        limited_to = fields.get("only_conversation_id", memory.only_conversation_id)
+        _check_conversation(user_id, fields.get("memory_type", memory.memory_type), limited_to)
+    if {"fact_key", "category"} & fields.keys():
+        fields |= _key_and_category(memory, fields)
+    before = {name: getattr(memory, name) for name in fields}
+    if before == fields:
         return memory
     was_shared, was_in = memory.visibility == "shared", memory.space_id
-    _refuse_secrets(*(given.get(name) for name in ("content", "fact_value", "fact_key", "category")))
-    if any(name in given and given[name] != before[name] for name in _STATEMENT):
+    _refuse_secrets(*(fields.get(name) for name in ("content", "fact_value", "fact_key", "category")))
+    if any(name in fields and fields[name] != before[name] for name in _STATEMENT):
         memory.edited_by_user = True
         memory.asserted_at = now()
-    for name, value in given.items():
+    for name, value in fields.items():
         setattr(memory, name, value)
     if memory.content != before.get("content", memory.content):
         memory.embedding = memory.embedding_model = None
         memory.statement_hash = statement_hash(memory.content)
-    if "valid_to" in given and memory.valid_to is None:
+    if "valid_to" in fields and memory.valid_to is None:
         memory.superseded_by_id = None
     check_key(memory)  # before any other query, which would flush it unchecked
-    if {"content", "fact_key", "fact_value"} & given.keys():
+    if {"content", "fact_key", "fact_value"} & fields.keys():
         forgetting.lift(user_id, memory.content, memory.fact_key, memory.fact_value)
     if was_shared and (memory.visibility != "shared" or memory.space_id != was_in):
         withdraw(user_id, [memory])
     journal = Journal(user_id, cause)
-    journal.changed(memory)
+    journal.record_change(memory)
     journal.close({"updated": 1})
     return memory
 
@@ -225,39 +225,41 @@ def pin_memory(user_id: int, memory_id: int, pinned: bool = True) -> Memory:
 
 def check_key(memory: Memory) -> None:
     """Write a memory's pending changes; raises Conflict, naming the other memory, if its key is already taken."""
-    wanted = memory.fact_key, memory.category, memory.space_id
+    key = memory.fact_key, memory.category, memory.space_id
     current = memory.valid_to is None and not memory.is_archived and not memory.needs_review
     user_id, memory_id = memory.user_id, memory.memory_id
     with db.session.no_autoflush:
-        holder = key_holder(user_id, *wanted) if current and wanted[0] else None
+        holder = key_holder(user_id, *key) if current and key[0] else None
     if holder not in (None, memory_id):
-        raise _held(wanted[0], holder)
+        raise _key_conflict(key[0], holder)
     try:
         with db.session.begin_nested():
             db.session.flush()
     except IntegrityError:
-        raise _held(wanted[0], None) from None
+        raise _key_conflict(key[0], None) from None
 
 
 def key_holder(user_id: int, fact_key: str | None, category: str | None, space_id: int | None) -> int | None:
-    """The memory that has a key now."""
+    """Return the memory that has a key now."""
     place = (fact_key, category, space_id)
     return key_holders(user_id, [place]).get(place)
 
 
 def key_holders(user_id: int, places: Collection[Place]) -> dict[Place, int]:
-    """The memories that have some keys now, by key, category and space."""
+    """Return the memories that have some keys now, by key, category and space."""
     slots = {
         (space_id or 0, f"{category or ''}:{key}"): (key, category, space_id) for key, category, space_id in places
     }
-    held = [(Memory.space_slot == space) & (Memory.current_slot == slot) for space, slot in slots]
+    conditions = [(Memory.space_slot == space) & (Memory.current_slot == slot) for space, slot in slots]
     rows = db.session.execute(
-        select(Memory.memory_id, Memory.space_slot, Memory.current_slot).where(Memory.user_id == user_id, or_(*held))
+        select(Memory.memory_id, Memory.space_slot, Memory.current_slot).where(
+            Memory.user_id == user_id, or_(*conditions)
+        )
     )
     return {slots[space, slot]: memory_id for memory_id, space, slot in rows if slot is not None}
 
 
-def _held(fact_key: str | None, holder: int | None) -> Conflict:
+def _key_conflict(fact_key: str | None, holder: int | None) -> Conflict:
     words = f"'{fact_key}' is held by memory {holder}" if holder else f"'{fact_key}' is held by another memory"
     error = {"loc": ["fact_key"], "msg": f"{words}; a key has one current value"}
     return Conflict(
@@ -265,11 +267,11 @@ def _held(fact_key: str | None, holder: int | None) -> Conflict:
     )
 
 
-def _placed(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
+def _key_and_category(memory: Memory, fields: dict[str, Any]) -> dict[str, Any]:
     """Key and category as stored, from whichever was given: the key's namespace is the category."""
-    raw = given.get("fact_key", memory.fact_key)
-    key = canonical_fact_key(raw, given.get("category", memory.category))
-    category = category_of(key, given.get("category", memory.category))
+    raw = fields.get("fact_key", memory.fact_key)
+    key = canonical_fact_key(raw, fields.get("category", memory.category))
+    category = category_of(key, fields.get("category", memory.category))
     return {"fact_key": key, "category": category}
 
 
@@ -285,8 +287,8 @@ def _check_conversation(user_id: int, memory_type: str, conversation_id: int | N
         return
     if memory_type != MemoryType.INSTRUCTION:
         raise Invalid.field("only_conversation_id", "only an instruction can be limited to a conversation")
-    mine = (Conversation.user_id == user_id) & Conversation.deleted_at.is_(None)
-    if not db.session.scalar(select(mine).where(Conversation.conversation_id == conversation_id)):
+    condition = (Conversation.user_id == user_id) & Conversation.deleted_at.is_(None)
+    if not db.session.scalar(select(condition).where(Conversation.conversation_id == conversation_id)):
         raise Invalid.field("only_conversation_id", "there is no such conversation")
 
 

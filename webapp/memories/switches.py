@@ -28,21 +28,21 @@ class Switches:
 
 
 def switches(user_id: int, conversation: Conversation | None) -> Switches:
-    """The state of the switches."""
-    everywhere = user_settings(user_id).memory_enabled
+    """Return the state of the switches."""
+    is_enabled = user_settings(user_id).memory_enabled
     if conversation is None:
-        return Switches(everywhere)
-    return Switches(everywhere, conversation.uses_memory, conversation.is_temporary, in_legacy(conversation))
+        return Switches(is_enabled)
+    return Switches(is_enabled, conversation.uses_memory, conversation.is_temporary, in_legacy(conversation))
 
 
-def switch_memory(user_id: int, on: bool) -> None:
+def switch_memory(user_id: int, is_on: bool) -> None:
     """Read and make memories everywhere, or nowhere; existing ones stay."""
-    update_account(user_id, AccountChanges(settings=SettingsChanges(memory_enabled=on)))
+    update_account(user_id, AccountChanges(settings=SettingsChanges(memory_enabled=is_on)))
 
 
-def switch_conversation(user_id: int, conversation_id: int, on: bool) -> Conversation:
+def switch_conversation(user_id: int, conversation_id: int, is_on: bool) -> Conversation:
     """Read and make memories in a conversation, or not. Raises NotFound."""
     conversation = get_conversation(user_id, conversation_id, lock=True)
-    conversation.uses_memory = on
+    conversation.uses_memory = is_on
     db.session.flush()
     return conversation

@@ -40,22 +40,23 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def is_public(text: str) -> bool:
-    """Return whether an IP address is on the open internet: not of this machine, its network or a cloud's metadata
-    service, nor an IPv6 form of such an IPv4 address. False for what is not an address.
+    """Return whether an IP address is on the open internet; False for an invalid one.
+
+    Addresses of this machine, its network and a cloud's metadata service are not, nor their IPv6 forms.
     """
     try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return False
-    carried: list[Address] = [*_carried(address)]
-    return address.is_global and all(map(_is_open, carried or [address]))
+    addresses: list[Address] = [*_embedded_addresses(address)]
+    return address.is_global and all(map(_is_open, addresses or [address]))
 
 
-def _carried(address: Address) -> Iterator[ipaddress.IPv4Address]:
-    """The IPv4 addresses that an IPv6 address leads to."""
+def _embedded_addresses(address: Address) -> Iterator[ipaddress.IPv4Address]:
+    """Yield the IPv4 addresses that an IPv6 address leads to."""
     if isinstance(address, ipaddress.IPv6Address):
-        found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-        yield from (one for one in found if one is not None)
+        addresses = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        yield from (item for item in addresses if item is not None)
         if address in _NAT64:
             yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
@@ -161,7 +162,7 @@ def _number(host: str) -> str:
 
 
 def _plain(host: str) -> str:
-    """A host's name as it is looked up: in ASCII and lower case, without a final dot."""
+    """Return a host's name as it is looked up: in ASCII and lower case, without a final dot."""
     return (host if host.isascii() else host.encode("idna").decode()).lower().rstrip(".")
 
 
@@ -210,13 +211,13 @@ def request(
 def _addresses(host: str, port: int, allowed: AllowedHosts) -> list[tuple[int, tuple[str, int]]]:
     """Families and addresses of a host that may be asked. Raises Refused if any may not, Failed for an unknown name."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise RequestFailed(UNKNOWN) from None
     if _plain(host) not in allowed.hosts:
-        for *_, where in found:
-            _check_address(str(where[0]), allowed)
-    return [(int(family), (str(where[0]), int(where[1]))) for family, _, _, _, where in found]
+        for *_, location in infos:
+            _check_address(str(location[0]), allowed)
+    return [(int(family), (str(location[0]), int(location[1]))) for family, _, _, _, location in infos]
 
 
 def _check_address(address: str, allowed: AllowedHosts) -> None:
@@ -228,11 +229,11 @@ def _check_address(address: str, allowed: AllowedHosts) -> None:
 
 def _connected(addresses: list[tuple[int, tuple[str, int]]], seconds: float) -> socket.socket:
     last: OSError | None = None
-    for family, where in addresses[:4]:
+    for family, location in addresses[:4]:
         line = socket.socket(family, socket.SOCK_STREAM)
         line.settimeout(min(seconds, 5.0))
         try:
-            line.connect(where)
+            line.connect(location)
         except OSError as error:
             last = error
             line.close()

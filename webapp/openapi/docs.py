@@ -33,7 +33,7 @@ def page() -> ViewResult:
 
 
 def openapi_document(app: OpenAPI) -> dict[str, Any]:
-    """The OpenAPI document of an application, created on first use."""
+    """Return the OpenAPI document of an application, created on first use."""
     with _making:
         if "openapi_document" not in app.extensions:
             _merge_paths(app)
@@ -48,7 +48,7 @@ def init_docs(app: Flask) -> None:
 
 
 def _merge_paths(app: OpenAPI) -> None:
-    """Restore lost operations: if two blueprints share a path, flask-openapi3 keeps only those of the later one."""
+    """Restore operations that flask-openapi3 drops if two blueprints share a path."""
     for blueprint in app.blueprints.values():
         if not isinstance(blueprint, APIBlueprint):
             continue
@@ -59,23 +59,23 @@ def _merge_paths(app: OpenAPI) -> None:
 
 
 def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
-    found = {}
+    facts = {}
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
         path = re.sub(r"<(?:[^<>:]+:)?([^<>]+)>", r"{\1}", rule.rule)
         for method in rule.methods or ():
-            found[method.lower(), path] = ViewFacts(
+            facts[method.lower(), path] = ViewFacts(
                 access=getattr(view, "access", "user"),
                 services=getattr(view, "services", False),
                 session_only=getattr(view, "session_only", False),
                 idempotent=getattr(view, "idempotent", False),
-                problems=_described(app.api_doc["paths"].get(path, {}).get(method.lower(), {})),
+                problems=_own_problems(app.api_doc["paths"].get(path, {}).get(method.lower(), {})),
             )
-    return found
+    return facts
 
 
-def _described(operation: dict[str, Any]) -> frozenset[str]:
-    """The problems that a view describes itself, rather than as its blueprint does for all."""
+def _own_problems(operation: dict[str, Any]) -> frozenset[str]:
+    """Return the problems that a view describes itself, rather than as its blueprint does for all."""
     answers = {status: answer.get("description") for status, answer in operation.get("responses", {}).items()}
     usual = {str(status): text for status, text in USUAL_PROBLEMS.items()}
     return frozenset(status for status, text in answers.items() if text != usual.get(status, text))

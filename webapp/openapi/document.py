@@ -95,7 +95,7 @@ class ViewFacts:
 
 
 def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFacts]) -> dict[str, Any]:
-    """The document to publish. `facts`: by method in lower case and path as in the document."""
+    """Return the document to publish. `facts`: by method in lower case and path as in the document."""
     document = copy.deepcopy(dict(generated))
     document["info"]["description"] = INFO
     for path, method, operation in operations(document):
@@ -114,7 +114,7 @@ def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFac
 
 
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every operation as path, method, operation."""
+    """Yield every operation as path, method, operation."""
     for path, item in document["paths"].items():
         for method in METHODS:
             if method in item:
@@ -150,7 +150,7 @@ def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts)
 
 
 def _possible(method: str, operation: Mapping[str, Any]) -> set[str]:
-    """The statuses of the problems an operation can answer with; those it cannot are not listed."""
+    """Return the statuses of the problems an operation can answer with; those it cannot are not listed."""
     possible = {"401", "403", "503"}
     has_body = "requestBody" in operation
     places = {parameter["in"] for parameter in operation["parameters"]}
@@ -232,25 +232,25 @@ def _drop_unused(document: dict[str, Any]) -> None:
     """Leave out models that nothing refers to."""
     schemas = document["components"]["schemas"]
     reached: set[str] = set()
-    waiting = _referred({name: part for name, part in document.items() if name != "components"})
-    waiting |= _referred(document["components"]["responses"])
+    waiting = _references_in({name: part for name, part in document.items() if name != "components"})
+    waiting |= _references_in(document["components"]["responses"])
     while waiting:
         name = waiting.pop()
         if name in reached:
             continue
         reached.add(name)
-        waiting |= _referred(schemas[name])
+        waiting |= _references_in(schemas[name])
     for name in set(schemas) - reached:
         del schemas[name]
 
 
-def _referred(part: Any) -> set[str]:
+def _references_in(part: Any) -> set[str]:
     references = (node.get("$ref") for node in _nodes(part))
-    return {found[1] for text in references if isinstance(text, str) and (found := re.fullmatch(f"{_REF}(.+)", text))}
+    return {match[1] for text in references if isinstance(text, str) and (match := re.fullmatch(f"{_REF}(.+)", text))}
 
 
 def _nodes(part: Any) -> Iterator[dict[str, Any]]:
-    """Every object in a JSON document."""
+    """Yield every object in a JSON document."""
     if isinstance(part, dict):
         yield part
         for value in list(part.values()):

@@ -78,13 +78,13 @@ NAMES = {alias: name for name, definition in CATALOGUE.items() for alias in (nam
 
 
 def definition_of(name: str) -> Definition | None:
-    """The prompt of that name or alias; None if there is none."""
+    """Return the prompt of that name or alias; None if there is none."""
     return CATALOGUE.get(NAMES.get(name, ""))
 
 
 @cache
 def default_text(name: str) -> str:
-    """The text that this release ships for a prompt."""
+    """Return the text that this release ships for a prompt."""
     return (_DEFAULTS / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
@@ -93,22 +93,22 @@ def complaints(definition: Definition, text: str) -> list[str]:
     if not text.strip():
         return ["is empty"]
     size = len(text.encode())
-    most = definition.max_bytes
-    found = [] if size <= most else [f"is {size:,} bytes long; at most {most:,} are allowed"]
-    found += [f"does not parse: “{part}” is not a complete placeholder" for part in malformed_placeholders(text)[:5]]
+    limit = definition.max_bytes
+    problems = [] if size <= limit else [f"is {size:,} bytes long; at most {limit:,} are allowed"]
+    problems += [f"does not parse: “{part}” is not a complete placeholder" for part in malformed_placeholders(text)[:5]]
     placeholders = find(text)
     names = {placeholder.name for placeholder in placeholders}
     for placeholder in placeholders:
         if placeholder.name not in definition.allowed:
-            offered = ", ".join(f"{{{{{name}}}}}" for name in definition.allowed) or "no placeholders"
-            found.append(f"holds {placeholder.text}, which this prompt does not have; it can hold {offered}")
+            allowed = ", ".join(f"{{{{{name}}}}}" for name in definition.allowed) or "no placeholders"
+            problems.append(f"holds {placeholder.text}, which this prompt does not have; it can hold {allowed}")
         elif placeholder.budget is not None and placeholder.name not in BLOCKS:
-            found.append(f"holds {placeholder.text}: only lists can have a limit")
+            problems.append(f"holds {placeholder.text}: only lists can have a limit")
         elif placeholder.budget is not None and not 1 <= placeholder.budget <= MAX_BUDGET:
-            found.append(f"holds {placeholder.text}: the limit must be from 1 to {MAX_BUDGET:,} tokens")
+            problems.append(f"holds {placeholder.text}: the limit must be from 1 to {MAX_BUDGET:,} tokens")
     missing = [name for name in definition.required if name not in names]
-    found += [f"lacks {{{{{name}}}}}, without which it cannot work" for name in missing]
-    return list(dict.fromkeys(found))
+    problems += [f"lacks {{{{{name}}}}}, without which it cannot work" for name in missing]
+    return list(dict.fromkeys(problems))
 
 
 def changes_the_prefix(text: str) -> bool:

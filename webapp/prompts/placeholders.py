@@ -48,12 +48,12 @@ class Placeholder:
 
 
 def find(template: str) -> list[Placeholder]:
-    """Every placeholder in a text, in order, known or not."""
+    """Return every placeholder in a text, in order, known or not."""
     return [_read(match) for match in _TOKEN.finditer(template)]
 
 
 def malformed_placeholders(template: str) -> list[str]:
-    """Return what looks like a placeholder but is not one: unclosed, in lower case, with spaces."""
+    """Return the parts that resemble placeholders but are none: unclosed, in lower case, with spaces."""
     spans = {match.start() for match in _TOKEN.finditer(template)}
     return [match[0] for match in _MEANT.finditer(template) if match.start() not in spans]
 
@@ -66,7 +66,7 @@ def fill(
     texts: Mapping[str, str] | None = None,
     count: Count = estimate_tokens,
 ) -> str:
-    """The text with its placeholders filled, in one pass.
+    """Return the text with its placeholders filled, in one pass.
 
     `digest` is the conversation's memory or None, `blocks` are lists of lines by name, `texts` whole texts that are
     inserted unchanged. Other placeholders are left alone.
@@ -82,29 +82,29 @@ def pieces(
     texts: Mapping[str, str] | None = None,
     count: Count = estimate_tokens,
 ) -> list[tuple[str, str | None]]:
-    """The pieces that `fill` joins: the template's own text with None, and each value with its placeholder."""
+    """Return the pieces that `fill` joins: the template's own text with None, and each value with its placeholder."""
     blocks, texts = blocks or {}, texts or {}
 
-    def filling(found: Placeholder) -> str | None:
-        if found.name == DIGEST:
-            return snippet(digest, found.keys, found.budget, count)
-        if found.name == DIGEST_JSON:
+    def filling(placeholder: Placeholder) -> str | None:
+        if placeholder.name == DIGEST:
+            return snippet(digest, placeholder.keys, placeholder.budget, count)
+        if placeholder.name == DIGEST_JSON:
             return as_json(digest)
-        if found.name in texts:
-            return texts[found.name]
-        if found.name in blocks:
-            return block(blocks[found.name], found.budget, count)
+        if placeholder.name in texts:
+            return texts[placeholder.name]
+        if placeholder.name in blocks:
+            return block(blocks[placeholder.name], placeholder.budget, count)
         return None
 
-    made: list[tuple[str, str | None]] = []
+    result: list[tuple[str, str | None]] = []
     end = 0
     for match in _TOKEN.finditer(template):
         filled = filling(_read(match))
         if filled is not None:
-            made += [(template[end : match.start()], None), (filled, match[0])]
+            result += [(template[end : match.start()], None), (filled, match[0])]
             end = match.end()
-    made.append((template[end:], None))
-    return [piece for piece in made if piece[0]]
+    result.append((template[end:], None))
+    return [piece for piece in result if piece[0]]
 
 
 def snippet(
@@ -113,7 +113,7 @@ def snippet(
     budget: int | None = None,
     count: Count = estimate_tokens,
 ) -> str:
-    """A digest in one sentence for a prompt, as the guide words it.
+    """Return a digest in one sentence for a prompt, as the guide words it.
 
     To fit a budget of tokens, the longest list loses its last items first, then the last parts go, then words; the
     first word of the first part always remains.
@@ -133,7 +133,7 @@ def _sentence(values: Mapping[str, Any]) -> str:
 
 
 def _shorter(values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The values with a little less in them; None if there is nothing to spare."""
+    """Return the values with a little less in them; None if there is nothing to spare."""
     lists = {key: value for key, value in values.items() if isinstance(value, list | tuple) and len(value) > 1}
     if lists:
         longest = max(lists, key=lambda key: len(lists[key]))
@@ -146,15 +146,15 @@ def _shorter(values: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def as_json(digest: Mapping[str, Any] | None) -> str:
-    """A digest as one JSON object with the documented keys only, or the sentence that there is none."""
+    """Return a digest as one JSON object with the documented keys only, or the sentence that there is none."""
     if not digest:
         return NO_MEMORY
     return json.dumps({key: digest[key] for key in MEMORY_KEYS if key in digest}, ensure_ascii=False)
 
 
 def block(lines: Sequence[str], budget: int | None = None, count: Count = estimate_tokens) -> str:
-    """Lines as a list, the first that fit into `budget` tokens; what does not fit is left out whole."""
-    shown: list[str] = []
+    """Return lines as a list, the first that fit into `budget` tokens; what does not fit is left out whole."""
+    entries: list[str] = []
     left = budget
     for line in lines:
         row = f"- {' '.join(line.split())}"
@@ -162,8 +162,8 @@ def block(lines: Sequence[str], budget: int | None = None, count: Count = estima
             left -= count(row) + 1
             if left < 0:
                 break
-        shown.append(row)
-    return "\n".join(shown) or NOT_AVAILABLE
+        entries.append(row)
+    return "\n".join(entries) or NOT_AVAILABLE
 
 
 def _read(match: re.Match[str]) -> Placeholder:
@@ -174,8 +174,8 @@ def _read(match: re.Match[str]) -> Placeholder:
     room = int(match["room"]) if match["room"] else None
     if not match["keys"]:
         return Placeholder(match[0], DIGEST, MEMORY_KEYS, budget=room)
-    asked = list(dict.fromkeys(match["keys"][2:].split("__")))
-    valid = tuple(key for key in asked if key in MEMORY_KEYS)
+    keys = list(dict.fromkeys(match["keys"][2:].split("__")))
+    valid = tuple(key for key in keys if key in MEMORY_KEYS)
     return Placeholder(match[0], DIGEST, valid, room)
 
 

@@ -11,7 +11,7 @@ from webapp.prompts.models import PromptVersion
 from webapp.prompts.service import PromptState
 
 
-def _storable(value: str) -> str:
+def _check_encoding(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -21,7 +21,7 @@ def _storable(value: str) -> str:
     return value.replace("\r\n", "\n")
 
 
-PromptText = Annotated[str, Field(min_length=1, max_length=32_768), AfterValidator(_storable)]
+PromptText = Annotated[str, Field(min_length=1, max_length=32_768), AfterValidator(_check_encoding)]
 PromptName = Annotated[str, Field(min_length=1, max_length=100, pattern="^[a-z_]+$")]
 
 
@@ -112,15 +112,15 @@ class PromptList(BaseModel):
 
 
 def _fields(state: PromptState) -> dict[str, Any]:
-    found = state.definition
+    prompt = state.definition
     return {
-        "name": found.name,
-        "title": found.title,
-        "purpose": found.purpose,
-        "aliases": list(found.aliases),
+        "name": prompt.name,
+        "title": prompt.title,
+        "purpose": prompt.purpose,
+        "aliases": list(prompt.aliases),
         "active_version": state.active_version,
         "activated_at": state.activated_at,
         "activated_by": state.activated_by,
-        "allowed_placeholders": list(found.allowed),
-        "required_placeholders": list(found.required),
+        "allowed_placeholders": list(prompt.allowed),
+        "required_placeholders": list(prompt.required),
     }

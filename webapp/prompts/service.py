@@ -51,14 +51,14 @@ def active(name: str) -> ActivePrompt:
 
 def active_columns(name: str) -> tuple[ScalarSelect[int], ScalarSelect[str]]:
     """The version and text of a prompt in use, for reading along with something else and passing to `active_of`."""
-    found = _active().params(name=name)
-    return found.with_only_columns(PromptVersion.version).scalar_subquery(), found.with_only_columns(
+    row = _active().params(name=name)
+    return row.with_only_columns(PromptVersion.version).scalar_subquery(), row.with_only_columns(
         PromptVersion.prompt_text
     ).scalar_subquery()
 
 
 def active_of(name: str, version: int | None, text: str | None) -> ActivePrompt:
-    """The prompt in use, given what the tables know of it."""
+    """Return the prompt in use, given what the tables know of it."""
     if version is None or text is None:
         return ActivePrompt(name, 1, default_text(name))
     return ActivePrompt(name, version, text)
@@ -74,32 +74,32 @@ def _active() -> Select[int, str]:
 
 
 def definition(name: str) -> Definition:
-    """The prompt of that name or alias. Raises NotFound."""
-    found = definition_of(name)
-    if found is None:
+    """Return the prompt of that name or alias. Raises NotFound."""
+    prompt = definition_of(name)
+    if prompt is None:
         raise NotFound(say("There is no such prompt. There are: %(names)s.", names=", ".join(CATALOGUE)))
-    return found
+    return prompt
 
 
 def list_prompts() -> list[PromptState]:
-    """Every prompt with the version in use."""
+    """Return every prompt with the version in use."""
     rows = {row.name: row for row in db.session.scalars(select(Prompt))}
-    return [_state(found, rows.get(found.name)) for found in CATALOGUE.values()]
+    return [_state(prompt, rows.get(prompt.name)) for prompt in CATALOGUE.values()]
 
 
 def get_prompt(name: str) -> PromptState:
     """One prompt, by name or alias. Raises NotFound."""
-    found = definition(name)
-    return _state(found, db.session.get(Prompt, found.name))
+    prompt = definition(name)
+    return _state(prompt, db.session.get(Prompt, prompt.name))
 
 
 def versions(name: str) -> Sequence[PromptVersion]:
-    """The versions of a prompt, newest first. Raises NotFound."""
-    found = definition(name)
+    """Return the versions of a prompt, newest first. Raises NotFound."""
+    prompt = definition(name)
     rows = db.session.scalars(
-        select(PromptVersion).where(PromptVersion.name == found.name).order_by(PromptVersion.version.desc())
+        select(PromptVersion).where(PromptVersion.name == prompt.name).order_by(PromptVersion.version.desc())
     ).all()
-    return rows or [PromptVersion(name=found.name, version=1, prompt_text=default_text(found.name), origin="default")]
+    return rows or [PromptVersion(name=prompt.name, version=1, prompt_text=default_text(prompt.name), origin="default")]
 
 
 def get_version(name: str, version: int) -> PromptVersion:
@@ -112,18 +112,18 @@ def get_version(name: str, version: int) -> PromptVersion:
 
 def check(name: str, text: str) -> None:
     """Refuse a text that cannot be this prompt, with the reasons. Raises NotFound, Invalid."""
-    found = complaints(definition(name), text)
-    if found:
+    problems = complaints(definition(name), text)
+    if problems:
         raise Invalid(
-            say("The prompt %(found)s.", found=found[0]),
-            errors=[{"loc": ["prompt_text"], "msg": reason} for reason in found],
+            say("The prompt %(found)s.", found=problems[0]),
+            errors=[{"loc": ["prompt_text"], "msg": reason} for reason in problems],
         )
 
 
 def add_version(
     admin_id: int | None, name: str, text: str, *, set_active: bool = False, note: str | None = None
 ) -> PromptVersion:
-    """A new version of a prompt, put into use if asked for. Raises NotFound, Invalid."""
+    """Return a new version of a prompt, put into use if asked for. Raises NotFound, Invalid."""
     check(name, text)
     prompt = _lock_prompt(definition(name))
     row = _insert(prompt.name, text, origin="admin", admin_id=admin_id, note=note)
@@ -139,8 +139,8 @@ def activate(admin_id: int | None, name: str, version: int) -> PromptState:
     """
     prompt = _lock_prompt(definition(name))
     row = get_version(prompt.name, version)
-    if found := complaints(definition(name), row.prompt_text):
-        raise Conflict(say("This version cannot be used: it %(found)s.", found=found[0]))
+    if problems := complaints(definition(name), row.prompt_text):
+        raise Conflict(say("This version cannot be used: it %(found)s.", found=problems[0]))
     if prompt.active_version != version:
         _put_into_use(prompt, version, admin_id)
     return _state(definition(name), prompt)
@@ -159,8 +159,8 @@ def activations(name: str, limit: int = 50) -> Sequence[PromptActivation]:
 def defaults_are_stored() -> bool:
     """Return whether every text that this release ships is stored as a version."""
     shipped = select(PromptVersion.name, PromptVersion.prompt_text).where(PromptVersion.origin == "default")
-    known = {(row.name, row.prompt_text) for row in db.session.execute(shipped)}
-    return all((name, default_text(name)) in known for name in CATALOGUE)
+    rows = {(row.name, row.prompt_text) for row in db.session.execute(shipped)}
+    return all((name, default_text(name)) in rows for name in CATALOGUE)
 
 
 def store_defaults() -> list[str]:
@@ -168,36 +168,36 @@ def store_defaults() -> list[str]:
 
     One is put into use only in place of another shipped text: an admin's choice stays.
     """
-    added = []
-    for found in CATALOGUE.values():
-        text = default_text(found.name)
-        prompt = _lock_prompt(found)
-        shipped = {row.version: row.prompt_text for row in versions(found.name) if row.origin == "default"}
+    rows = []
+    for definition in CATALOGUE.values():
+        text = default_text(definition.name)
+        prompt = _lock_prompt(definition)
+        shipped = {row.version: row.prompt_text for row in versions(definition.name) if row.origin == "default"}
         # Any version counts, not only the newest: otherwise two releases running side by side would undo each other.
         if text not in shipped.values():
-            row = _insert(found.name, text, origin="default", admin_id=None, note=None)
+            row = _insert(definition.name, text, origin="default", admin_id=None, note=None)
             if prompt.active_version in shipped:
                 _put_into_use(prompt, row.version, None)
-            added.append(f"{found.name}/{row.version}")
-    return added
+            rows.append(f"{definition.name}/{row.version}")
+    return rows
 
 
-def _state(found: Definition, row: Prompt | None) -> PromptState:
+def _state(prompt: Definition, row: Prompt | None) -> PromptState:
     if row is None:
-        return PromptState(found, 1, None, None)
-    return PromptState(found, row.active_version, row.activated_at, row.activated_by)
+        return PromptState(prompt, 1, None, None)
+    return PromptState(prompt, row.active_version, row.activated_at, row.activated_by)
 
 
-def _lock_prompt(found: Definition) -> Prompt:
+def _lock_prompt(prompt: Definition) -> Prompt:
     """The prompt's row, created if necessary, and locked: versions are numbered and put into use one at a time."""
     for _ in range(3):
-        row = db.session.get(Prompt, found.name, with_for_update=True, populate_existing=True)
+        row = db.session.get(Prompt, prompt.name, with_for_update=True, populate_existing=True)
         if row is not None:
             return row
         try:
             with db.session.begin_nested():
-                _insert(found.name, default_text(found.name), origin="default", admin_id=None, note=None)
-                db.session.add(Prompt(name=found.name, active_version=1, activated_at=now()))
+                _insert(prompt.name, default_text(prompt.name), origin="default", admin_id=None, note=None)
+                db.session.add(Prompt(name=prompt.name, active_version=1, activated_at=now()))
         except IntegrityError:
             continue  # somebody else made it first
     raise Conflict("Somebody else is changing this prompt. Try again.")
@@ -220,7 +220,7 @@ def _insert(name: str, text: str, *, origin: str, admin_id: int | None, note: st
 
 
 def _put_into_use(prompt: Prompt, version: int, admin_id: int | None) -> None:
-    at = now()
-    prompt.active_version, prompt.activated_at, prompt.activated_by = version, at, admin_id
-    db.session.add(PromptActivation(name=prompt.name, version=version, activated_at=at, activated_by=admin_id))
+    moment = now()
+    prompt.active_version, prompt.activated_at, prompt.activated_by = version, moment, admin_id
+    db.session.add(PromptActivation(name=prompt.name, version=version, activated_at=moment, activated_by=admin_id))
     db.session.flush()

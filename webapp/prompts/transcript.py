@@ -26,7 +26,7 @@ class TranscriptMessage:
 
 
 def numbered_lines(messages: Sequence[TranscriptMessage], limit: int) -> list[str]:
-    """The messages by number; one longer than `limit` characters loses its middle."""
+    """Return the messages by number; one longer than `limit` characters loses its middle."""
     return [
         f'<message n="{number}" role="{item.role}" date="{item.at:%Y-%m-%d}">'
         f"{escape_block(without_middle(item.content, limit))}</message>"
@@ -35,7 +35,7 @@ def numbered_lines(messages: Sequence[TranscriptMessage], limit: int) -> list[st
 
 
 def escape_block(text: str) -> str:
-    """A text that cannot end the block it is in."""
+    """Return a text that cannot end the block it is in."""
     return text.replace("<", "&lt;")
 
 

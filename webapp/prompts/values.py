@@ -33,7 +33,7 @@ def digest_source(source: Digest) -> Digest:
 
 
 def fill_for(conversation: Conversation, template: str, *, texts: Mapping[str, str] | None = None) -> str:
-    """A prompt's text with its placeholders filled for a conversation; only those it mentions are looked up."""
+    """Return a prompt's text with its placeholders filled for a conversation; only those it mentions are looked up."""
     return "".join(text for text, _ in pieces_for(conversation, template, texts=texts))
 
 

@@ -41,27 +41,27 @@ def list_models() -> dict[str, Any]:
 
 
 def choices() -> list[ModelOut]:
-    """The models the caller can choose, with what a test of their connection found out about them."""
+    """Return the models the caller can choose, with what a test of their connection found out about them."""
     identity = current_identity()
     is_admin = bool(identity and identity.is_admin)
     tests = {row.connection_id: row.test_result for row in db.session.scalars(db.select(ModelConnection))}
     offers = model_choice.choices()
-    found = grades.grades_of([offered.target for offered in offers]) if is_admin else {}
+    grade_by_key = grades.grades_of([offer.target for offer in offers]) if is_admin else {}
     return [
         ModelOut(
-            id=offered.target.id,
-            name=offered.label,
-            icon=offered.icon,
-            connection_id=offered.connection_id,
-            context_window=offered.target.context_window,
-            capabilities=connection_check.capabilities_of(tests.get(offered.connection_id or 0), offered.target.model),
+            id=offer.target.id,
+            name=offer.label,
+            icon=offer.icon,
+            connection_id=offer.connection_id,
+            context_window=offer.target.context_window,
+            capabilities=connection_check.capabilities_of(tests.get(offer.connection_id or 0), offer.target.model),
             price=None
-            if offered.input_price is None and offered.output_price is None
-            else Price(input=offered.input_price, output=offered.output_price),
-            is_default=offered.is_default,
-            memory_grade=MemoryGradeOut.of(found.get(offered.target.id)),
+            if offer.input_price is None and offer.output_price is None
+            else Price(input=offer.input_price, output=offer.output_price),
+            is_default=offer.is_default,
+            memory_grade=MemoryGradeOut.of(grade_by_key.get(offer.target.id)),
         )
-        for offered in offers
+        for offer in offers
     ]
 
 
@@ -128,7 +128,7 @@ def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges)
         raise Invalid.field(
             "embedding_model", say("cannot be used for search by meaning: %(trouble)s", trouble=trouble)
         )
-    if (model := fields.background_model) and (trouble := connection_check.trouble_working(settings, model)):
+    if (model := fields.background_model) and (trouble := connection_check.background_problem(settings, model)):
         raise Invalid.field("background_model", say("cannot do this: %(trouble)s", trouble=trouble))
 
 

@@ -26,51 +26,51 @@ class Catalogue:
     """All models as one process knows them, reloaded when older than KEPT_SECONDS."""
 
     def __init__(self) -> None:
-        self._known: tuple[float, LoadedConnections] | None = None
+        self._cache: tuple[float, LoadedConnections] | None = None
         self._lock = Lock()
 
     def all(self) -> list[OfferedModel]:
-        """The models of the enabled connections, by connection and name."""
+        """Return the models of the enabled connections, by connection and name."""
         return self._fresh().offered
 
     def embeddings(self) -> ModelSettings | None:
-        """The server and the model chosen to make vectors, if any."""
+        """Return the server and the model chosen to make vectors, if any."""
         return self._fresh().embeddings
 
     def background(self) -> Target | None:
-        """The model chosen for background work, if any."""
+        """Return the model chosen for background work, if any."""
         return self._fresh().background
 
     def known_embeddings(self) -> ModelSettings | None:
-        """The same, as this process last read it; no query."""
-        known = self._known
-        return known[1].embeddings if known else None
+        """Return the same, as this process last read it; no query."""
+        cache = self._cache
+        return cache[1].embeddings if cache else None
 
     def known_offers(self) -> list[OfferedModel]:
-        """The models as this process last read them; no query."""
-        known = self._known
-        return known[1].offered if known else []
+        """Return the models as this process last read them; no query."""
+        cache = self._cache
+        return cache[1].offered if cache else []
 
     def known_servers(self) -> list[ModelSettings]:
-        """The servers of the enabled connections, as this process last read them."""
-        known = self._known
-        return known[1].servers if known else []
+        """Return the servers of the enabled connections, as this process last read them."""
+        cache = self._cache
+        return cache[1].servers if cache else []
 
     def forget(self) -> None:
         """Reload on next use: something was changed here."""
-        known = self._known
-        self._known = (0.0, known[1]) if known else None
+        cache = self._cache
+        self._cache = (0.0, cache[1]) if cache else None
 
     def _fresh(self) -> LoadedConnections:
-        known = self._known
-        if known is not None and known[0] > time.monotonic():
-            return known[1]
+        cache = self._cache
+        if cache is not None and cache[0] > time.monotonic():
+            return cache[1]
         is_open = db.session().in_transaction()
         loaded = load(app_settings().model)
         if not is_open:
             db.session.rollback()  # nothing stays open for code that calls a model next
         with self._lock:
-            self._known = (time.monotonic() + KEPT_SECONDS, loaded)
+            self._cache = (time.monotonic() + KEPT_SECONDS, loaded)
         return loaded
 
 
@@ -84,8 +84,8 @@ def home_wins(settings: Settings) -> bool:
 
 def environment_embeds(settings: Settings) -> bool:
     """Return whether the environment says what makes the vectors, which then takes precedence over any choice."""
-    named = bool(settings.embedding_base_url or settings.embedding_model)
-    return settings.embedder != "server" or (named and not settings.offline_model)
+    is_set = bool(settings.embedding_base_url or settings.embedding_model)
+    return settings.embedder != "server" or (is_set and not settings.offline_model)
 
 
 def chosen_embeddings() -> ModelSettings | None:
@@ -94,7 +94,7 @@ def chosen_embeddings() -> ModelSettings | None:
 
 
 def cached_embeddings() -> ModelSettings | None:
-    """The same, as this process last read it; no query."""
+    """Return the same, as this process last read it; no query."""
     return None if environment_embeds(app_settings()) else catalogue.known_embeddings()
 
 
@@ -104,10 +104,10 @@ def has_worker() -> bool:
 
 
 def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
-    """The models that this user may choose; the one used without a choice is marked as the default."""
+    """Return the models that this user may choose; the one used without a choice is marked as the default."""
     settings = app_settings()
-    found = _offers_for(user_id, is_admin=is_admin)
-    default = None if home_wins(settings) else _default_of(found)
+    models = _offers_for(user_id, is_admin=is_admin)
+    default = None if home_wins(settings) else _default_of(models)
     home_is_default = default is None
     home = OfferedModel(
         Target(HOME_ID, settings.model.chat_model, settings.model, {}, settings.context_tokens),
@@ -119,13 +119,13 @@ def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
         input_price=None,
         output_price=None,
     )
-    others = [replace(offered, is_default=offered is default) for offered in found]
+    others = [replace(offer, is_default=offer is default) for offer in models]
     # The screen tour steps aside as soon as there is a real model.
     return others if settings.offline_model and others else [home, *others]
 
 
 def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Target]:
-    """The chosen model, or the default, and its fallbacks; empty if only the environment's server is left.
+    """Return the chosen model, or the default, and its fallbacks; empty if only the environment's server is left.
 
     A name that is not an id is that of a model on the environment's server. The default stands in for a chosen model
     that is gone, or not for this person; a model for admins or for a group never answers anybody else.
@@ -133,17 +133,17 @@ def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Targe
     settings = app_settings()
     if wish and wish != HOME_ID and not is_offered_id(wish):
         return [Target(wish, wish, settings.model)]
-    found = _offers_for(user_id, is_admin=is_admin)
-    if not found:
+    models = _offers_for(user_id, is_admin=is_admin)
+    if not models:
         return []
-    chosen = next((offered for offered in found if offered.target.id == wish), None)
-    if chosen is not None:
-        first = chosen.target
+    choice = next((offer for offer in models if offer.target.id == wish), None)
+    if choice is not None:
+        first = choice.target
     elif wish == HOME_ID or home_wins(settings):
         first = Target(HOME_ID, settings.model.chat_model, settings.model)
     else:
-        first = next((offered for offered in found if offered.is_default), found[0]).target
-    chain = sorted((o for o in found if o.fallback_rank is not None), key=lambda o: o.fallback_rank or 0)
+        first = next((offer for offer in models if offer.is_default), models[0]).target
+    chain = sorted((o for o in models if o.fallback_rank is not None), key=lambda o: o.fallback_rank or 0)
     return [first, *(o.target for o in chain if o.target.id != first.id)]
 
 
@@ -152,19 +152,19 @@ def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target
     settings = app_settings()
     if not settings.offline_model:
         return []
-    about = {"language": UserSettings.of(asker).document_language, **({"is_admin": "yes"} if is_admin else {})}
-    return [Target(HOME_ID, settings.model.chat_model, settings.model, {"metadata": about})]
+    context = {"language": UserSettings.of(asker).document_language, **({"is_admin": "yes"} if is_admin else {})}
+    return [Target(HOME_ID, settings.model.chat_model, settings.model, {"metadata": context})]
 
 
-def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> list[Target]:
+def with_parameters(targets: Sequence[Target], parameters: Mapping[str, Any]) -> list[Target]:
     """The same models, with a person's choices in place of the admin's; the person's own instructions come last."""
     home = app_settings().model
-    sent = {name: value for name, value in chosen.items() if name != "system"}
+    sent = {name: value for name, value in parameters.items() if name != "system"}
     return [
         replace(
             target,
             parameters={**target.parameters, **sent},
-            system="\n\n".join(filter(None, (target.system, str(chosen.get("system") or "")))),
+            system="\n\n".join(filter(None, (target.system, str(parameters.get("system") or "")))),
         )
         for target in targets or [Target(HOME_ID, home.chat_model, home)]
     ]
@@ -178,17 +178,17 @@ def environment_works(settings: Settings) -> bool:
 
 
 def cached_price(target_id: str | None) -> tuple[float | None, float | None]:
-    """The price an admin set for a model, as this process last read it; no query."""
-    found = (offered for offered in catalogue.known_offers() if offered.target.id == target_id)
-    return next(((offered.input_price, offered.output_price) for offered in found), (None, None))
+    """Return the price an admin set for a model, as this process last read it; no query."""
+    models = (offer for offer in catalogue.known_offers() if offer.target.id == target_id)
+    return next(((offer.input_price, offer.output_price) for offer in models), (None, None))
 
 
 def cached_label(model: str) -> str:
     """Return how people know the model with this name on its server, as this process last read it; the name itself
     if there is none, or if connections offer it under several.
     """
-    found = [offered for offered in catalogue.known_offers() if offered.target.model == model]
-    labels = {f"{offered.icon} {offered.label}" if offered.icon else offered.label for offered in found}
+    models = [offer for offer in catalogue.known_offers() if offer.target.model == model]
+    labels = {f"{offer.icon} {offer.label}" if offer.icon else offer.label for offer in models}
     return labels.pop() if len(labels) == 1 else model
 
 
@@ -202,29 +202,29 @@ def background_target() -> Target | None:
 
 
 def background_choice() -> Target | None:
-    """The same, with the transaction of the caller left open."""
+    """Return the same, with the transaction of the caller left open."""
     settings = app_settings()
     if environment_works(settings):
         return None
-    found, chosen = catalogue.all(), catalogue.background()
-    if chosen is not None or home_wins(settings):
-        return chosen
-    default = _default_of(found)
+    models, choice = catalogue.all(), catalogue.background()
+    if choice is not None or home_wins(settings):
+        return choice
+    default = _default_of(models)
     return default.target if default else None
 
 
-def _default_of(found: Sequence[OfferedModel]) -> OfferedModel | None:
-    """The model that answers without a choice: the one marked so, else the first."""
-    return next((offered for offered in found if offered.is_default), found[0] if found else None)
+def _default_of(models: Sequence[OfferedModel]) -> OfferedModel | None:
+    """Return the model that answers without a choice: the one marked so, else the first."""
+    return next((offer for offer in models if offer.is_default), models[0] if models else None)
 
 
 def _offers_for(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
-    found = catalogue.all()
-    if is_admin or not any(offered.for_admins for offered in found):
-        return found
+    models = catalogue.all()
+    if is_admin or not any(offer.for_admins for offer in models):
+        return models
     # Groups are looked up only if some model is for one.
-    mine = set(db.session.scalars(groups_of(user_id))) if any(offered.groups for offered in found) else set()
-    return [offered for offered in found if not offered.for_admins or offered.groups & mine]
+    group_ids = set(db.session.scalars(groups_of(user_id))) if any(offer.groups for offer in models) else set()
+    return [offer for offer in models if not offer.for_admins or offer.groups & group_ids]
 
 
 def is_offered_id(wish: str) -> bool:

@@ -24,7 +24,7 @@ from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.models import ModelConnection
 from webapp.providers.providers import PROVIDERS, Provider
 from webapp.providers.schemas import NewConnection, OfferFields, header_lines
-from webapp.providers.server_models import Choice, speed_found
+from webapp.providers.server_models import Choice, stored_speed
 from webapp.providers.status import status
 
 blueprint = Blueprint("connect_pages", __name__)
@@ -48,13 +48,13 @@ def new() -> ViewResult:
 @admin_only
 def look() -> ViewResult:
     """Show what the server offers; nothing is stored."""
-    chosen = request.form.get("provider", "")
+    provider = request.form.get("provider", "")
     try:
         fields = _fields()
         db.session.rollback()  # nothing is held while the server answers
         rows = connection_setup.list_models(fields)
     except Invalid as error:
-        return _start(chosen, errors=_messages(error), values=request.form), 422
+        return _start(provider, errors=_messages(error), values=request.form), 422
     return _choose(fields, connection_setup.choices(fields, rows))
 
 
@@ -80,11 +80,11 @@ def connect() -> ViewResult:
         row = service.create_connection(fields.model_copy(update={"models": offers}), result)
     except (DomainError, ValidationError) as error:
         db.session.rollback()
-        found = [
+        results = [
             Choice(choice.name, choice.name in names, choice.name == default)
             for choice in connection_setup.choices(fields, rows)
         ]
-        return _choose(fields, found, error=_first(error)), 422
+        return _choose(fields, results, error=_first(error)), 422
     return _connected(row)
 
 
@@ -113,8 +113,10 @@ def use_nearby() -> ViewResult:
 @admin_only
 def local() -> ViewResult:
     """Show what is on this machine now; no content if the page shows that already. Fetched by the page."""
-    shown = _local()
-    return ("", 204) if request.args.get("seen") == shown["seen"] else render_template("models/_local.html", **shown)
+    context = _local()
+    return (
+        ("", 204) if request.args.get("seen") == context["seen"] else render_template("models/_local.html", **context)
+    )
 
 
 @blueprint.post("/admin/models/new/local/pull")
@@ -138,7 +140,7 @@ def cancel() -> ViewResult:
 
 
 def _fields() -> NewConnection:
-    """The connection in the form; what it leaves out is the provider's, and the key may be one entered before."""
+    """Return the connection in the form; the provider fills in what is missing, and the key may be an earlier one."""
     form, provider = request.form, PROVIDERS.get(request.form.get("provider", ""))
     before = unseal(form.get("sealed"))
     try:
@@ -155,7 +157,7 @@ def _fields() -> NewConnection:
 def _connected(row: ModelConnection) -> ViewResult:
     """Store the connection, find out what else works where that is quick, and go where its model answers."""
     db.session.commit()
-    if (speed_found(row.test_result, "prompt") or SLOW) >= SLOW:
+    if (stored_speed(row.test_result, "prompt") or SLOW) >= SLOW:
         row = run_test(row.connection_id)
     flash(_("Connected. Replies now come from %(name)s.", name=row.name), "message")
     return redirect(url_for("conversations_pages.new"), 303)
@@ -163,8 +165,8 @@ def _connected(row: ModelConnection) -> ViewResult:
 
 def _start(chosen: str, *, errors: dict[str, str] | None = None, values: Any = None) -> str:
     provider = PROVIDERS.get(chosen)
-    here = _local() if chosen == LOCAL else {"servers": [] if errors else _servers()}
-    typed = {name: (values or {}).get(name, "") for name in ("name", "base_url", "headers")}
+    context = _local() if chosen == LOCAL else {"servers": [] if errors else _servers()}
+    fields = {name: (values or {}).get(name, "") for name in ("name", "base_url", "headers")}
     secrets = unseal((values or {}).get("sealed"))
     key = (values or {}).get("api_key", "").strip() or secrets.api_key
     return render_template(
@@ -174,9 +176,9 @@ def _start(chosen: str, *, errors: dict[str, str] | None = None, values: Any = N
         provider=provider,
         needs_key=bool(provider and provider.keys),
         errors=errors or {},
-        values=_defaults(provider) | {name: text for name, text in typed.items() if text},
+        values=_defaults(provider) | {name: text for name, text in fields.items() if text},
         sealed=seal(Secrets(key)) if key else "",
-        **here,
+        **context,
     )
 
 
@@ -197,20 +199,20 @@ def _choose(fields: NewConnection, choices: list[Choice], *, error: str = "") ->
 
 
 def _servers() -> list[local_servers.Nearby]:
-    """The servers on this machine that are not connected yet."""
-    known = local_servers.connected_urls()
+    """Return the servers on this machine that are not connected yet."""
+    urls = local_servers.connected_urls()
     db.session.remove()  # nothing is held while they are contacted
-    return [found for found in local_servers.look_around(app_settings().local_servers) if found.base_url not in known]
+    return [server for server in local_servers.discover(app_settings().local_servers) if server.base_url not in urls]
 
 
 def _local() -> dict[str, Any]:
     """Return what the page shows of this machine, and a digest of it."""
     servers = _servers()
-    fetcher = next((found.name for found in servers if found.can_pull), None)
+    fetcher = next((server.name for server in servers if server.can_pull), None)
     run = downloads.find_pull(fetcher) if fetcher else None
     memory = recommendations.memory_of_machine()
-    shown: dict[str, Any] = {
-        "servers": [found for found in servers if found.models],
+    context: dict[str, Any] = {
+        "servers": [server for server in servers if server.models],
         "fetcher": fetcher,
         "pull": run if run and run.state != "done" else None,
         "problems": downloads.PROBLEMS,
@@ -218,8 +220,8 @@ def _local() -> dict[str, Any]:
         "offers": recommendations.fitting_models(memory, language_of(this_app()).code),
         "programs": recommendations.programs(),
     }
-    digest = hashlib.sha256(repr([shown["servers"], fetcher, run]).encode()).hexdigest()[:16]
-    return shown | {"seen": digest}
+    digest = hashlib.sha256(repr([context["servers"], fetcher, run]).encode()).hexdigest()[:16]
+    return context | {"seen": digest}
 
 
 def _first(error: DomainError | ValidationError) -> str:

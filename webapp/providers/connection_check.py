@@ -23,7 +23,7 @@ from webapp.llm.prompt_speed import CHARACTERS
 from webapp.llm.sdk import sync_client
 from webapp.llm.settings import ModelSettings, is_own
 from webapp.providers.providers import prefers_at
-from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, window_told
+from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, window_from_listing
 
 NOT_SPOKEN = N_(
     "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
@@ -54,12 +54,12 @@ def error_text(exc: Exception) -> str:
 
 
 def model_list_error_text(exc: Exception) -> str:
-    """The same for the list of models: a URL without one does not belong to such a server."""
+    """Return the same for the list of models: a URL without one does not belong to such a server."""
     return NOT_SPOKEN if classify_exception(exc).code in ("model_not_found", "malformed_output") else error_text(exc)
 
 
 def picture_error_text(exc: Exception) -> str:
-    """The same for a picture: a refused request means a refused picture."""
+    """Return the same for a picture: a refused request means a refused picture."""
     status = classify_exception(exc).status
     return NO_PICTURES if status in (400, 404, 415, 422, 500, 501) else error_text(exc)
 
@@ -101,35 +101,37 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
         rows.extend(list_models(settings))
         return len(rows)
 
-    found: dict[str, Any] = {"model": model, "models": _try(listed, model_list_error_text)}
-    found |= list_summary(rows) if found["models"]["ok"] else {"names": []}
+    result: dict[str, Any] = {"model": model, "models": _try(listed, model_list_error_text)}
+    result |= list_summary(rows) if result["models"]["ok"] else {"names": []}
     names = [row.name for row in rows]
     choices = choices_of(rows, prefers_at(settings.base_url))
-    wanted = model or next((choice.name for choice in choices if choice.is_default), None)
-    if wanted is None:
+    model_name = model or next((choice.name for choice in choices if choice.is_default), None)
+    if model_name is None:
         if names:
-            found["embeddings"] = _embeddings(settings, embedding_model, names)
-        return found
-    found["model"] = wanted
+            result["embeddings"] = _embeddings(settings, embedding_model, names)
+        return result
+    result["model"] = model_name
     # A test says what it met: it does not try again what took long.
     with_model = CompletionClient(replace(settings, max_retries=0), Capabilities())
     seconds = _patience(settings)
     try:
-        found["chat"] = _try(lambda: with_model.complete_text(_say("Say hi."), model=wanted, timeout=seconds).model)
-        if found["chat"]["ok"]:
-            found |= try_streaming(settings, wanted)
-            found["tools"] = _try(lambda: _raw(settings, wanted, tools=[_TOOL]))
-            found["structured"] = _try(lambda: _structured(with_model, wanted))
+        result["chat"] = _try(
+            lambda: with_model.complete_text(_say("Say hi."), model=model_name, timeout=seconds).model
+        )
+        if result["chat"]["ok"]:
+            result |= try_streaming(settings, model_name)
+            result["tools"] = _try(lambda: _raw(settings, model_name, tools=[_TOOL]))
+            result["structured"] = _try(lambda: _structured(with_model, model_name))
             picture = [
                 {"type": "text", "text": "What is this?"},
                 {"type": "image_url", "image_url": {"url": _square()}},
             ]
             seen = [{"role": "user", "content": picture}]
-            found["images"] = _try(lambda: _raw(settings, wanted, messages=seen), picture_error_text)
-        found["embeddings"] = _embeddings(settings, embedding_model, names)
+            result["images"] = _try(lambda: _raw(settings, model_name, messages=seen), picture_error_text)
+        result["embeddings"] = _embeddings(settings, embedding_model, names)
     finally:
         with_model.close()
-    return found
+    return result
 
 
 def list_summary(rows: Sequence[ListedModel]) -> dict[str, Any]:
@@ -146,30 +148,30 @@ def try_streaming(settings: ModelSettings, model: str) -> dict[str, Any]:
     def stream() -> int:
         return _stream(settings, model, speed)
 
-    found: dict[str, Any] = {"streaming": _try(stream)}
-    return found | ({"speed": speed} if speed and is_own(settings.base_url) else {})
+    result: dict[str, Any] = {"streaming": _try(stream)}
+    return result | ({"speed": speed} if speed and is_own(settings.base_url) else {})
 
 
 def capabilities_of(result: dict[str, Any] | None, model: str) -> list[str]:
     """Return what a test found that a model can do; nothing if it tested another model."""
     kinds = ("chat", "streaming", "tools", "structured", "images")
-    found = result if result and result.get("model") == model else {}
-    return [kind for kind in kinds if (found.get(kind) or {}).get("ok")]
+    capabilities = result if result and result.get("model") == model else {}
+    return [kind for kind in kinds if (capabilities.get(kind) or {}).get("ok")]
 
 
 def _try(work: Callable[[], Any], describe: Callable[[Exception], str] = error_text) -> dict[str, Any]:
     """Return whether something works, and if not, why; `count` is added if the work returns a number."""
     try:
-        found = work()
-        if isinstance(found, int):
-            return {"ok": True, "detail": "", "count": found}
-        return {"ok": True, "detail": str(found or "")[:200]}
+        value = work()
+        if isinstance(value, int):
+            return {"ok": True, "detail": "", "count": value}
+        return {"ok": True, "detail": str(value or "")[:200]}
     except Exception as error:  # a third-party server may answer anything
         return {"ok": False, "detail": describe(error)}
 
 
 def _square() -> str:
-    """A small green picture."""
+    """Return a small green picture."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -185,7 +187,7 @@ def _say(text: str) -> list[dict[str, Any]]:
 
 
 def list_models(settings: ModelSettings) -> list[ListedModel]:
-    """The models of a server, as it lists them. Raises whatever the server, or its absence, causes."""
+    """Return the models that a server lists. Raises any error of the request."""
     with sync_client(settings) as client:
         page = client.with_options(timeout=SECONDS).models.list()
         if page.data is None and page.object == "list":  # Ollama without models
@@ -193,20 +195,20 @@ def list_models(settings: ModelSettings) -> list[ListedModel]:
         if page.object != "list" and not isinstance(page.data, list):
             raise TypeError("this is no list of models")
         return [
-            ListedModel(model.id, window_told(model.model_extra or {}), _whole(getattr(model, "created", 0)))
+            ListedModel(model.id, window_from_listing(model.model_extra or {}), _as_int(getattr(model, "created", 0)))
             for model in page
             if len(model.id) <= LONGEST_NAME
         ]
 
 
 def warm_up(settings: ModelSettings, model: str) -> None:
-    """Let a server of our own load a model, which is not to count as reading; whether that works, a test tells."""
+    """Make a local server load a model, so that the test does not time the loading; errors are left to the test."""
     if is_own(settings.base_url):
         with suppress(Exception):  # a third-party server may answer anything
             _raw(settings, model, seconds=LOCAL_SECONDS, max_tokens=1)
 
 
-def _whole(value: object) -> int:
+def _as_int(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
@@ -217,8 +219,8 @@ def _patience(settings: ModelSettings) -> float:
 def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int:
     """Read the beginning of a reply to a prompt that no cache holds; returns the number of its pieces."""
     prompt = f"{secrets.token_hex(4)}. {_PROSE * 12} Count to ten."
-    asked = time.perf_counter()
-    begun, pieces = 0.0, 0
+    start = time.perf_counter()
+    first_piece_at, pieces = 0.0, 0
     with sync_client(settings) as client:
         answer = client.with_options(timeout=_patience(settings)).chat.completions.create(
             model=model, messages=[{"role": "user", "content": prompt}], stream=True
@@ -228,20 +230,20 @@ def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int
                 delta = piece.choices[0].delta if piece.choices else None
                 if delta is None or not (delta.content or delta.model_extra):
                     continue
-                begun = begun or time.perf_counter()
+                first_piece_at = first_piece_at or time.perf_counter()
                 pieces += 1
                 if pieces >= MOST_PIECES:
                     break
     if not pieces:
         raise MalformedOutput
     ended = time.perf_counter()
-    speed["prompt"] = round(len(prompt) / CHARACTERS / max(begun - asked, 1e-3), 1)
-    speed["generation"] = round((pieces - 1 or 1) / max(ended - begun, 1e-3), 1)
+    speed["prompt"] = round(len(prompt) / CHARACTERS / max(first_piece_at - start, 1e-3), 1)
+    speed["generation"] = round((pieces - 1 or 1) / max(ended - first_piece_at, 1e-3), 1)
     return pieces
 
 
-def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **more: Any) -> str:
-    body = {"model": model, "messages": _say("Hi")} | more
+def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **parameters: Any) -> str:
+    body = {"model": model, "messages": _say("Hi")} | parameters
     with sync_client(settings) as client:
         client.with_options(timeout=seconds).chat.completions.create(**body)
     return ""
@@ -255,25 +257,25 @@ def _structured(client: CompletionClient, model: str) -> str:
 
 def trouble_with(settings: ModelSettings) -> str:
     """Return why a server's embedding model makes no vectors; empty if it does."""
-    found = _try(lambda: _embed(settings))
-    return "" if found["ok"] else str(found["detail"])
+    result = _try(lambda: _embed(settings))
+    return "" if result["ok"] else str(result["detail"])
 
 
-def trouble_working(settings: ModelSettings, model: str) -> str:
+def background_problem(settings: ModelSettings, model: str) -> str:
     """Return why a server's model cannot do background work, which needs structured answers; empty if it can."""
     client = CompletionClient(settings, Capabilities())
     try:
-        found = _try(lambda: _structured(client, model))
+        result = _try(lambda: _structured(client, model))
     finally:
         client.close()
-    return "" if found["ok"] else str(found["detail"])
+    return "" if result["ok"] else str(result["detail"])
 
 
 def _embeddings(settings: ModelSettings, model: str | None, names: list[str]) -> dict[str, Any]:
-    wanted = model or next((name for name in names if makes_vectors(name)), None)
-    if wanted is None:
+    model_name = model or next((name for name in names if makes_vectors(name)), None)
+    if model_name is None:
         return {"ok": False, "detail": NONE_MAKES_VECTORS}
-    return {**_try(lambda: _embed(settings.with_embeddings(wanted))), "model": wanted}
+    return {**_try(lambda: _embed(settings.with_embeddings(model_name))), "model": model_name}
 
 
 def _embed(settings: ModelSettings) -> int:

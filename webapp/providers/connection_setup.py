@@ -45,19 +45,19 @@ def examine(fields: NewConnection, model: str, rows: Sequence[ListedModel]) -> d
     """Return what a test of the model that is to answer found. Raises Invalid unless its reply arrives in pieces."""
     settings = settings_of(fields)
     connection_check.warm_up(settings, model)
-    found = connection_check.try_streaming(settings, model)
-    if not found["streaming"]["ok"]:
-        trouble = found["streaming"]["detail"]
+    result = connection_check.try_streaming(settings, model)
+    if not result["streaming"]["ok"]:
+        trouble = result["streaming"]["detail"]
         raise Invalid.field(
             "models", say("The model “%(model)s” does not answer: %(trouble)s", model=model, trouble=trouble)
         )
-    listed = {"ok": True, "detail": "", "count": len(rows)}
+    listing = {"ok": True, "detail": "", "count": len(rows)}
     return {
         "model": model,
-        "models": listed,
+        "models": listing,
         **connection_check.list_summary(rows),
         "chat": {"ok": True, "detail": ""},
-        **found,
+        **result,
     }
 
 
@@ -68,10 +68,10 @@ def complete(fields: NewConnection) -> tuple[NewConnection, dict[str, Any] | Non
     Raises Invalid for what does not work.
     """
     rows = list_models(fields)
-    found = choices(fields, rows)
-    if not found:
+    models = choices(fields, rows)
+    if not models:
         if fields.embedding_model or fields.background_model:
             return fields, None
         raise Invalid.field("base_url", NO_MODELS)
-    offers = [OfferFields(model=c.name, is_default=c.is_default) for c in found if c.is_offered]
-    return fields.model_copy(update={"models": offers}), examine(fields, found[0].name, rows)
+    offers = [OfferFields(model=c.name, is_default=c.is_default) for c in models if c.is_offered]
+    return fields.model_copy(update={"models": offers}), examine(fields, models[0].name, rows)

@@ -84,8 +84,8 @@ def _read_deleted(connection_id: int) -> dict[str, Any] | None:
         stored = redis().get(_key(connection_id))
     except RedisError:
         return None
-    found: dict[str, Any] | None = json.loads(stored) if isinstance(stored, bytes) else None
-    return found
+    fields: dict[str, Any] | None = json.loads(stored) if isinstance(stored, bytes) else None
+    return fields
 
 
 def _forget(connection_id: int) -> None:

@@ -58,10 +58,10 @@ def find_pull(name: str) -> Pull | None:
     stored, alive = redis().mget(_key(name), _alive(name))  # at one moment: it may just be ending
     if not isinstance(stored, bytes):
         return None
-    found = Pull(**json.loads(stored))
-    if found.state == "running" and not alive:
-        return replace(found, state="failed", problem="interrupted")
-    return found
+    pull = Pull(**json.loads(stored))
+    if pull.state == "running" and not alive:
+        return replace(pull, state="failed", problem="interrupted")
+    return pull
 
 
 def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
@@ -73,13 +73,13 @@ def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
         raise NotFound("There is no such server.")
     if not model or len(model) > 200 or not model.isprintable():
         raise Invalid.field("model", "is not the name of a model")
-    client, known = redis(), find_pull(name)
+    client, previous = redis(), find_pull(name)
     if not client.set(_alive(name), model, nx=True, ex=ALIVE_SECONDS):
-        if known is not None and known.model == model:
+        if previous is not None and previous.model == model:
             client.delete(_stop(name))  # cancelled, and not stopped yet: it goes on
-            return replace(known, state="running", problem="")
+            return replace(previous, state="running", problem="")
         raise Conflict("Another model is being fetched. Wait for it, or cancel it.")
-    resumed = known if known is not None and known.model == model else Pull(model, "running")
+    resumed = previous if previous is not None and previous.model == model else Pull(model, "running")
     pull = replace(resumed, state="running", problem="")
     client.delete(_stop(name))
     _store(client, name, pull)
@@ -90,10 +90,10 @@ def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
 
 def cancel_pull(name: str) -> None:
     """Stop fetching, with what Ollama says next; what has been fetched is kept by Ollama."""
-    client, known = redis(), find_pull(name)
-    if known is not None and known.state in ("running", "failed"):
+    client, pull = redis(), find_pull(name)
+    if pull is not None and pull.state in ("running", "failed"):
         client.set(_stop(name), 1, ex=KEPT_SECONDS)
-        _store(client, name, replace(known, state="cancelled", problem=""))
+        _store(client, name, replace(pull, state="cancelled", problem=""))
 
 
 def _run(client: Redis, name: str, url: str, pull: Pull) -> None:
@@ -134,16 +134,16 @@ def _follow(client: Redis, name: str, pull: Pull, lines: Callable[[], Iterator[d
 
 def _lines(url: str, model: str) -> Iterator[dict[str, Any]]:
     body = json.dumps({"model": model, "stream": True}).encode()
-    asked = urllib.request.Request(  # noqa: S310 - a URL of the settings
+    request = urllib.request.Request(  # noqa: S310 - a URL of the settings
         f"{root_of(url)}/api/pull", data=body, headers={"Content-Type": "application/json"}
     )
     # No proxy from the environment: this is about this machine. A refusal is an answer, too.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Refusals)
-    with closing(opener.open(asked, timeout=SILENT_SECONDS)) as answer:
+    with closing(opener.open(request, timeout=SILENT_SECONDS)) as answer:
         while line := answer.readline(LONGEST_LINE):
-            found = json.loads(line)
-            if isinstance(found, dict):
-                yield found
+            data = json.loads(line)
+            if isinstance(data, dict):
+                yield data
 
 
 class _Refusals(urllib.request.HTTPErrorProcessor):

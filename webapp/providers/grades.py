@@ -45,8 +45,8 @@ def target_of(model_id: str) -> Target:
     if model_id == HOME_ID:
         return _home()
     number = model_id.partition("/")[0]
-    known = _targets(int(number)) if number.isdecimal() and len(number) < 10 else []
-    target = next((target for target in known if target.id == model_id), None)
+    targets = _targets(int(number)) if number.isdecimal() and len(number) < 10 else []
+    target = next((target for target in targets if target.id == model_id), None)
     if target is None:
         raise NotFound("There is no such model.")
     return target
@@ -61,8 +61,8 @@ def grades_of(targets: Sequence[Target]) -> dict[str, MemoryGrade]:
     """Return the grades of those models that have one, by the model's id."""
     keys = {target.id: key_of(target) for target in targets}
     rows = db.session.scalars(select(MemoryGrade).where(MemoryGrade.model_key.in_(set(keys.values()))))
-    found = {row.model_key: row for row in rows}
-    return {model_id: found[key] for model_id, key in keys.items() if key in found}
+    by_key = {row.model_key: row for row in rows}
+    return {model_id: by_key[key] for model_id, key in keys.items() if key in by_key}
 
 
 def grade_of_reply(model_id: str | None) -> MemoryGrade | None:
@@ -115,8 +115,8 @@ def examinees(connection_id: int | None = None) -> list[Examinee]:
         targets = _targets(connection_id)
     else:
         targets = [_home()] if home_wins(app_settings()) else []
-    found, at_work = grades_of(targets), worker().id
-    return [Examinee(t.id, t.model, found.get(t.id), works=t.id == at_work) for t in targets]
+    by_key, at_work = grades_of(targets), worker().id
+    return [Examinee(t.id, t.model, by_key.get(t.id), works=t.id == at_work) for t in targets]
 
 
 def _targets(connection_id: int) -> list[Target]:

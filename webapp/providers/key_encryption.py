@@ -30,14 +30,14 @@ def unseal(stored: str | None) -> Secrets:
     """Stored secrets; empty if the installation's secret has since changed, so that they must be entered again."""
     if not stored:
         return Secrets()
-    return _opened(current_app.config["SECRET_KEY"], stored)
+    return _decrypt(current_app.config["SECRET_KEY"], stored)
 
 
 @lru_cache(maxsize=256)
-def _opened(_secret: str, stored: str) -> Secrets:
-    """The decrypted text, cached, so that each stored text is decrypted only once for each secret."""
-    opened = encryption.unseal(PURPOSE, stored)
-    if opened is None:
+def _decrypt(_secret: str, stored: str) -> Secrets:
+    """Return the decrypted text, cached, so that each stored text is decrypted only once for each secret."""
+    plaintext = encryption.unseal(PURPOSE, stored)
+    if plaintext is None:
         return Secrets()
-    found = json.loads(opened)
-    return Secrets(found["k"], found["h"])
+    data = json.loads(plaintext)
+    return Secrets(data["k"], data["h"])

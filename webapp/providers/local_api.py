@@ -22,8 +22,8 @@ blueprint = api_blueprint("local_models_api", __name__, tag="Models")
 def detect() -> dict[str, Any]:
     """The model servers that answer on their usual ports on this machine."""
     db.session.rollback()
-    found = local_servers.look_around(app_settings().local_servers)
-    return {"servers": [asdict(server) for server in found]}
+    servers = local_servers.discover(app_settings().local_servers)
+    return {"servers": [asdict(server) for server in servers]}
 
 
 @blueprint.post("/local-servers/<name>/pull", responses={202: PullOut})
@@ -37,10 +37,10 @@ def pull(path: LocalServerPath, body: PullRequest) -> tuple[dict[str, Any], int]
 @admin_only
 def show_pull(path: LocalServerPath) -> dict[str, Any]:
     """Return how far the last model that was asked for has been fetched."""
-    found = downloads.find_pull(path.name)
-    if found is None:
+    pull = downloads.find_pull(path.name)
+    if pull is None:
         raise NotFound("No model has been asked for.")
-    return asdict(found)
+    return asdict(pull)
 
 
 @blueprint.delete("/local-servers/<name>/pull", responses={204: None})

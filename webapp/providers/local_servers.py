@@ -33,12 +33,12 @@ class Nearby:
     can_pull: bool = False
 
 
-def look_around(places: Mapping[str, str]) -> list[Nearby]:
-    """Those of these URLs, by name, whose servers answer within SECONDS; no transaction may be open."""
+def discover(places: Mapping[str, str]) -> list[Nearby]:
+    """Return those of these servers (URLs by name) that answer within SECONDS; call it outside of a transaction."""
     if not places:
         return []
     with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:
-        return [found for found in pool.map(lambda place: _look_at(*place), places.items()) if found is not None]
+        return [server for server in pool.map(lambda place: _look_at(*place), places.items()) if server is not None]
 
 
 def connected_urls() -> set[str]:
@@ -62,14 +62,14 @@ def connect(places: Mapping[str, str], name: str, model: str) -> ModelConnection
         rows = connection_setup.list_models(fields)
     except Invalid:
         raise NotFound("The server is no longer answering.") from None
-    found = connection_setup.choices(fields, rows)
-    if all(choice.name != model for choice in found):
+    models = connection_setup.choices(fields, rows)
+    if all(choice.name != model for choice in models):
         raise Invalid.field("model", "is not one of this server's models")
     if known_id is not None:
         return _choose(service.get_connection(known_id), model)
     result = connection_setup.examine(fields, model, rows)
-    offered = [choice.name for choice in found if choice.is_offered or choice.name == model]
-    offers = [OfferFields(model=other, is_default=other == model) for other in offered]
+    names = [choice.name for choice in models if choice.is_offered or choice.name == model]
+    offers = [OfferFields(model=other, is_default=other == model) for other in names]
     return service.create_connection(fields.model_copy(update={"models": offers}), result)
 
 
@@ -78,15 +78,15 @@ def _choose(row: ModelConnection, model: str) -> ModelConnection:
     offers = service.fields_of_offers(row.connection_id)
     if all(offer.model != model for offer in offers):
         offers.append(OfferFields(model=model))
-    chosen = [offer.model_copy(update={"is_default": offer.model == model}) for offer in offers]
-    return service.update_connection(row.connection_id, ConnectionChanges(models=chosen, is_enabled=True))
+    choices = [offer.model_copy(update={"is_default": offer.model == model}) for offer in offers]
+    return service.update_connection(row.connection_id, ConnectionChanges(models=choices, is_enabled=True))
 
 
 def _look_at(name: str, address: str) -> Nearby | None:
-    """A server and its chat models; None if nothing answers like one."""
-    found = fetch(f"{address}/models")
+    """Return a server and its chat models; None if nothing answers like one."""
+    response = fetch(f"{address}/models")
     try:
-        rows = [ListedModel(str(row["id"])) for row in found["data"] or ()]
+        rows = [ListedModel(str(row["id"])) for row in response["data"] or ()]
     except (KeyError, TypeError):
         return None
     rows = [row for row in rows if 0 < len(row.name) <= 200]
@@ -95,8 +95,8 @@ def _look_at(name: str, address: str) -> Nearby | None:
 
 
 def _is_ollama(address: str) -> bool:
-    found = fetch(f"{root_of(address)}/api/version")
-    return isinstance(found, dict) and "version" in found
+    response = fetch(f"{root_of(address)}/api/version")
+    return isinstance(response, dict) and "version" in response
 
 
 def root_of(address: str) -> str:

@@ -23,25 +23,25 @@ class Choice:
 
 
 def choices() -> list[OfferedModel]:
-    """The models that the caller may choose."""
+    """Return the models that the caller may choose."""
     identity = current_identity()
     return models_for_user(current_user_id(), is_admin=bool(identity and identity.is_admin))
 
 
 def choice() -> Choice:
-    """The caller's choice. If what they chose last no longer exists, it is the default."""
-    found, settings = choices(), _settings()
+    """Return the caller's choice. If what they chose last no longer exists, it is the default."""
+    models, settings = choices(), _settings()
     likes = {name: place for place, name in enumerate(settings.favourite_models)}
-    liked = sorted((o for o in found if o.target.id in likes), key=lambda offered: likes[offered.target.id])
-    ids = {offered.target.id for offered in found}
-    default = next((offered.target.id for offered in found if offered.is_default), "")
+    liked = sorted((o for o in models if o.target.id in likes), key=lambda offer: likes[offer.target.id])
+    ids = {offer.target.id for offer in models}
+    default = next((offer.target.id for offer in models if offer.is_default), "")
     begins_with = settings.last_model if settings.last_model in ids else default
-    return Choice(liked, [offered for offered in found if offered.target.id not in likes], begins_with)
+    return Choice(liked, [offer for offer in models if offer.target.id not in likes], begins_with)
 
 
 def check_choice(wish: str | None) -> None:
     """Raise Invalid for the id of a model that is missing or not for the caller; other names are up to the server."""
-    if wish and is_offered_id(wish) and not any(offered.target.id == wish for offered in choices()):
+    if wish and is_offered_id(wish) and not any(offer.target.id == wish for offer in choices()):
         raise Invalid.field("model", "is not one of the models you can choose")
 
 
@@ -56,18 +56,18 @@ def remembered_parameters() -> Parameters:
     return _settings().last_parameters
 
 
-def remember_parameters(chosen: Parameters) -> None:
+def remember_parameters(parameters: Parameters) -> None:
     """Start the caller's next conversation with these."""
-    if chosen != _settings().last_parameters:
-        _change(SettingsChanges(last_parameters=chosen))
+    if parameters != _settings().last_parameters:
+        _change(SettingsChanges(last_parameters=parameters))
 
 
 def like(wish: str, *, likes: bool) -> None:
     """Add a model to the caller's favourites, or remove it. Raises Invalid for one they cannot choose."""
-    known = _settings().favourite_models
-    if likes and not any(offered.target.id == wish for offered in choices()):
+    favourites = _settings().favourite_models
+    if likes and not any(offer.target.id == wish for offer in choices()):
         raise Invalid.field("model", "is not one of the models you can choose")
-    names = [name for name in known if name != wish]
+    names = [name for name in favourites if name != wish]
     _change(SettingsChanges(favourite_models=[*names, wish][-50:] if likes else names))
 
 

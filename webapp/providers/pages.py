@@ -26,7 +26,7 @@ from webapp.providers.catalogue import environment_embeds, environment_works, ho
 from webapp.providers.model_choice import choice, like
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.providers.schemas import ConnectionChanges, OfferFields, Parameters, header_lines
-from webapp.providers.server_models import budget, speed_found, window_found
+from webapp.providers.server_models import budget, stored_speed, stored_window
 from webapp.providers.status import state_of
 
 blueprint = Blueprint("models_pages", __name__)
@@ -97,18 +97,18 @@ def show(connection_id: int) -> ViewResult:
 @admin_only
 def change(connection_id: int) -> ViewResult:
     """Change a connection."""
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": request.form.get("name", "").strip(),
         "base_url": request.form.get("base_url", "").strip(),
         "is_enabled": request.form.get("is_enabled") == "1",
         "builtin_tools": request.form.get("builtin_tools") == "1",
     }
     if request.form.get("api_key", "").strip() or "remove_key" in request.form:
-        given["api_key"] = "" if "remove_key" in request.form else request.form["api_key"].strip()
+        fields["api_key"] = "" if "remove_key" in request.form else request.form["api_key"].strip()
     if request.form.get("headers", "").strip() or "remove_headers" in request.form:
-        given["headers"] = {} if "remove_headers" in request.form else header_lines(request.form["headers"])
+        fields["headers"] = {} if "remove_headers" in request.form else header_lines(request.form["headers"])
     try:
-        service.update_connection(connection_id, ConnectionChanges(**given))
+        service.update_connection(connection_id, ConnectionChanges(**fields))
     except ValidationError as error:
         return _connection(connection_id, errors=_errors_by_field(Invalid("", errors=field_errors(error)))), 422
     except Invalid as error:
@@ -153,13 +153,13 @@ def work(connection_id: int) -> ViewResult:
 
 
 def _let(connection_id: int, role: str, place: str) -> ViewResult:
-    wanted = request.form.get(role, "").strip()
+    model = request.form.get(role, "").strip()
     try:
-        change_connection(connection_id, ConnectionChanges.model_validate({role: wanted}))
+        change_connection(connection_id, ConnectionChanges.model_validate({role: model}))
     except (ValidationError, Invalid) as error:
         db.session.rollback()
         invalid = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
-        return _connection(connection_id, errors=_errors_by_field(invalid), typed={role: wanted}), 422
+        return _connection(connection_id, errors=_errors_by_field(invalid), values={role: model}), 422
     db.session.commit()
     flash(_("Saved."), "message")
     return redirect(url_for(".show", connection_id=connection_id) + f"#{place}", 303)
@@ -193,15 +193,15 @@ def restore(connection_id: int) -> ViewResult:
 
 
 def _offer(name: str, by_model: dict[str, Any]) -> OfferFields:
-    """A model from the form, keeping parameters that only the API can set."""
+    """Return a model from the form, keeping parameters that only the API can set."""
     form = request.form
 
     def value(field: str) -> str | None:
         return form.get(f"{field}:{name}", "").strip() or None
 
     fields = {"max_tokens": "max_tokens", "effort": "reasoning_effort", "system": "system"}
-    given = {parameter: value(field) for field, parameter in fields.items() if f"{field}:{name}" in form}
-    given["temperature"] = value("temperature")
+    values = {parameter: value(field) for field, parameter in fields.items() if f"{field}:{name}" in form}
+    values["temperature"] = value("temperature")
     return OfferFields.model_validate(
         {
             "model": name,
@@ -210,7 +210,7 @@ def _offer(name: str, by_model: dict[str, Any]) -> OfferFields:
             "audience": value("audience") or "everyone",
             "group_ids": form.getlist(f"group:{name}"),
             "context_window": value("window"),
-            "parameters": Parameters.model_validate(by_model | given),
+            "parameters": Parameters.model_validate(by_model | values),
             "input_price": value("input"),
             "output_price": value("output"),
             "is_default": form.get("default") == name,
@@ -234,20 +234,20 @@ def _page() -> str:
 
 
 def _budget(row: ModelConnection, offer: ModelOffer) -> int | None:
-    """The tokens used with a model that is too slow for its window; None if it reads all of that."""
-    found = window_found(row.test_result, offer.model)
-    used = budget(found, speed_found(row.test_result, "prompt"))
-    return used if used != found and not offer.context_window else None
+    """Return the tokens used with a model that is too slow for its window; None if it reads all of that."""
+    window = stored_window(row.test_result, offer.model)
+    tokens = budget(window, stored_speed(row.test_result, "prompt"))
+    return tokens if tokens != window and not offer.context_window else None
 
 
 def _connection(
-    connection_id: int, *, errors: dict[str, str] | None = None, typed: dict[str, str] | None = None
+    connection_id: int, *, errors: dict[str, str] | None = None, values: dict[str, str] | None = None
 ) -> str:
     row = service.get_connection(connection_id)
     offers = service.offers_of(connection_id)
-    chosen = {offer.model for offer in offers}
+    models = {offer.model for offer in offers}
     all_names = (row.test_result or {}).get("names", [])
-    names = [name for name in all_names if name not in chosen]
+    names = [name for name in all_names if name not in models]
     error = first_sentence((errors or {}).values())
     return render_template(
         "models/connection.html",
@@ -257,10 +257,10 @@ def _connection(
         names=names,
         all_names=all_names,
         windows=(row.test_result or {}).get("windows") or {},
-        speed={kind: speed_found(row.test_result, kind) for kind in ("prompt", "generation")},
+        speed={kind: stored_speed(row.test_result, kind) for kind in ("prompt", "generation")},
         budgets={offer.model: _budget(row, offer) for offer in offers},
         roles={"embedding_model": row.embedding_model or "", "background_model": row.background_model or ""}
-        | (typed or {}),
+        | (values or {}),
         fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},
         error=error,
         silence=round(app_settings().first_token_seconds),

@@ -38,10 +38,10 @@ PROVIDERS: dict[str, Provider] = {
 
 def provider_at(base_url: str) -> Provider | None:
     """Return the provider whose server has this URL."""
-    return next((found for found in PROVIDERS.values() if found.base_url == base_url.rstrip("/")), None)
+    return next((provider for provider in PROVIDERS.values() if provider.base_url == base_url.rstrip("/")), None)
 
 
 def prefers_at(base_url: str) -> tuple[str, ...]:
     """Return what the best names at a URL begin with: the provider's, or, behind a gateway, everybody's."""
-    found = provider_at(base_url)
-    return found.prefers if found else tuple(start for provider in PROVIDERS.values() for start in provider.prefers)
+    match = provider_at(base_url)
+    return match.prefers if match else tuple(start for provider in PROVIDERS.values() for start in provider.prefers)

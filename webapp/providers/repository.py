@@ -13,7 +13,7 @@ from webapp.providers.key_encryption import Secrets, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
 from webapp.providers.providers import provider_at
 from webapp.providers.schemas import offer_id
-from webapp.providers.server_models import budget, speed_found, window_found
+from webapp.providers.server_models import budget, stored_speed, stored_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def load(home: ModelSettings) -> LoadedConnections:
         .order_by(ModelConnection.connection_id, ModelOffer.offer_id)
     ).all()
     servers: dict[int, ModelSettings] = {}
-    offered: list[OfferedModel] = []
+    models: list[OfferedModel] = []
     embeddings = background = None
     for connection, offer, group_ids in rows:
         server = servers.get(connection.connection_id)
@@ -64,22 +64,24 @@ def load(home: ModelSettings) -> LoadedConnections:
             if name := connection.background_model:
                 background = Target(offer_id(connection.connection_id, name), name, server)
         if offer is not None:
-            offered.append(
-                _offered(connection, offer, server, frozenset(map(int, str(group_ids).split(",") if group_ids else ())))
+            models.append(
+                _as_offered_model(
+                    connection, offer, server, frozenset(map(int, str(group_ids).split(",") if group_ids else ()))
+                )
             )
-    return LoadedConnections(offered, list(servers.values()), embeddings, background)
+    return LoadedConnections(models, list(servers.values()), embeddings, background)
 
 
-def _offered(
+def _as_offered_model(
     connection: ModelConnection, offer: ModelOffer, server: ModelSettings, groups: frozenset[int]
 ) -> OfferedModel:
-    speed = speed_found(connection.test_result, "prompt")
+    speed = stored_speed(connection.test_result, "prompt")
     target = Target(
         offer_id(connection.connection_id, offer.model),
         offer.model,
         server,
         {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
-        offer.context_window or budget(window_found(connection.test_result, offer.model), speed),
+        offer.context_window or budget(stored_window(connection.test_result, offer.model), speed),
         connection.builtin_tools,
         _sees(connection, offer.model),
         str(offer.parameters.get("system") or ""),
@@ -102,8 +104,8 @@ def _offered(
 def _sees(connection: ModelConnection, model: str) -> bool | None:
     """Return whether a model accepts images; None if the test of its connection used another one, or could not tell."""
     result = connection.test_result or {}
-    found = result.get("images") if result.get("model") == model else None
-    return bool(found.get("ok")) if isinstance(found, dict) else None
+    images = result.get("images") if result.get("model") == model else None
+    return bool(images.get("ok")) if isinstance(images, dict) else None
 
 
 def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:

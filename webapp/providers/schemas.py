@@ -16,7 +16,7 @@ _OURS = {"authorization", "content-type", "content-length", "host", "accept", "a
 
 
 def server_address(value: str) -> str:
-    """The URL of a server, cleaned up. Raises ValueError."""
+    """Return the URL of a server, cleaned up. Raises ValueError."""
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must begin with http:// or https://")
@@ -227,7 +227,7 @@ class ModelList(BaseModel):
 
 
 def offer_id(connection_id: int, model: str) -> str:
-    """The id by which a model of a connection is chosen."""
+    """Return the id by which a model of a connection is chosen."""
     return f"{connection_id}/{model}"
 
 

@@ -52,12 +52,12 @@ def choices_of(rows: Iterable[ListedModel], prefers: Sequence[str] = ()) -> list
     `prefers` are the beginnings of the best names; then the larger, the newer and the wider counts. The dated copy of
     a model that is listed without a date is not offered.
     """
-    found = sorted((row for row in rows if can_chat(row.name)), key=lambda row: _rank(row, prefers))
-    names = {row.name for row in found}
-    plain = [row.name for row in found if not _is_copy(row.name, names)]
-    offered = set(plain if len(plain) <= FEW else plain[:MOST_OFFERED])
-    ordered = sorted((row.name for row in found), key=lambda name: name not in offered)
-    return [Choice(name, name in offered, place == 0) for place, name in enumerate(ordered)]
+    choices = sorted((row for row in rows if can_chat(row.name)), key=lambda row: _rank(row, prefers))
+    names = {row.name for row in choices}
+    plain = [row.name for row in choices if not _is_copy(row.name, names)]
+    top = set(plain if len(plain) <= FEW else plain[:MOST_OFFERED])
+    ordered = sorted((row.name for row in choices), key=lambda name: name not in top)
+    return [Choice(name, name in top, place == 0) for place, name in enumerate(ordered)]
 
 
 def _rank(row: ListedModel, prefers: Sequence[str]) -> tuple[int, bool, float, int, int, str]:
@@ -84,27 +84,27 @@ SMALLEST_BUDGET, LARGEST_BUDGET = 2_048, 16_000
 """A slow model's window is never cut below the first; one that reads the second in time is not slow."""
 
 
-def window_told(row: Mapping[str, Any]) -> int | None:
+def window_from_listing(row: Mapping[str, Any]) -> int | None:
     """The most tokens a model of the list can read; None if its server does not say. The smallest number counts: some
     servers report the model's window and, beside it, how much of that they serve."""
     places = [row, *(row[name] for name in _WITHIN if isinstance(row.get(name), Mapping))]
-    found = [place.get(name) for place in places for name in _NAMES]
-    sizes = [value for value in found if isinstance(value, int) and not isinstance(value, bool) and value >= LEAST]
+    values = [place.get(name) for place in places for name in _NAMES]
+    sizes = [value for value in values if isinstance(value, int) and not isinstance(value, bool) and value >= LEAST]
     return min(*sizes, MOST) if sizes else None
 
 
-def window_found(result: Mapping[str, Any] | None, model: str) -> int | None:
-    """The same, as a test of its connection found it."""
+def stored_window(result: Mapping[str, Any] | None, model: str) -> int | None:
+    """Return the same, as a test of its connection found it."""
     windows = (result or {}).get("windows")
-    found = windows.get(model) if isinstance(windows, Mapping) else None
-    return found if isinstance(found, int) else None
+    window = windows.get(model) if isinstance(windows, Mapping) else None
+    return window if isinstance(window, int) else None
 
 
-def speed_found(result: Mapping[str, Any] | None, kind: str) -> float | None:
+def stored_speed(result: Mapping[str, Any] | None, kind: str) -> float | None:
     """Return how many tokens a second the server read (`prompt`) or wrote (`generation`) when it was tested."""
     speed = (result or {}).get("speed")
-    found = speed.get(kind) if isinstance(speed, Mapping) else None
-    return float(found) if isinstance(found, (int, float)) and found > 0 else None
+    value = speed.get(kind) if isinstance(speed, Mapping) else None
+    return float(value) if isinstance(value, (int, float)) and value > 0 else None
 
 
 def is_slow(prompt_speed: float | None) -> bool:
@@ -113,7 +113,7 @@ def is_slow(prompt_speed: float | None) -> bool:
 
 
 def budget(window: int | None, prompt_speed: float | None) -> int | None:
-    """The most tokens of a window to use with a model that reads so many a second; None for the usual number."""
+    """Return the most tokens of a window to use with a model that reads so many a second; None for the usual number."""
     if prompt_speed is None or not is_slow(prompt_speed):
         return window
     readable = max(SMALLEST_BUDGET, round(prompt_speed * READING_SECONDS))

@@ -21,7 +21,7 @@ MOST_CONNECTIONS = 100
 
 
 def get_connection(connection_id: int) -> ModelConnection:
-    """A connection. Raises NotFound."""
+    """Return a connection. Raises NotFound."""
     row = db.session.get(ModelConnection, connection_id)
     if row is None:
         raise NotFound("There is no such connection.")
@@ -29,14 +29,14 @@ def get_connection(connection_id: int) -> ModelConnection:
 
 
 def offers_of(connection_id: int) -> list[ModelOffer]:
-    """The models of a connection in their order."""
-    mine = select(ModelOffer).where(ModelOffer.connection_id == connection_id).order_by(ModelOffer.offer_id)
-    return list(db.session.scalars(mine))
+    """Return the models of a connection in their order."""
+    statement = select(ModelOffer).where(ModelOffer.connection_id == connection_id).order_by(ModelOffer.offer_id)
+    return list(db.session.scalars(statement))
 
 
 def groups_of_offers(connection_id: int) -> dict[int, list[int]]:
-    """The groups that a connection's models are for, by the offer's id."""
-    found: dict[int, list[int]] = {}
+    """Return the groups that a connection's models are for, by the offer's id."""
+    groups: dict[int, list[int]] = {}
     rows = db.session.execute(
         select(ModelOfferGroup.offer_id, ModelOfferGroup.group_id)
         .join(ModelOffer, ModelOffer.offer_id == ModelOfferGroup.offer_id)
@@ -44,12 +44,12 @@ def groups_of_offers(connection_id: int) -> dict[int, list[int]]:
         .order_by(ModelOfferGroup.offer_id, ModelOfferGroup.group_id)
     )
     for offer_id, group_id in rows:
-        found.setdefault(offer_id, []).append(group_id)
-    return found
+        groups.setdefault(offer_id, []).append(group_id)
+    return groups
 
 
 def fields_of_offers(connection_id: int) -> list[OfferFields]:
-    """The models of a connection as they can be set again."""
+    """Return the models of a connection as they can be set again."""
     groups = groups_of_offers(connection_id)
     rows = (OfferOut.of_row(row, groups.get(row.offer_id, [])) for row in offers_of(connection_id))
     return [OfferFields(**row.model_dump(exclude={"id"})) for row in rows]
@@ -66,10 +66,10 @@ def list_connections(query: PageQuery) -> Page[ModelConnection]:
 
 
 def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:
-    """A new connection with its models, and what a test of it found. Raises Conflict, Invalid for a model named
+    """Return a new connection with its models, and what a test of it found. Raises Conflict, Invalid for a model named
     twice."""
-    there = db.session.scalars(select(ModelConnection.connection_id).limit(MOST_CONNECTIONS)).all()
-    if len(there) >= MOST_CONNECTIONS:
+    ids = db.session.scalars(select(ModelConnection.connection_id).limit(MOST_CONNECTIONS)).all()
+    if len(ids) >= MOST_CONNECTIONS:
         raise Conflict(say("There are already %(most_connections)s connections.", most_connections=MOST_CONNECTIONS))
     row = ModelConnection(
         name=fields.name,
@@ -121,10 +121,10 @@ def secrets_after(row: ModelConnection, changes: ConnectionChanges) -> Secrets:
     for name, is_stored in (("api_key", row.key_set), ("headers", bool(row.header_names))):
         if moves and is_stored and getattr(changes, name) is None:
             raise Invalid.field(name, "must be entered again when the address changes: a key belongs to one server")
-    held = unseal(row.secrets)
+    secrets = unseal(row.secrets)
     return Secrets(
-        held.api_key if changes.api_key is None else changes.api_key,
-        held.headers if changes.headers is None else changes.headers,
+        secrets.api_key if changes.api_key is None else changes.api_key,
+        secrets.headers if changes.headers is None else changes.headers,
     )
 
 
@@ -164,7 +164,7 @@ def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> Mode
     row = get_connection(connection_id)
     if row.base_url != base_url:
         return row
-    before = {name: found for name, found in (row.test_result or {}).items() if name == "windows"}
+    before = {name: value for name, value in (row.test_result or {}).items() if name == "windows"}
     row.test_result, row.tested_at = before | result, now()
     db.session.flush()
     return row
@@ -189,19 +189,19 @@ def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
     names = [fields.model for fields in models]
     if len(set(names)) < len(names):
         raise Invalid.field("models", "names a model twice")
-    chosen = {fields.model: set(fields.group_ids) if fields.audience == "admins" else set() for fields in models}
-    wanted = set().union(*chosen.values())
-    if wanted - set(db.session.scalars(select(UserGroup.group_id).where(UserGroup.group_id.in_(wanted)))):
+    groups = {fields.model: set(fields.group_ids) if fields.audience == "admins" else set() for fields in models}
+    group_ids = set().union(*groups.values())
+    if group_ids - set(db.session.scalars(select(UserGroup.group_id).where(UserGroup.group_id.in_(group_ids)))):
         raise Invalid.field("models", "names a group that does not exist")
     if any(fields.is_default for fields in models):
         for other in db.session.scalars(select(ModelOffer).where(ModelOffer.is_default)):
             other.is_default = False
-    known = {offer.model: offer for offer in offers_of(connection_id)}
-    for name, offer in known.items():
+    offers = {offer.model: offer for offer in offers_of(connection_id)}
+    for name, offer in offers.items():
         if name not in names:
             db.session.delete(offer)
     for fields in models:
-        row = known.get(fields.model) or ModelOffer(connection_id=connection_id, model=fields.model)
+        row = offers.get(fields.model) or ModelOffer(connection_id=connection_id, model=fields.model)
         row.label, row.icon = fields.label or fields.model[:100], fields.icon or None
         row.audience, row.context_window = fields.audience, fields.context_window
         row.parameters = fields.parameters.model_dump(exclude_none=True)
@@ -210,5 +210,5 @@ def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
         db.session.add(row)
         db.session.flush()
         db.session.execute(delete(ModelOfferGroup).where(ModelOfferGroup.offer_id == row.offer_id))
-        db.session.add_all(ModelOfferGroup(offer_id=row.offer_id, group_id=number) for number in chosen[fields.model])
+        db.session.add_all(ModelOfferGroup(offer_id=row.offer_id, group_id=number) for number in groups[fields.model])
     db.session.flush()

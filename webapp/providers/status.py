@@ -32,12 +32,12 @@ class Status:
 
 def status_for(user_id: int, *, is_admin: bool) -> Status:
     """Return the status for a person."""
-    offered = next(found for found in models_for_user(user_id, is_admin=is_admin) if found.is_default)
-    target = offered.target
+    offer = next(model for model in models_for_user(user_id, is_admin=is_admin) if model.is_default)
+    target = offer.target
     if target.id != HOME_ID:
-        return Status("connection", offered.label, target.model, target.settings)
+        return Status("connection", offer.label, target.model, target.settings)
     source: Literal["built-in", "environment"] = "built-in" if app_settings().offline_model else "environment"
-    return Status(source, offered.label, target.model, target.settings)
+    return Status(source, offer.label, target.model, target.settings)
 
 
 def status() -> Status:

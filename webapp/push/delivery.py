@@ -45,11 +45,11 @@ def notify(message_id: int) -> int:
 
     Run again, a browser shows the same notification, not another. Raises PushAway if one should be tried again.
     """
-    found = _letter(message_id)
+    letter = _letter(message_id)
     db.session.rollback()  # nothing is held while others are asked
-    if found is None:
+    if letter is None:
         return 0
-    text, rows = found
+    text, rows = letter
     sender = _sender()
     statuses = {row.subscription_id: _send(sender, row, text, message_id) for row in rows}
     ended = [subscription_id for subscription_id, status in statuses.items() if status in GONE]
@@ -63,15 +63,15 @@ def notify(message_id: int) -> int:
 
 def _letter(message_id: int) -> tuple[str, Sequence[PushSubscription]] | None:
     """Return what is sent of a reply and the browsers it goes to; None if nobody waits for it."""
-    found = db.session.execute(
+    row = db.session.execute(
         select(Message, Conversation, User)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .join(User, User.user_id == Conversation.user_id)
         .where(Message.message_id == message_id, Conversation.deleted_at.is_(None), User.is_active)
     ).one_or_none()
-    if found is None:
+    if row is None:
         return None
-    reply, conversation, owner = found
+    reply, conversation, owner = row
     if not conversation.is_unread:
         return None
     rows = db.session.scalars(
@@ -107,13 +107,13 @@ def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) ->
     from webpush import WebPushSubscription  # noqa: PLC0415 - as above
 
     keys = {"p256dh": row.p256dh, "auth": row.auth}
-    made = sender.get(text, WebPushSubscription.model_validate({"endpoint": row.endpoint, "keys": keys}))
-    headers = {**made.headers, "content-type": "application/octet-stream", "topic": f"turn-{message_id}"}
+    message = sender.get(text, WebPushSubscription.model_validate({"endpoint": row.endpoint, "keys": keys}))
+    headers = {**message.headers, "content-type": "application/octet-stream", "topic": f"turn-{message_id}"}
     try:
         answer = outbound.request(
             "POST",
             row.endpoint,
-            body=made.encrypted,
+            body=message.encrypted,
             headers=headers,
             seconds=SEND_SECONDS,
             allowed=app_settings().outbound_allowed,

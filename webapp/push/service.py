@@ -29,8 +29,8 @@ _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 def list_subscriptions(user_id: int) -> Sequence[PushSubscription]:
     """Return a user's browsers, the latest first."""
-    mine = select(PushSubscription).where(PushSubscription.user_id == user_id)
-    return db.session.scalars(mine.order_by(PushSubscription.subscription_id.desc())).all()
+    statement = select(PushSubscription).where(PushSubscription.user_id == user_id)
+    return db.session.scalars(statement.order_by(PushSubscription.subscription_id.desc())).all()
 
 
 def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: str) -> PushSubscription:
@@ -47,8 +47,8 @@ def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: s
     digest = _digest(endpoint)
     row = db.session.scalar(select(PushSubscription).where(PushSubscription.digest == digest).with_for_update())
     if row is None:
-        mine = select(func.count()).where(PushSubscription.user_id == user_id)
-        if (db.session.scalar(mine) or 0) >= MOST:
+        statement = select(func.count()).where(PushSubscription.user_id == user_id)
+        if (db.session.scalar(statement) or 0) >= MOST:
             raise TooMany("You are notified in too many browsers already.")
         row = PushSubscription(digest=digest, endpoint=endpoint)
         db.session.add(row)
@@ -59,8 +59,8 @@ def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: s
 
 def unsubscribe(user_id: int, endpoint: str) -> None:
     """Notify a browser no more; nothing happens if it is not known."""
-    mine = (PushSubscription.user_id == user_id, PushSubscription.digest == _digest(endpoint))
-    db.session.execute(delete(PushSubscription).where(*mine))
+    conditions = (PushSubscription.user_id == user_id, PushSubscription.digest == _digest(endpoint))
+    db.session.execute(delete(PushSubscription).where(*conditions))
 
 
 def public_key() -> str:
@@ -88,17 +88,17 @@ def _key_of(secret: str) -> ec.EllipticCurvePrivateKey:
 
 def _check_keys(p256dh: str, auth: str) -> None:
     try:
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), _decoded(p256dh))
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), _decode(p256dh))
     except (ValueError, binascii.Error):
         raise Invalid.field("keys.p256dh", "is not a key of a browser") from None
     try:
-        if len(_decoded(auth)) != 16:
+        if len(_decode(auth)) != 16:
             raise ValueError
     except (ValueError, binascii.Error):
         raise Invalid.field("keys.auth", "is not a secret of a browser") from None
 
 
-def _decoded(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 

@@ -35,7 +35,7 @@ def server_of(info: Mapping[str, Any]) -> str:
 
 
 def open_redis(url: str, **options: Any) -> Redis:
-    """A client with redis-py's options for connections; it is not connected yet."""
+    """Return a client with redis-py's options for connections; it is not connected yet."""
     address = SentinelAddress.parse(url)
     if address is None:
         return Redis.from_url(url, **options)
@@ -49,7 +49,7 @@ def open_redis(url: str, **options: Any) -> Redis:
 
 
 def open_async_redis(url: str, **options: Any) -> AsyncRedis:
-    """The same for asyncio."""
+    """Return the same for asyncio."""
     address = SentinelAddress.parse(url)
     if address is None:
         return AsyncRedis.from_url(url, **options)

@@ -46,13 +46,13 @@ class FailFastRetry(Retry):
         """Run it, unless Redis was silent a moment ago."""
         if time.monotonic() < self._silent_until:
             raise RedisTimeoutError("Redis did not answer a moment ago")
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             return super().call_with_retry(do, fail, is_retryable, with_failure_count)
         except (RedisTimeoutError, TimeoutError):
             self._silent_until = time.monotonic() + PAUSE_SECONDS
             raise
         finally:
-            seconds = time.perf_counter() - began
+            seconds = time.perf_counter() - start
             recorder.observe(REDIS, seconds)
             tracing.took("redis", seconds, {"db.system.name": "redis"})

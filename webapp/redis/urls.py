@@ -28,8 +28,8 @@ class SentinelAddress:
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             return None
-        known, _, hosts = parts.netloc.rpartition("@")
-        user, _, password = known.partition(":")
+        credentials, _, hosts = parts.netloc.rpartition("@")
+        user, _, password = credentials.partition(":")
         service, _, db = parts.path.strip("/").partition("/")
         if not service or not hosts:
             raise ValueError("is not redis+sentinel://host:port,host:port/name-of-the-master")
@@ -51,7 +51,7 @@ class SentinelAddress:
 
 
 def _host(text: str) -> tuple[str, int]:
-    """A host and its port; an IPv6 address is in brackets."""
+    """Return a host and its port; an IPv6 address is in brackets."""
     try:
         parts = urlsplit(f"//{text}")
         host, port = parts.hostname, parts.port

@@ -27,10 +27,10 @@ def search(query: SearchQuery) -> ViewResult:
     """Search memories, messages, summaries and documents by words and meaning."""
     if query.space_id is not None:
         require_member(current_user_id(), query.space_id)
-    found = service.search(
+    results = service.search(
         current_user_id(),
         query.q,
-        kinds=query.chosen,
+        kinds=query.selected_kinds,
         space_id=query.space_id,
         since=query.since,
         until=query.until,
@@ -38,9 +38,9 @@ def search(query: SearchQuery) -> ViewResult:
         limit=query.limit,
     )
     return SearchResults(
-        results=[SearchHit.of(item, query.q) for item in found.items],
-        with_meaning=found.with_meaning,
-        indexed=found.indexed,
+        results=[SearchHit.of(item, query.q) for item in results.items],
+        with_meaning=results.with_meaning,
+        indexed=results.indexed,
     ).model_dump(mode="json")
 
 
@@ -56,6 +56,6 @@ def get_receipt(path: MessagePath) -> ViewResult:
 @login_required
 def judge(path: MessagePath, body: Verdict) -> ViewResult:
     """Say that something on the receipt is wrong, outdated, not relevant here, or to be forgotten."""
-    done = receipts.judge(current_user_id(), path.message_id, body.kind, body.id, body.verdict)
+    result = receipts.judge(current_user_id(), path.message_id, body.kind, body.id, body.verdict)
     db.session.commit()
-    return VerdictDone(**done).model_dump(mode="json")
+    return VerdictDone(**result).model_dump(mode="json")

@@ -32,15 +32,15 @@ class Block:
 
 
 def generation(model: str, width: int) -> str:
-    """Vectors with the same generation may be compared."""
+    """Return vectors with the same generation may be compared."""
     return f"{model}/{width}"
 
 
 def model_of(name: str) -> str:
-    """The model of a generation."""
+    """Return the model of a generation."""
     return name.rpartition("/")[0]
 
 
 def floor(name: str) -> float:
-    """The cosine from which two vectors of a generation count as related."""
+    """Return the cosine from which two vectors of a generation count as related."""
     return floor_of(model_of(name))

@@ -36,7 +36,7 @@ class KeywordIndex:
         self._rows, self._counts = np.empty(0, np.int32), np.empty(0, np.uint8)
         self._tail_terms, self._tail_rows, self._tail_counts = Column(np.int32), Column(np.int32), Column(np.uint8)
         self._lengths, self._alive = Column(np.int32), Column(np.bool_)
-        self._previous, self._following = Column(np.int32), Column(np.int32)
+        self._previous, self._next_rows = Column(np.int32), Column(np.int32)
         self._dates = Column(np.int16, 4)
         self._inverse_norms: Floats | None = None
         self._context = np.zeros(0, np.float32)
@@ -52,9 +52,9 @@ class KeywordIndex:
         return self._previous.values
 
     @property
-    def following(self) -> Rows:
+    def next_rows(self) -> Rows:
         """Row of each row's next neighbour, or NONE."""
-        return self._following.values
+        return self._next_rows.values
 
     @property
     def context(self) -> Floats:
@@ -77,7 +77,7 @@ class KeywordIndex:
             self._lengths,
             self._alive,
             self._previous,
-            self._following,
+            self._next_rows,
             self._dates,
         )
         arrays = (
@@ -102,9 +102,9 @@ class KeywordIndex:
             self._tail_counts.extend(np.minimum(counts, 255).astype(np.uint8))
         self._lengths.extend(lengths)
         self._alive.extend(np.ones(len(texts), bool))
-        nothing = np.full(len(texts), NONE, np.int32)
-        self._previous.extend(nothing)
-        self._following.extend(nothing)
+        empty = np.full(len(texts), NONE, np.int32)
+        self._previous.extend(empty)
+        self._next_rows.extend(empty)
         self._dates.extend(np.array([date_columns(d) if d else (0, 0, 0, -1) for d in dates], np.int16).reshape(-1, 4))
         self._inverse_norms = None
         if self._tail_terms.size > max(50_000, len(self._rows) // 8):
@@ -113,9 +113,9 @@ class KeywordIndex:
 
     def link(self, row: int, previous: int, following: int) -> None:
         """Make three rows neighbours in this order; NONE for either end."""
-        self._previous.values[row], self._following.values[row] = previous, following
+        self._previous.values[row], self._next_rows.values[row] = previous, following
         if previous != NONE:
-            self._following.values[previous] = row
+            self._next_rows.values[previous] = row
         if following != NONE:
             self._previous.values[following] = row
 
@@ -123,12 +123,12 @@ class KeywordIndex:
         """Make a row unfindable and link its neighbours to each other; `compact` removes its words from memory."""
         if not self._alive.values[row]:
             return
-        previous, following = int(self._previous.values[row]), int(self._following.values[row])
+        previous, following = int(self._previous.values[row]), int(self._next_rows.values[row])
         if previous != NONE:
-            self._following.values[previous] = following
+            self._next_rows.values[previous] = following
         if following != NONE:
             self._previous.values[following] = previous
-        self._previous.values[row] = self._following.values[row] = NONE
+        self._previous.values[row] = self._next_rows.values[row] = NONE
         self._alive.values[row] = False
         self._inverse_norms = None
 
@@ -141,10 +141,10 @@ class KeywordIndex:
         terms = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))[mask]
         self._starts = np.searchsorted(terms, np.arange(len(self._starts)))
         self._rows, self._counts = renumbered[self._rows[mask]], self._counts[mask]
-        used = np.diff(self._starts) > 0
-        self._vocabulary.keep(used)
-        self._starts = np.append(self._starts[:-1][used], self._starts[-1])
-        for column in (self._previous, self._following):
+        is_used = np.diff(self._starts) > 0
+        self._vocabulary.keep(is_used)
+        self._starts = np.append(self._starts[:-1][is_used], self._starts[-1])
+        for column in (self._previous, self._next_rows):
             column.keep(alive)
             column.values[:] = np.where(column.values == NONE, NONE, renumbered[column.values])
         for column in (self._lengths, self._dates, self._alive):
@@ -172,19 +172,19 @@ class KeywordIndex:
             all_counts = all_counts[first]
         return all_rows, all_counts
 
-    def search(self, query: str, *, prefix: bool = False, alone: bool = False) -> KeywordScores:
-        """Score every row for a query; with `prefix` its last word may be unfinished; `alone`: without vectors."""
-        names = names_in(query) if alone else frozenset()
-        number, asked = len(self), words(query)[:_QUERY_WORDS]
+    def search(self, query: str, *, prefix: bool = False, keywords_only: bool = False) -> KeywordScores:
+        """Score every row for a query; with `prefix` its last word may be unfinished; `keywords_only`: no vectors."""
+        names = names_in(query) if keywords_only else frozenset()
+        number, query_words = len(self), words(query)[:_QUERY_WORDS]
         scores = np.zeros(number, np.float32)
-        if not number or not asked:
+        if not number or not query_words:
             return KeywordScores(scores, [])
         norms = self._norms()
         living_rows = norms > 0
         living = int(np.count_nonzero(living_rows))
-        used, total = [], 0.0
-        dates = date_words(asked)
-        for word, terms in self._query_terms(asked, prefix).items():
+        weighted_terms, total = [], 0.0
+        dates = date_words(query_words)
+        for word, terms in self._query_terms(query_words, prefix).items():
             rows, counts = self.rows_with(terms)
             if living < number:
                 alive = living_rows[rows]
@@ -195,28 +195,28 @@ class KeywordIndex:
             idf *= self.weights.name_alone if word in names and frequency <= max(FEW, RARE * living) else 1
             total += idf
             if frequency:
-                used.append((word, idf, rows, counts, on_date))
-        used = sorted(used, key=lambda item: -item[1])[: self.weights.query_terms]
-        for _, idf, rows, counts, on_date in used:
+                weighted_terms.append((word, idf, rows, counts, on_date))
+        weighted_terms = sorted(weighted_terms, key=lambda item: -item[1])[: self.weights.query_terms]
+        for _, idf, rows, counts, on_date in weighted_terms:
             self._add(scores, idf, rows, counts * norms[rows], on_date)
         if living < number:
             scores[~living_rows] = 0
-        return KeywordScores(scores, [(word, idf, rows) for word, idf, rows, _, _ in used], total)
+        return KeywordScores(scores, [(word, idf, rows) for word, idf, rows, _, _ in weighted_terms], total)
 
-    def _query_terms(self, asked: Sequence[str], prefix: bool) -> dict[str, list[int]]:
+    def _query_terms(self, query_words: Sequence[str], prefix: bool) -> dict[str, list[int]]:
         """Return for each distinct query word its terms: one, none if only its date counts, several for a prefix."""
         terms: dict[str, list[int]] = {}
         seen: set[int] = set()
-        language = language_of(asked)
-        for index, word in enumerate(asked):
-            last = prefix and index == len(asked) - 1
+        language = language_of(query_words)
+        for index, word in enumerate(query_words):
+            last = prefix and index == len(query_words) - 1
             numbers = self._vocabulary.find(word, language)
-            found = self._vocabulary.near(word, numbers, unfinished=last)
-            found = [*(number for number in numbers or () if number not in found), *found]
-            found = [term for term in found if term not in seen]
-            seen.update(found)
-            if found or numbers is None:
-                terms.setdefault(word, found)
+            term_numbers = self._vocabulary.similar_terms(word, numbers, unfinished=last)
+            term_numbers = [*(number for number in numbers or () if number not in term_numbers), *term_numbers]
+            term_numbers = [term for term in term_numbers if term not in seen]
+            seen.update(term_numbers)
+            if term_numbers or numbers is None:
+                terms.setdefault(word, term_numbers)
         if len(terms) <= 2 * self.weights.query_terms:
             return terms
         # A pasted page: only its rarest words are looked up; words that no passage has come last.
@@ -229,11 +229,11 @@ class KeywordIndex:
         """Add one term's saturated score, from the weighted counts of all fields, to the rows it touches."""
         weights, buffer = self.weights, self._buffer
         buffer[rows] = own
-        touched = [rows]
-        previous, following = self._previous.values[rows], self._following.values[rows]
+        row_lists = [rows]
+        previous, following = self._previous.values[rows], self._next_rows.values[rows]
         # Memories stand alone: if no row has a neighbour there is nothing to lend.
         is_followed = bool(np.any(following != NONE))
-        after_next = np.where(following == NONE, NONE, self._following.values[following]) if is_followed else following
+        after_next = np.where(following == NONE, NONE, self._next_rows.values[following]) if is_followed else following
         for targets, weight, is_needed in (
             (following, weights.previous, is_followed),
             (previous, weights.following, bool(np.any(previous != NONE))),
@@ -242,7 +242,7 @@ class KeywordIndex:
             if weight and is_needed:
                 # No two rows share a neighbour, so each target occurs once; NONE is the last place of both arrays.
                 buffer[targets] += weight * self._context[targets] * own
-                touched.append(targets)
+                row_lists.append(targets)
         buffer[NONE] = 0
         if on_date is not None:
             buffer[:-1] += weights.date * on_date
@@ -250,7 +250,7 @@ class KeywordIndex:
             scores += (idf * (weights.k1 + 1)) * (buffer[:-1] / (buffer[:-1] + weights.k1))
             buffer[:] = 0
             return
-        places = np.concatenate(touched)
+        places = np.concatenate(row_lists)
         places = places[places != NONE]
         counts = buffer[places]
         # A row reached through two fields gets the same sum twice: assign, do not add.
@@ -272,16 +272,16 @@ class KeywordIndex:
             )
         return self._inverse_norms
 
-    def _on_date(self, asked: DateWords, word: str, alive: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    def _on_date(self, dates: DateWords, word: str, alive: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Return which living rows' dates a query word names, None if it names none."""
         if not self.weights.date:
             return None
-        own = date_words([word])
+        word_dates = date_words([word])
         columns = self._dates.values
-        for column, values in ((0, own.years), (1, own.months), (3, own.weekdays)):
+        for column, values in ((0, word_dates.years), (1, word_dates.months), (3, word_dates.weekdays)):
             if values:
                 return np.asarray(alive & (columns[:, column] == values[0]))
-        if word.isascii() and word.isdigit() and len(word) <= 2 and int(word) in asked.days:
+        if word.isascii() and word.isdigit() and len(word) <= 2 and int(word) in dates.days:
             return np.asarray(alive & (columns[:, 2] == int(word)))
         return None
 

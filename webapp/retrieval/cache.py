@@ -42,7 +42,7 @@ class Entry:
     size: int = 0
 
     def scope(self, user_id: int, space_id: int | None) -> Scope:
-        """The scope as the index knows it, for choosing candidates; the tables decide what is shown."""
+        """Return the scope as the index knows it, for choosing candidates; the tables decide what is shown."""
         return Scope(user_id, self.position.space_ids, space_id)
 
 
@@ -61,10 +61,10 @@ class IndexCache:
         self._building: dict[int, Future[Entry]] = {}
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
-    def get(self, user_id: int, wait: float, at: Position | None = None) -> Entry | None:
-        """The user's index, up to date; None if it is being built and not ready after `wait` seconds.
+    def get(self, user_id: int, wait: float, position: Position | None = None) -> Entry | None:
+        """Return the user's index, up to date; None if it is not built within `wait` seconds.
 
-        The calling thread's session reads what is new, up to the position `at` if the caller knows it.
+        Reads changes in the calling thread's session, up to `position` if the caller knows it.
         """
         with self._lock:
             entry = self._entries.get(user_id)
@@ -72,25 +72,25 @@ class IndexCache:
                 self._entries.move_to_end(user_id)
         if entry is None:
             entry = self._built(user_id, wait)
-        if entry is not None and not self._refresh(user_id, entry, at, wait):
+        if entry is not None and not self._refresh(user_id, entry, position, wait):
             return self._built(user_id, wait) or entry
         return entry
 
-    def held(self, user_id: int) -> Entry | None:
-        """The user's index as it is, if this process has one."""
+    def peek(self, user_id: int) -> Entry | None:
+        """Return the user's index as it is, if this process has one."""
         with self._lock:
             return self._entries.get(user_id)
 
     def held_in(self, space_ids: Collection[int]) -> list[int]:
-        """The users of whom this process has an index, and who were in one of these spaces when it was read."""
+        """Return the users of whom this process has an index, and who were in one of these spaces when it was read."""
         with self._lock:
             entries = list(self._entries.items())
         return [user_id for user_id, entry in entries if not entry.position.space_ids.isdisjoint(space_ids)]
 
-    def catch_up(self, user_id: int, at: Position) -> None:
-        """Bring the user's index up to the position `at`, if this process has one and need not rebuild it for that."""
-        if (entry := self.held(user_id)) is not None:
-            self._refresh(user_id, entry, at, 0)
+    def catch_up(self, user_id: int, position: Position) -> None:
+        """Bring the user's index up to `position`, if this process has one and need not rebuild it for that."""
+        if (entry := self.peek(user_id)) is not None:
+            self._refresh(user_id, entry, position, 0)
 
     def drop(self, user_id: int | None = None) -> None:
         """Forget one user's index, or all."""
@@ -120,7 +120,7 @@ class IndexCache:
                     self._building.clear()
                     self._pool = (os.getpid(), ThreadPoolExecutor(BUILDERS, thread_name_prefix="index"))
                 future = self._building[user_id] = self._pool[1].submit(self._build, user_id)
-                future.add_done_callback(lambda done: self._forget_future(user_id, done))
+                future.add_done_callback(lambda finished_future: self._forget_future(user_id, finished_future))
         wait_for([future], timeout=wait)
         if not future.done():
             return None
@@ -129,13 +129,13 @@ class IndexCache:
             return None
         return future.result()
 
-    def _forget_future(self, user_id: int, done: Future[Entry]) -> None:
+    def _forget_future(self, user_id: int, future: Future[Entry]) -> None:
         with self._lock:
-            if self._building.get(user_id) is done:
+            if self._building.get(user_id) is future:
                 del self._building[user_id]
 
     def _build(self, user_id: int) -> Entry:
-        started = time.perf_counter()
+        start = time.perf_counter()
         with self._app.app_context():  # its end gives the connection back
             # The position first: what is committed in the meantime is applied again, which does no harm.
             entry = Entry(UserIndex(), changes.position(user_id), load_verdicts(user_id))
@@ -144,7 +144,7 @@ class IndexCache:
             for space_id, _ in entry.position.spaces:
                 for block in load_space(user_id, space_id):
                     _put(entry.index, block)
-        elapsed = round((time.perf_counter() - started) * 1000)
+        elapsed = round((time.perf_counter() - start) * 1000)
         log.info("index built", extra={"user_id": user_id, "passages": len(entry.index), "ms": elapsed})
         with self._lock:
             self._entries[user_id] = entry
@@ -152,20 +152,20 @@ class IndexCache:
         self._bound(entry)
         return entry
 
-    def _refresh(self, user_id: int, entry: Entry, at: Position | None, wait: float) -> bool:
-        """Apply what is new, unless another thread is doing so for all of `wait`; False if it has to be rebuilt."""
+    def _refresh(self, user_id: int, entry: Entry, position: Position | None, wait: float) -> bool:
+        """Apply changes to an index; False if it must be rebuilt. Waits at most `wait` for another thread doing so."""
         if not entry.lock.acquire(timeout=max(wait, 0.01)):
             return True
         try:
             # The previous holder of the lock may have brought it further than the caller knows.
-            current = changes.position(user_id) if at is None or entry.position.is_past(at) else at
-            found = changes.news(user_id, entry.position, current)
-            if found is None:
+            current = changes.position(user_id) if position is None or entry.position.is_past(position) else position
+            news = changes.news(user_id, entry.position, current)
+            if news is None:
                 return True
-            many = len(found.memory_ids) > MANY or Change("memories") in found.changes
-            if not found.complete or many:
+            is_large = len(news.memory_ids) > MANY or Change("memories") in news.changes
+            if not news.complete or is_large:
                 return False
-            _apply(user_id, entry, found)
+            _apply(user_id, entry, news)
         finally:
             entry.lock.release()
         self._bound(entry)
@@ -174,15 +174,15 @@ class IndexCache:
     def _bound(self, entry: Entry) -> None:
         entry.size = entry.index.nbytes
         with self._lock:
-            total = sum(held.size for held in self._entries.values())
+            total = sum(user_entry.size for user_entry in self._entries.values())
             while total > self._max_bytes and len(self._entries) > 1:
-                _, dropped = self._entries.popitem(last=False)
-                total -= dropped.size
+                _, oldest = self._entries.popitem(last=False)
+                total -= oldest.size
 
 
-def _apply(user_id: int, entry: Entry, found: News) -> None:
+def _apply(user_id: int, entry: Entry, news: News) -> None:
     index = entry.index
-    memory_ids = set(found.memory_ids) | {item.ref_id for item in found.changes if item.what == "memories"}
+    memory_ids = set(news.memory_ids) | {item.ref_id for item in news.changes if item.kind == "memories"}
     if memory_ids:
         before = {("memory", memory_id) for memory_id in memory_ids if ("memory", memory_id) in index}
         index.remove(before)
@@ -190,26 +190,26 @@ def _apply(user_id: int, entry: Entry, found: News) -> None:
             _put(index, block)
         if any(key not in index for key in before):
             index.compact()  # what was forgotten must leave this process's memory too
-    _apply_conversations(user_id, index, [item for item in found.changes if item.what == "conversation"])
-    if any(item.what == "verdicts" for item in found.changes):
+    _apply_conversations(user_id, index, [item for item in news.changes if item.kind == "conversation"])
+    if any(item.kind == "verdicts" for item in news.changes):
         entry.verdicts = load_verdicts(user_id)
-    for space_id in entry.position.stale_spaces(found.position):
+    for space_id in entry.position.stale_spaces(news.position):
         # What is no longer shared, or was deleted, must leave this process's memory too.
         index.remove(index.keys_shared_in(space_id, user_id))
-        if space_id in dict(found.position.spaces):
+        if space_id in dict(news.position.spaces):
             for block in load_space(user_id, space_id):
                 _put(index, block)
         index.compact()
-    entry.position = found.position
+    entry.position = news.position
 
 
-def _apply_conversations(user_id: int, index: UserIndex, found: Sequence[Change]) -> None:
+def _apply_conversations(user_id: int, index: UserIndex, changes: Sequence[Change]) -> None:
     tails: dict[int, int] = {}
-    for item in found:
+    for item in changes:
         tails[item.ref_id] = min(tails.get(item.ref_id, item.from_id), item.from_id)
     # A new chunk is noted as a change, one that is shown again is in a change of the whole conversation, and one that
     # is removed is in the index: most turns have none of these.
-    with_chunks = {item.ref_id for item in found if item.from_id in (0, CHUNKS_ONLY)}
+    with_chunks = {item.ref_id for item in changes if item.from_id in (0, CHUNKS_ONLY)}
     for conversation_id, from_id in tails.items():
         if chunks := index.keys_of("chunk", conversation_id):
             with_chunks.add(conversation_id)

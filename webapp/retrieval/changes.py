@@ -41,9 +41,9 @@ HISTORY = 256
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change: `what` as in PassageChange, with the ids it concerns."""
+    """One change: `kind` as in PassageChange, with the ids it concerns."""
 
-    what: str
+    kind: str
     ref_id: int = 0
     from_id: int = 0
 
@@ -72,7 +72,7 @@ class Position:
         )
 
     def stale_spaces(self, newer: Position) -> set[int]:
-        """The spaces that were joined, left, or changed between two positions."""
+        """Return the spaces that were joined, left, or changed between two positions."""
         return {space_id for space_id, _ in set(self.spaces) ^ set(newer.spaces)}
 
 
@@ -117,11 +117,13 @@ def note(user_id: int, *changes: Change) -> None:
     _raise_version(user_id)
     announce(user_id)
     for item in changes:
-        db.session.execute(_noted(), {"user": user_id, "what": item.what, "ref": item.ref_id, "from": item.from_id})
+        db.session.execute(
+            _insert_change(), {"user": user_id, "what": item.kind, "ref": item.ref_id, "from": item.from_id}
+        )
 
 
 @cache
-def _noted() -> Insert:
+def _insert_change() -> Insert:
     # The version is read in the insert: we hold the counter's row, and this saves a round trip.
     values = [
         bindparam(name, type_=column.type)
@@ -148,25 +150,25 @@ def prune(user_id: int) -> None:
 
 
 def position(user_id: int) -> Position:
-    """The current position of the user's passages: a few indexed look-ups in one statement."""
-    found: dict[str, int] = {}
+    """Return the current position of the user's passages: a few indexed look-ups in one statement."""
+    numbers: dict[str, int] = {}
     spaces = []
-    for what, number, value in db.session.execute(_position(), {"user": user_id}):
-        if what == "space":
+    for kind, number, value in db.session.execute(_position(), {"user": user_id}):
+        if kind == "space":
             spaces.append((number, value))
         else:
-            found[what] = value or 0
-    return Position(found.get("passages", 0), found.get("memory", 0), tuple(sorted(spaces)))
+            numbers[kind] = value or 0
+    return Position(numbers.get("passages", 0), numbers.get("memory", 0), tuple(sorted(spaces)))
 
 
-def mark_columns(user: InstrumentedAttribute[int], of: type[Any]) -> list[ScalarSelect[Any]]:
-    """The columns of `Stands` for the user named by a row of the table `of`."""
+def mark_columns(user: InstrumentedAttribute[int], table: type[Any]) -> list[ScalarSelect[Any]]:
+    """Return the columns of `Stands` for the user named by a row of `table`."""
     columns = (
         select(PassageVersion.version).where(PassageVersion.user_id == user),
         select(MemoryVersion.version).where(MemoryVersion.user_id == user),
         versions_of(user).with_only_columns(func.count(), maintain_column_froms=True),
     )
-    return [statement.correlate(of).scalar_subquery() for statement in columns]
+    return [statement.correlate(table).scalar_subquery() for statement in columns]
 
 
 @cache
@@ -193,11 +195,11 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
         return None
     changes: list[Change] = []
     seen = since.version
-    for version, what, ref_id, from_id in _changes(user_id, since.version, current.version):
+    for version, kind, ref_id, from_id in _changes(user_id, since.version, current.version):
         if version > seen + 1:
             return News(current, complete=False)
         seen = version
-        changes.append(Change(what, ref_id, from_id))
+        changes.append(Change(kind, ref_id, from_id))
     if seen != current.version or current.memory_version < since.memory_version:
         return News(current, complete=False)
     return News(current, changes, memories_changed(user_id, since.memory_version, current.memory_version))
@@ -208,7 +210,7 @@ def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
     if through <= since:
         return frozenset()
     sets = db.session.scalars(_change_sets(), {"user": user_id, "since": since, "through": through})
-    return frozenset(int(entry["memory_id"]) for made in sets for entry in made)
+    return frozenset(int(entry["memory_id"]) for change_set in sets for entry in change_set)
 
 
 @cache

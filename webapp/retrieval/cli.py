@@ -40,22 +40,22 @@ def rebuild(at_once: bool) -> None:
             enqueue("index", user_id=user_id)
         click.echo(f"queued for {len(users)} users")
         return
-    made = 0
+    count = 0
     try:
         for user_id in users:
             while True:
-                done = vector_jobs.index_user(user_id)
-                made += done.total
-                if not done.more:
+                result = vector_jobs.index_user(user_id)
+                count += result.total
+                if not result.has_more:
                     break
     except ModelError as error:
-        raise click.ClickException(f"{error.detail} {made} vectors were made; the rest will follow.") from None
-    click.echo(f"{made} vectors by {embedder().model}")
+        raise click.ClickException(f"{error.detail} {count} vectors were made; the rest will follow.") from None
+    click.echo(f"{count} vectors by {embedder().model}")
 
 
 def counts() -> dict[str, dict[str, int]]:
-    """The number of vectors, by kind and model; "" counts rows without one."""
-    found: dict[str, dict[str, int]] = {}
+    """Return the number of vectors, by kind and model; "" counts rows without one."""
+    totals: dict[str, dict[str, int]] = {}
     for kind, column in (
         ("memories", Memory.embedding_model),
         ("chunks", ConversationChunk.embedding_model),
@@ -63,8 +63,8 @@ def counts() -> dict[str, dict[str, int]]:
         ("documents", DocumentChunk.embedding_model),
     ):
         rows = db.session.execute(select(column, func.count()).group_by(column))
-        found[kind] = {model or "": count for model, count in rows}
-    return found
+        totals[kind] = {model or "": count for model, count in rows}
+    return totals
 
 
 def register_commands(app: Flask) -> None:

@@ -17,20 +17,20 @@ EMBEDDING_MODEL = "embedding_model"
 
 
 def users_awaiting_vectors(limit: int = 200) -> list[int]:
-    """Users to whom vectors are owed: for messages, or for changed memories."""
+    """Return users to whom vectors are owed: for messages, or for changed memories."""
     messages = db.session.scalars(
         select(Conversation.user_id)
         .where(Conversation.index_due == true(), Conversation.is_temporary == false())
         .group_by(Conversation.user_id)
         .limit(limit)
     ).all()
-    changed = db.session.scalars(
+    user_ids = db.session.scalars(
         select(MemoryVersion.user_id)
         .outerjoin(PassageVersion, PassageVersion.user_id == MemoryVersion.user_id)
         .where(MemoryVersion.version > func.coalesce(PassageVersion.memories_through, 0))
         .limit(limit)
     ).all()
-    return list(dict.fromkeys([*messages, *changed]))
+    return list(dict.fromkeys([*messages, *user_ids]))
 
 
 def owe_all() -> int:
@@ -48,8 +48,10 @@ def owe_all() -> int:
 
 
 def notice_model() -> int:
-    """Owe everybody vectors if the embedding model has changed since the last time; returns for how many users. The
-    caller commits. Until they are made, search uses those of both models."""
+    """Queue vectors for everybody if the embedding model has changed; return the number of users.
+
+    The caller commits. Until the new vectors exist, search uses those of both models.
+    """
     before, present = get_setting(EMBEDDING_MODEL), embedder().model
     if before == present:
         return 0

@@ -27,28 +27,28 @@ class Excerpt:
 
 def matches(text: str, query: str, *, prefix: bool = False) -> list[tuple[int, int, str]]:
     """Return where a text has the query's words in any form: start, end, term; with `prefix` the last may continue."""
-    asked = words(query)
-    terms = set(stems(asked))
-    beginning = asked[-1] if prefix and asked else None
-    found: list[tuple[int, int, str]] = []
-    known: dict[str, str | None] = {}
+    query_words = words(query)
+    terms = set(stems(query_words))
+    beginning = query_words[-1] if prefix and query_words else None
+    hits: list[tuple[int, int, str]] = []
+    cache: dict[str, str | None] = {}
     for token in _TOKEN.finditer(text):
         run, start = token.group(), token.start()
-        if run not in known:
-            known[run] = _match(run, terms, beginning)
-        if (term := known[run]) == "":
-            found += _pairs(run, start, terms)
+        if run not in cache:
+            cache[run] = _match(run, terms, beginning)
+        if (term := cache[run]) == "":
+            hits += _pairs(run, start, terms)
         elif term:
-            found.append((start, token.end(), term))
-    return found
+            hits.append((start, token.end(), term))
+    return hits
 
 
 def _match(run: str, terms: set[str], beginning: str | None) -> str | None:
     """Return the term a run of word characters stands for, None if it is not in the query, "" if it has no spaces."""
-    folded = words(run)
-    if len(folded) > 1 or (folded and len(folded[0]) == 2 and not folded[0].isascii()):
+    run_words = words(run)
+    if len(run_words) > 1 or (run_words and len(run_words[0]) == 2 and not run_words[0].isascii()):
         return ""
-    for word, term in zip(folded, stems(folded, keep_stop_words=True), strict=True):
+    for word, term in zip(run_words, stems(run_words, keep_stop_words=True), strict=True):
         if term in terms or (beginning and word.startswith(beginning)):
             return term or word
     return None
@@ -56,15 +56,15 @@ def _match(run: str, terms: set[str], beginning: str | None) -> str | None:
 
 def excerpt(text: str, query: str, length: int = 240, *, prefix: bool = False) -> Excerpt:
     """Return at most about `length` characters of a text around most of the query's words, at word boundaries."""
-    found = matches(text, query, prefix=prefix)
-    start = 0 if len(text) <= length else _best_start(text, found, length)
+    hits = matches(text, query, prefix=prefix)
+    start = 0 if len(text) <= length else _best_start(text, hits, length)
     end = min(len(text), start + length)
     if end < len(text):
         space = max(text.rfind(mark, start, end) for mark in (" ", "\n"))
         end = space if space > start + length * 0.6 else end
     before, after = _ELLIPSIS if start else "", _ELLIPSIS if end < len(text) else ""
     shift = len(before) - start
-    spans = _merged([(a + shift, b + shift) for a, b, _ in found if a >= start and b <= end])
+    spans = _merged([(a + shift, b + shift) for a, b, _ in hits if a >= start and b <= end])
     return Excerpt(f"{before}{text[start:end]}{after}", spans)
 
 
@@ -75,8 +75,8 @@ def without_marks(text: str) -> str:
 
 def _pairs(run: str, offset: int, terms: set[str]) -> list[tuple[int, int, str]]:
     """Find terms that are pairs of characters inside an unspaced run."""
-    folded = run.casefold()
-    run = folded if len(folded) == len(run) else run
+    lowercase = run.casefold()
+    run = lowercase if len(lowercase) == len(run) else run
     return [
         (offset + place, offset + place + 2, run[place : place + 2])
         for place in range(len(run) - 1)
@@ -84,34 +84,34 @@ def _pairs(run: str, offset: int, terms: set[str]) -> list[tuple[int, int, str]]
     ]
 
 
-def _best_start(text: str, found: list[tuple[int, int, str]], length: int) -> int:
+def _best_start(text: str, hits: list[tuple[int, int, str]], length: int) -> int:
     """Return where to begin so that most distinct words, then most words, show, at a sentence start if one is near."""
     best, start = (-1, -1), 0
-    for index, (place, _, _) in enumerate(found):
-        inside = [term for a, b, term in found[index : index + 60] if b <= place + length * 3 // 4 and a >= place]
-        score = (len(set(inside)), len(inside))
+    for index, (place, _, _) in enumerate(hits):
+        terms = [term for a, b, term in hits[index : index + 60] if b <= place + length * 3 // 4 and a >= place]
+        score = (len(set(terms)), len(terms))
         if score > best:
             best, start = score, place
-    if not found:
+    if not hits:
         return 0
-    near = max(0, start - length // 4)
-    if near == 0:
+    earliest = max(0, start - length // 4)
+    if earliest == 0:
         return 0
-    if len(sentences := sentences_of(text[near : start + 1])) > 1:
-        return near + sentences[1].start
-    space = text.find(" ", near, start)
-    return space + 1 if space >= 0 else near
+    if len(sentences := sentences_of(text[earliest : start + 1])) > 1:
+        return earliest + sentences[1].start
+    space = text.find(" ", earliest, start)
+    return space + 1 if space >= 0 else earliest
 
 
 def _merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Join spans that overlap or touch."""
-    joined: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        if ranges and start <= ranges[-1][1]:
+            ranges[-1] = (ranges[-1][0], max(end, ranges[-1][1]))
         else:
-            joined.append((start, end))
-    return tuple(joined)
+            ranges.append((start, end))
+    return tuple(ranges)
 
 
 def core_of(text: str, terms: Collection[str], size: int = CORE) -> tuple[int, int] | None:
@@ -120,8 +120,8 @@ def core_of(text: str, terms: Collection[str], size: int = CORE) -> tuple[int, i
     if len(parts) < 2:
         return None
     # In most languages a stem is how a word begins: searching for it is an order of magnitude cheaper than stemming.
-    folded = text.casefold()
-    whole = folded if len(folded) == len(text) else text
-    held = [sum(term in whole[part.start : part.end] for term in terms) for part in parts]
-    best = max(range(len(parts)), key=lambda place: (held[place], -place))
+    lowercase = text.casefold()
+    haystack = lowercase if len(lowercase) == len(text) else text
+    counts = [sum(term in haystack[part.start : part.end] for term in terms) for part in parts]
+    best = max(range(len(parts)), key=lambda place: (counts[place], -place))
     return parts[best].start, parts[best].end

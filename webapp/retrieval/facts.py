@@ -16,7 +16,7 @@ from webapp.db.index_hints import use_primary_key
 from webapp.db.text_search import holds
 from webapp.memories.models import Memory
 from webapp.retrieval.changes import Position, memories_changed, position
-from webapp.retrieval.hydration import load_memories_found
+from webapp.retrieval.hydration import load_memory_hits
 from webapp.retrieval.passage_rows import usable_memories
 from webapp.retrieval.passages import FoundPassage
 from webapp.retrieval.scope import Scope
@@ -39,20 +39,20 @@ class Keys:
         self._by_stem: dict[str, dict[int, frozenset[str]]] = defaultdict(dict)
         self._stem_of: dict[int, str] = {}
 
-    def named_by(self, query_words: frozenset[str]) -> list[int]:
-        """The facts whose stems were all said, oldest first."""
+    def matching_ids(self, query_words: frozenset[str]) -> list[int]:
+        """Return the facts all of whose stems occur in the question, oldest first."""
         return sorted(
             memory_id
             for stem in query_words
-            for memory_id, wanted in self._by_stem.get(stem, {}).items()
-            if wanted <= query_words
+            for memory_id, stems in self._by_stem.get(stem, {}).items()
+            if stems <= query_words
         )
 
     def put(self, memory_id: int, fact_key: str) -> None:
         """Add a fact."""
-        if wanted := _stems_of(fact_key):
-            self._stem_of[memory_id] = stem = min(wanted)
-            self._by_stem[stem][memory_id] = wanted
+        if stems := _stems_of(fact_key):
+            self._stem_of[memory_id] = stem = min(stems)
+            self._by_stem[stem][memory_id] = stems
 
     def remove(self, memory_id: int) -> None:
         """Remove a fact, if it is there."""
@@ -74,75 +74,75 @@ _lock = threading.Lock()
 MOST_USERS = 256
 
 
-def exact_facts(text: str, scope: Scope, at: Position) -> list[FoundPassage]:
-    """The keyed facts that a question names ("what is my favourite colour": `preference/favourite_colour`).
+def exact_facts(text: str, scope: Scope, position: Position) -> list[FoundPassage]:
+    """Return the keyed facts that a question names ("what is my favourite colour": `preference/favourite_colour`).
 
-    `at` is the position of the user's memory, read before: the keys are brought up to it, change by change.
+    The caller reads `position` before; the cached keys are updated to it, change by change.
     """
     query_words = frozenset(stems(words(text[:2_000])))
-    held = _fact_keys_of(scope.user_id)
-    with held.lock:
-        ids = _current(held, scope.user_id, at.memory_version).named_by(query_words)
+    cache = _fact_keys_of(scope.user_id)
+    with cache.lock:
+        ids = _current_keys(cache, scope.user_id, position.memory_version).matching_ids(query_words)
     if not ids:
         return []
-    named = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
-    return load_memories_found(named, scope, "exact fact")[:MOST]
+    statement = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
+    return load_memory_hits(statement, scope, "exact fact")[:MOST]
 
 
-def catch_up(user_id: int, at: Position) -> None:
+def catch_up(user_id: int, position: Position) -> None:
     """Bring the keys that this process keeps of a user's facts up to a position of their memory."""
     with _lock:
-        held = _held.get(user_id)
-    if held is not None:
-        with held.lock:
-            if held.keys is not None:
-                _current(held, user_id, at.memory_version)
+        cache = _held.get(user_id)
+    if cache is not None:
+        with cache.lock:
+            if cache.keys is not None:
+                _current_keys(cache, user_id, position.memory_version)
 
 
 def _fact_keys_of(user_id: int) -> UserFactKeys:
     with _lock:
-        held = _held.setdefault(user_id, UserFactKeys())
+        cache = _held.setdefault(user_id, UserFactKeys())
         _held.move_to_end(user_id)
         while len(_held) > MOST_USERS:
             _held.popitem(last=False)
-    return held
+    return cache
 
 
-def _current(held: UserFactKeys, user_id: int, version: int) -> Keys:
-    """The keys as of a version of the memory, or later; the caller holds their lock."""
-    keys = held.keys
+def _current_keys(cache: UserFactKeys, user_id: int, version: int) -> Keys:
+    """Return the keys as of a version of the memory, or later; the caller holds their lock."""
+    keys = cache.keys
     if keys is not None and keys.version > version:
         # Another turn has read further than this one knew, unless the database was put back to an earlier state.
         version = position(user_id).memory_version
     if keys is not None and keys.version < version:
-        changed = memories_changed(user_id, keys.version, version)
-        if len(changed) <= MANY_CHANGES:
-            _look_up(keys, user_id, changed)
+        changed_ids = memories_changed(user_id, keys.version, version)
+        if len(changed_ids) <= MANY_CHANGES:
+            _look_up(keys, user_id, changed_ids)
             keys.version = version
     if keys is None or keys.version != version:
         keys = Keys()
         _look_up(keys, user_id, None)
         keys.version = version
-        held.keys = keys  # only when complete: the look-up may fail
+        cache.keys = keys  # only when complete: the look-up may fail
     return keys
 
 
-def _look_up(keys: Keys, user_id: int, changed: Collection[int] | None) -> None:
+def _look_up(keys: Keys, user_id: int, changed_ids: Collection[int] | None) -> None:
     """Read the user's keyed facts, or those among some memories."""
-    for memory_id in changed or ():
+    for memory_id in changed_ids or ():
         keys.remove(memory_id)
-    where = {"user": user_id} if changed is None else {"user": user_id, "changed": list(changed)}
-    for memory_id, fact_key in db.session.execute(_keyed(everything=changed is None), where):
+    parameters = {"user": user_id} if changed_ids is None else {"user": user_id, "changed": list(changed_ids)}
+    for memory_id, fact_key in db.session.execute(_select_keys(is_full=changed_ids is None), parameters):
         keys.put(memory_id, fact_key or "")
 
 
 @cache
-def _keyed(*, everything: bool) -> Select[*tuple[Any, ...]]:
-    """The keys of a user's facts, or of those among the `changed`."""
+def _select_keys(*, is_full: bool) -> Select[*tuple[Any, ...]]:
+    """Return the keys of a user's facts, or of those among the `ids_param`."""
     statement = usable_memories().where(Memory.user_id == bindparam("user"), Memory.fact_key.is_not(None))
-    if not everything:
-        changed = bindparam("changed", type_=BigInteger, expanding=True)
-        statement = use_primary_key(statement.where(Memory.memory_id.in_(changed)), Memory)
+    if not is_full:
+        ids_param = bindparam("changed", type_=BigInteger, expanding=True)
+        statement = use_primary_key(statement.where(Memory.memory_id.in_(ids_param)), Memory)
     return statement.with_only_columns(Memory.memory_id, Memory.fact_key)
 
 
@@ -153,7 +153,7 @@ def _stems_of(fact_key: str) -> frozenset[str]:
 
 
 def scan_words(text: str, scope: Scope) -> list[FoundPassage]:
-    """Memories that contain a word of the question: a plain scan, for use while an index is being built."""
+    """Return memories that contain a word of the question: a plain scan, for use while an index is being built."""
     longest = sorted({word for word in words(text[:2_000]) if len(word) >= 4 and stems([word])}, key=len)[-3:]
     if not longest:
         return []
@@ -164,4 +164,4 @@ def scan_words(text: str, scope: Scope) -> list[FoundPassage]:
         .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
         .limit(SCANNED)
     )
-    return load_memories_found(statement, scope, "words")
+    return load_memory_hits(statement, scope, "words")

@@ -36,29 +36,29 @@ COLUMNS = {
 question."""
 
 
-def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[np.bool_]:
+def allowed_rows(columns: Mapping[str, NDArray[Any]], filters: Filter) -> NDArray[np.bool_]:
     """Return which rows of an index pass a filter (n); `columns` are those of `index`, n values each."""
-    mask = columns["alive"] & visible_rows(where.scope, columns["owner"], columns["space"], columns["shared"])
-    if not where.archived:
+    mask = columns["alive"] & visible_rows(filters.scope, columns["owner"], columns["space"], columns["shared"])
+    if not filters.archived:
         mask &= ~columns["archived"]
-    if len(where.kinds) < len(KINDS):
-        mask &= _of_kinds(columns["kind"], where.kinds)
-    if where.exclude_conversation is not None:
+    if len(filters.kinds) < len(KINDS):
+        mask &= _of_kinds(columns["kind"], filters.kinds)
+    if filters.exclude_conversation is not None:
         conversational = _of_kinds(columns["kind"], _IN_CONVERSATION)
-        mask &= ~(conversational & (columns["group"] == where.exclude_conversation))
-    if where.only_conversation is not None:
-        elsewhere = _of_kinds(columns["kind"], _IN_CONVERSATION)
-        mask &= ~(elsewhere & (columns["group"] != where.only_conversation))
-    if where.verbatim is not None:
-        conversation_id, first_id = where.verbatim
-        shown = (columns["kind"] == KINDS.index("message")) & (columns["group"] == conversation_id)
-        mask &= ~(shown & (columns["id"] >= first_id))
-    if where.since is not None:
-        mask &= columns["time"] >= seconds(where.since)
-    if where.speaker:
-        mask &= columns["speaker"] == SPEAKERS.index(where.speaker)
-    if where.until is not None:
-        mask &= columns["time"] < seconds(where.until)
+        mask &= ~(conversational & (columns["group"] == filters.exclude_conversation))
+    if filters.only_conversation is not None:
+        is_other_kind = _of_kinds(columns["kind"], _IN_CONVERSATION)
+        mask &= ~(is_other_kind & (columns["group"] != filters.only_conversation))
+    if filters.verbatim is not None:
+        conversation_id, first_id = filters.verbatim
+        in_conversation = (columns["kind"] == KINDS.index("message")) & (columns["group"] == conversation_id)
+        mask &= ~(in_conversation & (columns["id"] >= first_id))
+    if filters.since is not None:
+        mask &= columns["time"] >= seconds(filters.since)
+    if filters.speaker:
+        mask &= columns["speaker"] == SPEAKERS.index(filters.speaker)
+    if filters.until is not None:
+        mask &= columns["time"] < seconds(filters.until)
     return mask
 
 
@@ -67,6 +67,6 @@ def _of_kinds(kinds: NDArray[Any], wanted: Collection[str]) -> NDArray[np.bool_]
     return np.asarray(np.array([kind in wanted for kind in KINDS])[kinds], np.bool_)
 
 
-def seconds(when: datetime) -> int:
+def seconds(moment: datetime) -> int:
     """Return seconds since 1970; a time without a zone is UTC."""
-    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())

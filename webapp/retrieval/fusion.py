@@ -18,14 +18,14 @@ Item = TypeVar("Item")
 
 def standardise(cosines: Floats, allowed: Mask, counted: Mask | None = None) -> Floats:
     """Return z-scores of cosines over the allowed rows, relative to the counted ones; 0 where there is no cosine."""
-    known = allowed & ~np.isnan(cosines)
-    sample = known if counted is None else known & counted
+    mask = allowed & ~np.isnan(cosines)
+    sample = mask if counted is None else mask & counted
     if np.count_nonzero(sample) < 2:
-        return np.where(known, 1.0, 0.0).astype(np.float32)
+        return np.where(mask, 1.0, 0.0).astype(np.float32)
     values = cosines[sample]
     spread = float(values.std())
     out = np.zeros(len(cosines), np.float32)
-    out[known] = (cosines[known] - values.mean()) / spread if spread > 1e-6 else 1.0
+    out[mask] = (cosines[mask] - values.mean()) / spread if spread > 1e-6 else 1.0
     return out
 
 
@@ -75,8 +75,10 @@ def best_rows_of_groups(
         best = lent.setdefault(group, [])
         if group and len(best) < LENDING and score > 0:
             best.append(score)
-    given = {group: share * sum(DECAY**rank * score for rank, score in enumerate(best)) for group, best in lent.items()}
-    scores[rows] += np.array([given[group] for group in numbers], np.float32)
+    group_scores = {
+        group: share * sum(DECAY**rank * score for rank, score in enumerate(best)) for group, best in lent.items()
+    }
+    scores[rows] += np.array([group_scores[group] for group in numbers], np.float32)
     return rows[best_rows(scores[rows], times[rows], k)]
 
 
@@ -92,29 +94,29 @@ def diversify(
 
     Items held back by the groups' limit fill up the rest of k, in rank order; a `None` group has no limit.
     """
-    taken: list[Item] = []
-    there: set[Item] = set()
+    selection: list[Item] = []
+    seen: set[Item] = set()
     held_back: list[Item] = []
     sizes: dict[Hashable, int] = {}
     for item in ranked:
-        if len(taken) == k:
+        if len(selection) == k:
             break
-        if not there.isdisjoint(like(item)):
+        if not seen.isdisjoint(like(item)):
             continue
         key = group(item)
         if key is not None and sizes.get(key, 0) >= per_group:
             held_back.append(item)
             continue
         sizes[key] = sizes.get(key, 0) + 1
-        taken.append(item)
-        there.add(item)
+        selection.append(item)
+        seen.add(item)
     for item in held_back:
-        if len(taken) == k:
+        if len(selection) == k:
             break
-        if there.isdisjoint(like(item)):
-            taken.append(item)
-            there.add(item)
-    return taken
+        if seen.isdisjoint(like(item)):
+            selection.append(item)
+            seen.add(item)
+    return selection
 
 
 def spread(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
@@ -132,9 +134,9 @@ def second_look(
 ) -> NDArray[np.int64]:
     """Rank rows again, best first, by how much they resemble the best few; the scores change in place."""
     for store in stores if weight else ():
-        held = store.held(ranked[:LOOKED_AT].tolist())
-        if len(held) > STANDING:
-            look_again(scores, held, store.likeness(held, held[:ALIKE_TO]), weight)
+        rows = store.rows_with_vector(ranked[:LOOKED_AT].tolist())
+        if len(rows) > STANDING:
+            look_again(scores, rows, store.likeness(rows, rows[:ALIKE_TO]), weight)
     return ranked[best_rows(scores[ranked], times[ranked], len(ranked))]
 
 
@@ -147,5 +149,5 @@ def look_again(scores: Floats, rows: Sequence[int], likeness: Floats, weight: fl
     if spread < 1e-6:
         return
     later = np.asarray(rows[STANDING:], np.int64)
-    again = scores[later] + weight * (likeness[STANDING:] - likeness.mean()) / spread
-    scores[later] = np.minimum(again, scores[rows[STANDING - 1]])
+    second_scores = scores[later] + weight * (likeness[STANDING:] - likeness.mean()) / spread
+    scores[later] = np.minimum(second_scores, scores[rows[STANDING - 1]])

@@ -21,7 +21,7 @@ _PLACES = ("kind", "id", "piece", "group", "start", "end")
 def hits_of(
     rows: Sequence[int],
     scores: Floats,
-    found: KeywordScores,
+    keywords: KeywordScores,
     best: float,
     meaning: Floats,
     z: Floats | None,
@@ -29,26 +29,33 @@ def hits_of(
     columns: Mapping[str, NDArray[Any]],
     order_of: Callable[[tuple[str, int], int, int], int],
 ) -> list[Hit]:
-    """The hits of some rows, in their order.
+    """Return the hits of some rows, in their order.
 
     By row of the index: `scores`, `meaning` (the cosine, 1 at its model's floor, NaN without one), `z` (of the given
     weight) or None, `columns`. `best` is the best keyword score, `order_of` gives the place of a passage's piece in its
     group.
     """
-    taken = np.asarray(rows, np.int64)
-    places = zip(*(columns[name][taken].tolist() for name in _PLACES), strict=True)
-    nearby = (np.full(len(taken), -np.inf) if z is None else z[taken]).tolist()
-    values = zip(scores[taken].tolist(), found.scores[taken].tolist(), meaning[taken].tolist(), nearby, strict=True)
+    indices = np.asarray(rows, np.int64)
+    places = zip(*(columns[name][indices].tolist() for name in _PLACES), strict=True)
+    nearby = (np.full(len(indices), -np.inf) if z is None else z[indices]).tolist()
+    values = zip(
+        scores[indices].tolist(), keywords.scores[indices].tolist(), meaning[indices].tolist(), nearby, strict=True
+    )
     hits = []
-    for place, (score, keyword, near, deviation), own in zip(places, values, found.held_by(rows), strict=True):
+    for place, (score, keyword, similarity, deviation), terms in zip(
+        places, values, keywords.terms_in(rows), strict=True
+    ):
         number_of_kind, number, piece, group, start, end = place
         kind, keyword = KINDS[number_of_kind], keyword / best
-        parts = {"keyword": keyword, "coverage": sum(idf for _, idf in own) / found.asked if found.asked else 0.0}
-        if near == near:  # noqa: PLR0124 - not NaN
-            parts["meaning"] = near
-        reasons = ["words"] if own else ["words nearby"] if keyword > BY_NEIGHBOURS else []
+        parts = {
+            "keyword": keyword,
+            "coverage": sum(idf for _, idf in terms) / keywords.total_idf if keywords.total_idf else 0.0,
+        }
+        if similarity == similarity:  # noqa: PLR0124 - not NaN
+            parts["meaning"] = similarity
+        reasons = ["words"] if terms else ["words nearby"] if keyword > BY_NEIGHBOURS else []
         reasons += ["meaning"] if deviation * weight >= BY_MEANING or not reasons else []
-        matched = tuple(word for word, _ in own)
+        matched = tuple(word for word, _ in terms)
         order = order_of((kind, group), number, piece) if kind in LINKED else 0
         reason = " and ".join(reasons)
         hits.append(Hit(kind, number, score, reason, matched, parts, start, end, group or None, order))

@@ -29,25 +29,25 @@ _Read = tuple[int, int | None, bool, FoundPassage]
 """A passage's owner, its space, whether it is shared there, and the passage."""
 
 
-def load_found(hits: Sequence[Hit], scope: Scope) -> list[FoundPassage]:
-    """The passages that the hits name, best first, with the worth of memories taken into account; one query per kind.
+def load_hits(hits: Sequence[Hit], scope: Scope) -> list[FoundPassage]:
+    """Return the passages of the hits, best first, weighted by the worth of memories; one query per kind.
 
-    Passages that are gone, closed, superseded, hidden or not in scope are left out.
+    Leaves out passages that are deleted, closed, superseded, hidden or not in scope.
     """
     rows = load_passages([hit.key for hit in hits], scope)
-    found = []
+    passages = []
     for hit in hits:
         row = rows.get(hit.key)
         if row is not None:
             factor = row.extra.get("worth", ORDINARY) / ORDINARY
             value = hit.score * factor if hit.score > 0 else hit.score
-            found.append(row.piece(hit, value))
+            passages.append(row.piece(hit, value))
     # To a thousandth, like the ranking itself: among equals, the newest stays first.
-    return sorted(found, key=lambda item: -round(item.score, 3))
+    return sorted(passages, key=lambda item: -round(item.score, 3))
 
 
 def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
-    """Passages by kind and id, as they are now; those that may not be found or seen are missing."""
+    """Return passages by kind and id as they are now, without those that are hidden or out of scope."""
     by_kind: dict[str, list[int]] = {}
     for kind, number in keys:
         by_kind.setdefault(kind, []).append(number)
@@ -56,35 +56,35 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
 
 
 def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
-    """Yield what may be seen of some passages: if others share them, who does, but not the conversation they are from.
+    """Yield passages as the reader may see them: with the name of the person who shares one, without its conversation.
 
     Reads all names in one statement.
     """
     seen = [(owner, item) for owner, space_id, shared, item in read if may_see(scope, owner, space_id, shared)]
-    others = {owner for owner, _ in seen} - {scope.user_id, NOBODY}
-    names = names_of(others) if others else {}
+    other_ids = {owner for owner, _ in seen} - {scope.user_id, NOBODY}
+    names = names_of(other_ids) if other_ids else {}
     for owner, item in seen:
-        if owner in others:
+        if owner in other_ids:
             extra = {**item.extra, "by": names.get(owner, "somebody")}
             item = replace(item, conversation_id=None, message_id=None, extra=extra)
         yield item
 
 
-def load_memories_found(statement: Select[*tuple[Any, ...]], scope: Scope, reason: str) -> list[FoundPassage]:
+def load_memory_hits(statement: Select[*tuple[Any, ...]], scope: Scope, reason: str) -> list[FoundPassage]:
     """Usable memories that a statement selects, best first."""
-    found = [
+    passages = [
         replace(item, score=item.extra["worth"] / ORDINARY, reason=reason)
         for item in _as_seen(_memory_rows(statement), scope)
     ]
-    return sorted(found, key=lambda item: (-item.score, item.id))
+    return sorted(passages, key=lambda item: (-item.score, item.id))
 
 
 def _by_id(statement: Callable[[int], Select[*tuple[Any, ...]]], ids: Sequence[int]) -> Iterator[Row[*tuple[Any, ...]]]:
-    """The rows of a statement made for a fixed number of ids, for any number of them."""
+    """Yield the rows of a statement made for a fixed number of ids, for any number of them."""
     for start in range(0, len(ids), _ROOMS[-1]):
-        some = ids[start : start + _ROOMS[-1]]
-        room = next(room for room in _ROOMS if room >= len(some))
-        filled = (*some, *[some[-1]] * (room - len(some)))
+        batch = ids[start : start + _ROOMS[-1]]
+        room = next(room for room in _ROOMS if room >= len(batch))
+        filled = (*batch, *[batch[-1]] * (room - len(batch)))
         yield from db.session.execute(statement(room), {f"id{place}": number for place, number in enumerate(filled)})
 
 
@@ -128,13 +128,17 @@ def _of_memories(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]
 
 
 def _as_memories(rows: Iterable[Any]) -> Iterable[_Read]:
-    at = now()
-    for number, text, owner, space, visibility, made, changed, used, sure, weight, *rest in rows:
+    moment = now()
+    for number, text, owner, space, visibility, created_at, updated_at, last_used_at, sure, weight, *rest in rows:
         is_pinned, revision, conversation_id, message_id, memory_type, fact_key = rest
         confidence = 1.0 if sure is None else sure
-        ranked = RankedMemory(number, text, confidence, weight, made, changed, used, is_pinned=bool(is_pinned))
-        extra = {"worth": score(ranked, 1.0, at), "memory_type": memory_type, "fact_key": fact_key}
-        item = FoundPassage("memory", number, text, made, 0.0, "", revision, conversation_id, message_id, extra=extra)
+        ranked = RankedMemory(
+            number, text, confidence, weight, created_at, updated_at, last_used_at, is_pinned=bool(is_pinned)
+        )
+        extra = {"worth": score(ranked, 1.0, moment), "memory_type": memory_type, "fact_key": fact_key}
+        item = FoundPassage(
+            "memory", number, text, created_at, 0.0, "", revision, conversation_id, message_id, extra=extra
+        )
         yield owner, space, visibility == "shared", item
 
 
@@ -157,12 +161,12 @@ def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
 
 
 def _messages(ids: Sequence[int]) -> Iterable[_Read]:
-    for number, text, made, role, owner, conversation_id, title, space in _by_id(_messages_by_id, ids):
+    for number, text, created_at, role, owner, conversation_id, title, space in _by_id(_messages_by_id, ids):
         yield (
             owner,
             space,
             False,
-            FoundPassage("message", number, text, made, 0.0, "", None, conversation_id, number, title, role),
+            FoundPassage("message", number, text, created_at, 0.0, "", None, conversation_id, number, title, role),
         )
 
 

@@ -30,13 +30,13 @@ _MESSAGE = KINDS.index("message")
 class PreparedSearch:
     """The part of a search that needs no vector: the allowed rows and the keyword scores, at a state of an index.
 
-    `alone`: the words were weighted for a search without any vector.
+    `keywords_only`: the words were weighted for a search without any vector.
     """
 
     state: int
-    alone: bool
+    keywords_only: bool
     allowed: NDArray[np.bool_]
-    found: KeywordScores
+    keywords: KeywordScores
 
 
 class UserIndex:
@@ -86,7 +86,7 @@ class UserIndex:
             self._keywords.reweigh(keyword)
 
     def add(self, passages: Sequence[Passage]) -> None:
-        """Index passages; one whose key is known is replaced, and loses its vectors."""
+        """Index passages; one with an existing key replaces the former and loses its vectors."""
         with self._lock:
             # The pieces of a passage side by side, in order; duplicates count once.
             by_key: dict[Key, dict[int, Passage]] = {}
@@ -150,7 +150,7 @@ class UserIndex:
             return [(kind, int(number)) for number in np.unique(columns["id"][mask & (columns["id"] >= from_id)])]
 
     def keys_shared_in(self, space_id: int, user_id: int) -> list[Key]:
-        """Return what is in a space but is not the user's own: others' shared memories, and documents."""
+        """Return keys of passages in a space that are not the user's own: others' shared memories, and documents."""
         with self._lock:
             columns = {name: column.values for name, column in self._columns.items()}
             mask = columns["alive"] & (columns["space"] == space_id) & (columns["owner"] != user_id)
@@ -185,22 +185,29 @@ class UserIndex:
         """Store the vectors (n × dimensions) a model made of pieces; unknown ones are ignored."""
         with self._lock:
             rows = [self._row_of(place) for place in places]
-            known = [index for index, row in enumerate(rows) if row is not None]
-            if known:
+            indices = [index for index, row in enumerate(rows) if row is not None]
+            if indices:
                 store = self._vectors.setdefault(model, VectorStore(vectors.shape[1]))
-                store.put([row for row in rows if row is not None], vectors[known])
+                store.put([row for row in rows if row is not None], vectors[indices])
 
-    def prepare(self, query: str, where: Filter, *, prefix: bool = False, alone: bool = False) -> PreparedSearch:
+    def prepare(
+        self, query: str, filters: Filter, *, prefix: bool = False, keywords_only: bool = False
+    ) -> PreparedSearch:
         """Do the part of a search that needs no vector, for instance while waiting for one."""
         with self._lock:
-            allowed = allowed_rows({name: column.values for name, column in self._columns.items()}, where)
-            return PreparedSearch(self._state, alone, allowed, self._keywords.search(query, prefix=prefix, alone=alone))
+            allowed = allowed_rows({name: column.values for name, column in self._columns.items()}, filters)
+            return PreparedSearch(
+                self._state,
+                keywords_only,
+                allowed,
+                self._keywords.search(query, prefix=prefix, keywords_only=keywords_only),
+            )
 
     def search(
         self,
         query: str,
         vectors: Mapping[str, Floats] | None,
-        where: Filter,
+        filters: Filter,
         k: int = 10,
         *,
         prefix: bool = False,
@@ -219,25 +226,25 @@ class UserIndex:
                 return []
             columns = {name: column.values for name, column in self._columns.items()}
             if prepared is None or prepared.state != self._state:
-                prepared = self.prepare(query, where, prefix=prefix, alone=not vectors)
-            allowed, found = prepared.allowed, prepared.found
+                prepared = self.prepare(query, filters, prefix=prefix, keywords_only=not vectors)
+            allowed, keywords = prepared.allowed, prepared.keywords
             meaning, z = self._similarity(vectors or {}, allowed)
-            if z is None and not prepared.alone:
-                found = self._keywords.search(query, prefix=prefix, alone=True)
-            candidates = allowed & (found.scores > 0) if z is None else allowed
-            scores = fuse(found.scores, z, candidates, self._fusion, self._keywords.context)
+            if z is None and not prepared.keywords_only:
+                keywords = self._keywords.search(query, prefix=prefix, keywords_only=True)
+            candidates = allowed & (keywords.scores > 0) if z is None else allowed
+            scores = fuse(keywords.scores, z, candidates, self._fusion, self._keywords.context)
             scores -= np.float32(self._fusion.asking) * columns["asking"]
             np.multiply(scores, columns["quality"], out=scores, where=np.isfinite(scores) & (scores > 0))
             pool = k if per_group is None or per_group >= k else k * 4
             groups = np.where(columns["kind"] == _MESSAGE, columns["group"], 0)
             times, among = columns["time"], max(pool, LOOKED_AT)
             ranked = best_rows_of_groups(scores, times, among, groups, self._fusion.conversation)
-            again = 0.0 if z is None or per_group is None else self._fusion.second
-            rows = second_look(scores, ranked, times, self._vectors.values(), again)[:pool].tolist()
+            second_weight = 0.0 if z is None or per_group is None else self._fusion.second
+            rows = second_look(scores, ranked, times, self._vectors.values(), second_weight)[:pool].tolist()
             if per_group is not None:
-                rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._alike(rows))
-            best = float(found.scores[candidates].max(initial=0.0)) or 1.0
-            return hits_of(rows, scores, found, best, meaning, z, self._fusion.vector, columns, self._groups.order)
+                rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._similar_rows(rows))
+            best = float(keywords.scores[candidates].max(initial=0.0)) or 1.0
+            return hits_of(rows, scores, keywords, best, meaning, z, self._fusion.vector, columns, self._groups.order)
 
     def _similarity(self, vectors: Mapping[str, Floats], allowed: NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
         """Return cosines, 1 at a model's floor, and z-scores by row, from the first model that has the row; or None."""
@@ -247,36 +254,36 @@ class UserIndex:
             store = self._vectors.get(model)
             if store is None or not len(store) or store.dimensions != len(vector):
                 continue
-            own = store.cosines(vector, len(allowed))
+            cosines = store.cosines(vector, len(allowed))
             if z is not None:
-                own[~np.isnan(meaning)] = np.nan
+                cosines[~np.isnan(meaning)] = np.nan
             # Models differ in scale, so each is standardised separately.
-            part = standardise(own, allowed, self._keywords.worded)
+            part = standardise(cosines, allowed, self._keywords.worded)
             z = part if z is None else z + part
-            meaning = np.where(np.isnan(own), meaning, own / np.float32(floor(model)))
+            meaning = np.where(np.isnan(cosines), meaning, cosines / np.float32(floor(model)))
         if z is not None:
-            z = with_neighbours(z, self._keywords.previous, self._keywords.following, self._fusion)
+            z = with_neighbours(z, self._keywords.previous, self._keywords.next_rows, self._fusion)
         return meaning, z
 
     def _group_of(self, row: int) -> tuple[int, int] | None:
         group = int(self._columns["group"].values[row])
         return (int(self._columns["kind"].values[row]), group) if group else None
 
-    def _alike(self, rows: Sequence[int]) -> Callable[[int], Iterable[int]]:
+    def _similar_rows(self, rows: Sequence[int]) -> Callable[[int], Iterable[int]]:
         """Tell which of some rows say the same as one of them, itself included; all are compared at once."""
-        alike: dict[int, list[int]] = {}
+        similar: dict[int, list[int]] = {}
         for store in self._vectors.values():
-            held = store.held(rows)
-            for one, two in np.argwhere(store.similarities(held) >= ALIKE_VECTORS).tolist():
-                alike.setdefault(held[one], []).append(held[two])
-        return lambda row: alike.get(row, ())
+            vector_rows = store.rows_with_vector(rows)
+            for first, second in np.argwhere(store.similarities(vector_rows) >= ALIKE_VECTORS).tolist():
+                similar.setdefault(vector_rows[first], []).append(vector_rows[second])
+        return lambda row: similar.get(row, ())
 
     def _rows_of(self, key: Key) -> range:
-        """The rows of a passage; none if it is unknown."""
+        """Return the rows of a passage; none if it is unknown."""
         packed = self._rows.get(key)
         return range(0) if packed is None else range(packed // PIECES, packed // PIECES + packed % PIECES + 1)
 
     def _row_of(self, place: Place) -> int | None:
-        """The row of a piece."""
+        """Return the row of a piece."""
         rows = self._rows_of(place[:2])
         return rows[place[2]] if place[2] < len(rows) else None

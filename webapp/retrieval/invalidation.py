@@ -36,7 +36,7 @@ class _Announcement:
 
 
 def announce(user_id: int) -> None:
-    """Announce, once the current transaction is committed, that what the user can find has changed."""
+    """Announce after the commit that the user's search results have changed."""
     announcement = _Announcement(CHANNEL, (user_id,))
     if announcement not in pending_actions(db.session()):
         after_commit(announcement)

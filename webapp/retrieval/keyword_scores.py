@@ -18,20 +18,20 @@ Terms = list[tuple[str, float]]
 class KeywordScores:
     """The result of a query: scores (n rows) and, for each term used, its word, its idf and the rows that have it.
 
-    `asked` is the sum of the idf of all terms of the query, found or not.
+    `total_idf` is the sum of the idf of all terms of the query, found or not.
     """
 
     scores: Floats
     terms: list[tuple[str, float, Rows]]
-    asked: float = 0.0
+    total_idf: float = 0.0
 
-    def held_by(self, rows: Sequence[int]) -> list[Terms]:
-        """The terms that each of some rows has: one search per term for all rows."""
-        held: list[Terms] = [[] for _ in rows]
-        wanted = np.asarray(rows, np.int64)
+    def terms_in(self, rows: Sequence[int]) -> list[Terms]:
+        """Return the terms that each of some rows has: one search per term for all rows."""
+        terms: list[Terms] = [[] for _ in rows]
+        row_numbers = np.asarray(rows, np.int64)
         for word, idf, having in self.terms:
             if len(having):
-                places = np.minimum(np.searchsorted(having, wanted), len(having) - 1)
-                for number in np.flatnonzero(having[places] == wanted).tolist():
-                    held[number].append((word, idf))
-        return held
+                places = np.minimum(np.searchsorted(having, row_numbers), len(having) - 1)
+                for number in np.flatnonzero(having[places] == row_numbers).tolist():
+                    terms[number].append((word, idf))
+        return terms

@@ -15,7 +15,7 @@ from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Position
 from webapp.retrieval.facts import exact_facts, scan_words
 from webapp.retrieval.fusion import spread
-from webapp.retrieval.hydration import load_found
+from webapp.retrieval.hydration import load_hits
 from webapp.retrieval.passages import KINDS, Filter, FoundPassage
 from webapp.retrieval.query_vectors import query_vectors
 from webapp.retrieval.relevance import is_rejected, relevant, terms_of
@@ -48,24 +48,27 @@ def phrases_of(question: str) -> Callable[[str], float]:
     paired = {term for pair in pairs for term in pair}
 
     def share(text: str) -> float:
-        whole = fold_marks(text)
+        plain = fold_marks(text)
         # In most languages a stem is how a word begins.
-        there = {term for term in paired if term in whole}
-        return sum(one in there and two in there and _side_by_side(whole, one, two) for one, two in pairs) / len(terms)
+        terms_present = {term for term in paired if term in plain}
+        return sum(
+            first in terms_present and second in terms_present and _side_by_side(plain, first, second)
+            for first, second in pairs
+        ) / len(terms)
 
     return share if pairs else lambda text: 0.0
 
 
-def _side_by_side(text: str, one: str, two: str) -> bool:
-    at = text.find(one)
-    while at >= 0:
-        if (at == 0 or not text[at - 1].isalnum()) and (gap := _REST_OF_WORD.match(text, at + len(one))):
-            if text.startswith(two, gap.end()):
+def _side_by_side(text: str, first: str, second: str) -> bool:
+    index = text.find(first)
+    while index >= 0:
+        if (index == 0 or not text[index - 1].isalnum()) and (gap := _REST_OF_WORD.match(text, index + len(first))):
+            if text.startswith(second, gap.end()):
                 return True
-            between = _ONE_WORD.match(text, gap.end())
-            if between and text.startswith(two, between.end()):
+            match = _ONE_WORD.match(text, gap.end())
+            if match and text.startswith(second, match.end()):
                 return True
-        at = text.find(one, at + 1)
+        index = text.find(first, index + 1)
     return False
 
 
@@ -87,16 +90,16 @@ class Question:
 @dataclass(slots=True)
 class Result:
     """The passages found, best first. `with_meaning` is False if keywords alone decided, `is_away` True if that is
-    because the embedder did not answer, `indexed` False if no index was ready; `took` is in milliseconds by step;
-    `asked` holds
+    because the embedder did not answer, `indexed` False if no index was ready; `durations` is in milliseconds by step;
+    `query_terms` holds
     the question's words, stemmed."""
 
     items: list[FoundPassage] = field(default_factory=list)
-    asked: frozenset[str] = frozenset()
+    query_terms: frozenset[str] = frozenset()
     with_meaning: bool = False
     is_away: bool = False
     indexed: bool = True
-    took: dict[str, float] = field(default_factory=dict)
+    durations: dict[str, float] = field(default_factory=dict)
 
     @property
     def account(self) -> dict[str, Any]:
@@ -106,7 +109,7 @@ class Result:
             "with_meaning": self.with_meaning,
             "is_away": self.is_away,
             "indexed": self.indexed,
-            "ms": self.took,
+            "ms": self.durations,
         }
 
 
@@ -118,18 +121,18 @@ class LookUp:
     made. `at` is the position of the user's passages, if already read.
     """
 
-    def __init__(self, question: Question, wait: float, at: Position | None = None) -> None:
+    def __init__(self, question: Question, wait: float, position: Position | None = None) -> None:
         text = question.text
         if question.before and len(terms_of(text)) < FEW_TERMS:
             text = f"{question.before}\n{text}"
         self._question, self._text = question, text
         self._own = Scope(question.user_id, space_id=question.space_id)
-        self._result = Result(asked=terms_of(text))
-        self._clock = Clock(self._result.took)
+        self._result = Result(query_terms=terms_of(text))
+        self._clock = Clock(self._result.durations)
         self.memory_version: int | None = None
         """The version of the user's memory before anything was read; None if there was nothing to look for."""
-        if self._result.asked:
-            self._begin(wait, at or changes.position(question.user_id))
+        if self._result.query_terms:
+            self._begin(wait, position or changes.position(question.user_id))
 
     @property
     def was_long(self) -> bool:
@@ -137,64 +140,66 @@ class LookUp:
         return self._clock.elapsed > FRESH_SECONDS
 
     @trace_calls("retrieval.begin")
-    def _begin(self, wait: float, at: Position) -> None:
+    def _begin(self, wait: float, position: Position) -> None:
         question, clock = self._question, self._clock
-        self._at, self.memory_version = at, at.memory_version
-        self._entry = entry = index_cache().get(question.user_id, wait, at)
+        self._position, self.memory_version = position, position.memory_version
+        self._entry = entry = index_cache().get(question.user_id, wait, position)
         clock.lap("index")
         # Nothing to compare with means nothing to wait for: the first words of a newcomer's reply come at once.
         self._pending = query_vectors().start(self._text if entry is not None and entry.index.generations else "")
-        self._facts = exact_facts(self._text, self._own, at) if question.memories else []
+        self._facts = exact_facts(self._text, self._own, position) if question.memories else []
         clock.lap("facts")
 
     @trace_calls("retrieval")
     def finish(self) -> Result:
-        """Passages that are relevant to the question.
+        """Return the passages relevant to the question.
 
-        Never waits longer than the embedder's deadline for a vector; without it, it continues with what it has. May end
-        the session's transaction.
+        Waits for its vector at most until the embedder's deadline, and otherwise searches by words alone. May end the
+        session's transaction.
         """
         result = self._result
-        if not result.asked:
+        if not result.query_terms:
             return result
-        found = self._by_words() if self._entry is None else self._by_words_and_meaning(self._entry)
-        known = {item.key for item in self._facts}
-        result.items = [*self._facts, *(item for item in found if item.key not in known)]
+        passages = self._by_words() if self._entry is None else self._by_words_and_meaning(self._entry)
+        keys = {item.key for item in self._facts}
+        result.items = [*self._facts, *(item for item in passages if item.key not in keys)]
         note({"commonplace.found": len(result.items), "commonplace.with_meaning": result.with_meaning})
         return result
 
     def _by_words(self) -> list[FoundPassage]:
         self._result.indexed = False
-        found = scan_words(self._text, self._own) if self._question.memories else []
+        passages = scan_words(self._text, self._own) if self._question.memories else []
         self._clock.lap("scan")
-        return found
+        return passages
 
     def _by_words_and_meaning(self, entry: Entry) -> list[FoundPassage]:
-        question, result, clock, asked = self._question, self._result, self._clock, self._result.asked
+        question, result, clock, query_terms = self._question, self._result, self._clock, self._result.query_terms
         index = entry.index
-        where = _filter(question, entry.scope(question.user_id, question.space_id))
-        prepared = None if self._pending.is_ready else index.prepare(self._text, where)
+        filters = _filter(question, entry.scope(question.user_id, question.space_id))
+        prepared = None if self._pending.is_ready else index.prepare(self._text, filters)
         if not self._pending.is_ready:
             db.session.rollback()  # no connection is held while the vector is awaited
         meaning = query_vectors().result(self._pending, index.generations)
         clock.lap("embedding")
         result.with_meaning = bool(meaning)
         result.is_away = bool(index.generations) and not meaning
-        hits = index.search(self._text, meaning, where, POOL, per_group=POOL, prepared=prepared)
+        hits = index.search(self._text, meaning, filters, POOL, per_group=POOL, prepared=prepared)
         clock.lap("search")
         # After a wait, whose passages may be seen is checked again: a membership may have ended in the meantime.
-        scope = Scope(question.user_id, self._at.space_ids, question.space_id)
+        scope = Scope(question.user_id, self._position.space_ids, question.space_id)
         if self.was_long:
             scope = scope_of(question.user_id, question.space_id)
-        loaded = [item for item in load_found(relevant(hits, asked), scope) if _is_wanted(entry, item, asked)]
+        loaded = [
+            item for item in load_hits(relevant(hits, query_terms), scope) if _is_wanted(entry, item, query_terms)
+        ]
         loaded = with_phrases(loaded, self._text, index.fusion.phrase)
-        found = spread([(item, item.key, item.score) for item in loaded])
+        passages = spread([(item, item.key, item.score) for item in loaded])
         clock.lap("load")
-        return found
+        return passages
 
 
 def retrieve(question: Question, wait: float) -> Result:
-    """Passages for a reply; see `LookUp`."""
+    """Return passages for a reply; see `LookUp`."""
     return LookUp(question, wait).finish()
 
 
@@ -203,10 +208,10 @@ def scope_of(user_id: int, space_id: int | None = None) -> Scope:
     return Scope(user_id, member_space_ids(user_id), space_id)
 
 
-def with_phrases(found: Sequence[FoundPassage], text: str, weight: float) -> list[FoundPassage]:
+def with_phrases(passages: Sequence[FoundPassage], text: str, weight: float) -> list[FoundPassage]:
     """Return what was found, scored higher for having the question's words side by side as the question does."""
     share = phrases_of(text)
-    return [item.scored(item.score + weight * held) if (held := share(item.content)) else item for item in found]
+    return [item.scored(item.score + weight * ratio) if (ratio := share(item.content)) else item for item in passages]
 
 
 def _filter(question: Question, scope: Scope) -> Filter:
@@ -222,14 +227,14 @@ def _filter(question: Question, scope: Scope) -> Filter:
     )
 
 
-def _is_wanted(entry: Entry, item: FoundPassage, asked: frozenset[str]) -> bool:
+def _is_wanted(entry: Entry, item: FoundPassage, query_terms: frozenset[str]) -> bool:
     # Standing instructions apply within their scope, whether or not they resemble the question.
-    return item.extra.get("memory_type") != MemoryType.INSTRUCTION and not is_unwanted(entry, item, asked)
+    return item.extra.get("memory_type") != MemoryType.INSTRUCTION and not is_unwanted(entry, item, query_terms)
 
 
-def is_unwanted(entry: Entry, item: FoundPassage, asked: frozenset[str]) -> bool:
+def is_unwanted(entry: Entry, item: FoundPassage, query_terms: frozenset[str]) -> bool:
     """Return whether the user called what was found not relevant for a question in much the same words."""
-    return item.key in entry.verdicts and is_rejected(asked, entry.verdicts[item.key])
+    return item.key in entry.verdicts and is_rejected(query_terms, entry.verdicts[item.key])
 
 
 class Clock:
@@ -237,15 +242,15 @@ class Clock:
 
     def __init__(self, laps: dict[str, float]) -> None:
         self._laps = laps
-        self._began = self._last = time.perf_counter()
+        self._start = self._last = time.perf_counter()
 
     @property
     def elapsed(self) -> float:
         """Seconds since the clock was made."""
-        return time.perf_counter() - self._began
+        return time.perf_counter() - self._start
 
     def lap(self, name: str) -> None:
         """Name the time since the last lap."""
-        at = time.perf_counter()
-        self._laps[name] = round((at - self._last) * 1000, 2)
-        self._last = at
+        moment = time.perf_counter()
+        self._laps[name] = round((moment - self._last) * 1000, 2)
+        self._last = moment

@@ -25,18 +25,20 @@ class MessagePiece(NamedTuple):
     end: int
 
     def of(self, text: str) -> str:
-        """The piece's text, for an embedder."""
+        """Return the piece's text, for an embedder."""
         return text[self.start : self.end] or " "
 
 
 def message_pieces(message_id: int, content: str) -> list[MessagePiece]:
-    """The pieces of a message, in order."""
+    """Return the pieces of a message, in order."""
     return [MessagePiece(message_id, number, *span) for number, span in enumerate(pieces_of(content))]
 
 
 def pieces_without_vector(model: str, pieces: Sequence[MessagePiece]) -> list[MessagePiece]:
-    """The pieces of some messages that have no vector by a model, the last ones first: the first piece of a message
-    comes after its others, and stands for the whole."""
+    """Return the pieces of some messages that have no vector by a model, last ones first.
+
+    The first piece of a message comes last, since its vector marks the whole message as done.
+    """
     rows = db.session.execute(
         select(
             MessageEmbedding.message_id, MessageEmbedding.piece, MessageEmbedding.from_char, MessageEmbedding.to_char
@@ -44,18 +46,18 @@ def pieces_without_vector(model: str, pieces: Sequence[MessagePiece]) -> list[Me
             MessageEmbedding.message_id.in_({piece.message_id for piece in pieces}), MessageEmbedding.model == model
         )
     )
-    there = {tuple(row) for row in rows}
-    return [piece for piece in reversed(pieces) if tuple(piece) not in there]
+    stored_rows = {tuple(row) for row in rows}
+    return [piece for piece in reversed(pieces) if tuple(piece) not in stored_rows]
 
 
 def drop_other_pieces(pieces: Sequence[MessagePiece]) -> None:
     """Drop the vectors of some messages that are left over from when they were cut into more pieces than these."""
     count = Counter(piece.message_id for piece in pieces)
-    over = [
+    surplus = [
         (MessageEmbedding.message_id == message_id) & (MessageEmbedding.piece >= number)
         for message_id, number in count.items()
     ]
-    db.session.execute(delete(MessageEmbedding).where(or_(*over)))
+    db.session.execute(delete(MessageEmbedding).where(or_(*surplus)))
 
 
 def store_message_vectors(
@@ -71,7 +73,7 @@ def store_message_vectors(
     ids = {piece.message_id for piece in pieces}
     if not ids:
         return
-    there = set(db.session.scalars(select(Message.message_id).where(Message.message_id.in_(ids))))
+    stored_ids = set(db.session.scalars(select(Message.message_id).where(Message.message_id.in_(ids))))
     replaced = delete(MessageEmbedding).where(MessageEmbedding.message_id.in_(ids))
     if are_some:
         key = tuple_(MessageEmbedding.message_id, MessageEmbedding.piece)
@@ -88,7 +90,7 @@ def store_message_vectors(
             "embedding": np.asarray(vector, np.float32).tobytes(),
         }
         for piece, vector in zip(pieces, vectors, strict=True)
-        if piece.message_id in there
+        if piece.message_id in stored_ids
     ]
     if rows:
         db.session.execute(insert(MessageEmbedding), rows)

@@ -23,7 +23,7 @@ blueprint = Blueprint("retrieval", __name__)
 
 
 @blueprint.app_context_processor
-def _used() -> dict[str, Any]:
+def _template_values() -> dict[str, Any]:
     """Return what the templates of any page can call."""
     return {
         "used_under": used_under,
@@ -41,17 +41,17 @@ def used_under(message: Any) -> receipt_views.UsedCounts:
     """Return how much a reply used."""
     if current_identity() is None:
         return receipt_views.UsedCounts()
-    known: dict[int, receipt_views.UsedCounts] = g.setdefault("used", {})
-    if message.message_id not in known:
+    cache: dict[int, receipt_views.UsedCounts] = g.setdefault("used", {})
+    if message.message_id not in cache:
         note_replies([message])
-    return known.get(message.message_id, receipt_views.UsedCounts())
+    return cache.get(message.message_id, receipt_views.UsedCounts())
 
 
 def note_replies(messages: Iterable[Any]) -> None:
     """Load what `used_under` will be asked for, for all of these messages at once."""
     ids = [message.message_id for message in messages if message.role == "assistant"]
-    found = receipt_views.used_counts(ids) if ids else {}
-    g.setdefault("used", {}).update({key: found.get(key, receipt_views.UsedCounts()) for key in ids})
+    counts = receipt_views.used_counts(ids) if ids else {}
+    g.setdefault("used", {}).update({key: counts.get(key, receipt_views.UsedCounts()) for key in ids})
 
 
 @blueprint.get("/messages/<int:message_id>/used")
@@ -75,20 +75,20 @@ def judge(message_id: int) -> ViewResult:
     except ValidationError:
         raise Invalid("Choose one of the answers.") from None
     user_id = current_user_id()
-    refused = ""
+    problem = ""
     try:
         receipts.judge(user_id, message_id, body.kind, body.id, body.verdict)
         db.session.commit()
     except Conflict as error:
         db.session.rollback()
-        refused = error.detail
+        problem = error.detail
     if not wants_partial():
-        flash(refused or receipt_views.DONE[body.verdict], "message")
+        flash(problem or receipt_views.DONE[body.verdict], "message")
         return redirect(url_for(".used", message_id=message_id), 303)
     lines = [line for line in receipts.receipt_of(user_id, message_id) if (line.kind, line.id) == (body.kind, body.id)]
-    found = receipt_views.receipt(user_id, lines[:1])
-    line = (found.relevant + found.documents + found.always + found.passed_over)[0]
-    html = render_template("retrieval/_line.html", message_id=message_id, item=line, refused=refused)
+    view = receipt_views.receipt(user_id, lines[:1])
+    line = (view.relevant + view.documents + view.always + view.passed_over)[0]
+    html = render_template("retrieval/_line.html", message_id=message_id, item=line, refused=problem)
     return Response(html, headers={"HX-Trigger": CHANGED})
 
 
@@ -103,7 +103,7 @@ def used_here(conversation_id: int) -> ViewResult:
 
 
 def day_in(text: str) -> date | None:
-    """The day a form names; None if it names none."""
+    """Return the day a form names; None if it names none."""
     try:
         return date.fromisoformat(text)
     except ValueError:

@@ -30,7 +30,7 @@ FINISHED = ("complete", "stopped", "interrupted")
 
 
 def usable_memories() -> Select[*tuple[Any, ...]]:
-    """Memories that may be found: not closed, not archived, not waiting in review."""
+    """Select memories that may be retrieved: neither closed nor archived nor in review."""
     return select(Memory).where(
         Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false()
     )
@@ -52,7 +52,7 @@ def searchable_messages() -> Select[*tuple[Any, ...]]:
 
 
 def searchable_chunks() -> Select[*tuple[Any, ...]]:
-    """Chunks that may be found, joined to their conversation."""
+    """Return chunks that may be found, joined to their conversation."""
     return (
         select(ConversationChunk)
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
@@ -83,16 +83,16 @@ def load_space(user_id: int, space_id: int) -> Iterator[Block]:
 
 
 def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> Iterator[Block]:
-    """The user's usable memories: those with these ids, or all."""
+    """Yield the user's usable memories: those with these ids, or all."""
     if memory_ids is None:
         yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
     else:
-        changed = {"user": user_id, "changed": sorted(memory_ids)}
-        yield _block(map(_memory, db.session.execute(_changed_memories(), changed)))
+        parameters = {"user": user_id, "changed": sorted(memory_ids)}
+        yield _block(map(_memory, db.session.execute(_changed_memories(), parameters)))
 
 
 def load_conversations(*conditions: Any) -> Iterator[Block]:
-    """Chunks and messages of the conversations that meet the conditions."""
+    """Yield chunks and messages of the conversations that meet the conditions."""
     yield from _blocks(_chunks().where(*conditions), ConversationChunk.chunk_id, _chunk)
     yield from _message_blocks(_messages().where(*conditions))
 
@@ -103,29 +103,29 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
     Three statements at most, however many conversations. Some messages before those ids may be included.
     """
     if with_chunks:
-        where = {"user": user_id, "conversations": sorted(with_chunks)}
-        yield _block(map(_chunk, db.session.execute(_changed_chunks(), where)))
-    whole = [number for number, from_id in tails.items() if not from_id]
-    ends = [number for number, from_id in tails.items() if 0 < from_id < CHUNKS_ONLY]
-    for conversations in filter(None, (whole, ends)):
-        where = {
+        parameters = {"user": user_id, "conversations": sorted(with_chunks)}
+        yield _block(map(_chunk, db.session.execute(_changed_chunks(), parameters)))
+    whole_ids = [number for number, from_id in tails.items() if not from_id]
+    tail_ids = [number for number, from_id in tails.items() if 0 < from_id < CHUNKS_ONLY]
+    for conversations in filter(None, (whole_ids, tail_ids)):
+        parameters = {
             "user": user_id,
             "conversations": sorted(conversations),
             "from": min(tails[number] for number in conversations),
         }
-        yield _with_vectors(db.session.execute(_changed_messages(), where))
+        yield _with_vectors(db.session.execute(_changed_messages(), parameters))
 
 
 # Building a statement costs about as much as sending it: those of every reply are built once.
 @cache
 def _changed_chunks() -> Select[*tuple[Any, ...]]:
-    return _chunks().where(*_changed()).order_by(ConversationChunk.chunk_id)
+    return _chunks().where(*_statements_for_changes()).order_by(ConversationChunk.chunk_id)
 
 
 @cache
 def _changed_memories() -> Select[*tuple[Any, ...]]:
-    changed: BindParameter[int] = bindparam("changed", expanding=True)
-    statement = _memories(Memory.user_id == bindparam("user"), Memory.memory_id.in_(changed))
+    ids: BindParameter[int] = bindparam("changed", expanding=True)
+    statement = _memories(Memory.user_id == bindparam("user"), Memory.memory_id.in_(ids))
     return use_primary_key(statement.order_by(Memory.memory_id), Memory)
 
 
@@ -133,12 +133,12 @@ def _changed_memories() -> Select[*tuple[Any, ...]]:
 def _changed_messages() -> Select[*tuple[Any, ...]]:
     return (
         _messages()
-        .where(*_changed(), Message.message_id >= bindparam("from"))
+        .where(*_statements_for_changes(), Message.message_id >= bindparam("from"))
         .order_by(Message.message_id, MessageEmbedding.piece)
     )
 
 
-def _changed() -> tuple[Any, ...]:
+def _statements_for_changes() -> tuple[Any, ...]:
     numbers: BindParameter[int] = bindparam("conversations", expanding=True)
     return Conversation.conversation_id.in_(numbers), Conversation.user_id == bindparam("user")
 
@@ -180,15 +180,15 @@ def _messages() -> Select[*tuple[Any, ...]]:
 
 
 def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:
-    """The words of the questions for which the user called a passage not relevant, by passage."""
-    found: dict[Key, list[frozenset[str]]] = defaultdict(list)
+    """Return the words of the questions for which the user called a passage not relevant, by passage."""
+    verdicts: dict[Key, list[frozenset[str]]] = defaultdict(list)
     for kind, passage_id, terms in db.session.execute(
         select(PassageVerdict.kind, PassageVerdict.passage_id, PassageVerdict.terms).where(
             PassageVerdict.user_id == user_id, PassageVerdict.verdict == "not_relevant"
         )
     ):
-        found[kind, passage_id].append(frozenset(terms))
-    return dict(found)
+        verdicts[kind, passage_id].append(frozenset(terms))
+    return dict(verdicts)
 
 
 def _memories(*conditions: Any) -> Select[*tuple[Any, ...]]:
@@ -210,19 +210,19 @@ def _memories(*conditions: Any) -> Select[*tuple[Any, ...]]:
 
 
 def _memory(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
-    memory_id, content, owner, space_id, visibility, at, value, model, vector = row
+    memory_id, content, owner, space_id, visibility, moment, value, model, vector = row
     if value and value.casefold() not in content.casefold():
         content = f"{content} {value}"
-    return Passage("memory", memory_id, content, owner, at, space_id, visibility == "shared"), model, vector
+    return Passage("memory", memory_id, content, owner, moment, space_id, visibility == "shared"), model, vector
 
 
 def _chunk(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
-    chunk_id, content, owner, space_id, conversation_id, at, model, vector = row
-    return Passage("chunk", chunk_id, content, owner, at, space_id, group_id=conversation_id), model, vector
+    chunk_id, content, owner, space_id, conversation_id, moment, model, vector = row
+    return Passage("chunk", chunk_id, content, owner, moment, space_id, group_id=conversation_id), model, vector
 
 
 def _pieces(row: Row[*tuple[Any, ...]]) -> list[Passage]:
-    """A message as its pieces."""
+    """Return a message as its pieces."""
     return [
         Passage(
             "message",
@@ -242,7 +242,7 @@ def _pieces(row: Row[*tuple[Any, ...]]) -> list[Passage]:
 
 
 def _with_vectors(rows: Iterable[Row[*tuple[Any, ...]]]) -> Block:
-    """A block from rows of messages with their pieces' vectors, in the order of message and piece."""
+    """Return a block from rows of messages with their pieces' vectors, in the order of message and piece."""
     block = Block()
     spans: dict[int, list[tuple[int, int]]] = {}
     for row in rows:
@@ -261,30 +261,30 @@ def _message_blocks(statement: Select[*tuple[Any, ...]]) -> Iterator[Block]:
     """Like `_blocks`, for messages: all pieces of one are in one block."""
     keys = sorted(set(db.session.scalars(statement.with_only_columns(Message.message_id))))
     for start in range(0, len(keys), BLOCK):
-        some = statement.where(Message.message_id.in_(keys[start : start + BLOCK]))
-        yield _with_vectors(db.session.execute(some.order_by(*_IN_PIECES)))
+        batch = statement.where(Message.message_id.in_(keys[start : start + BLOCK]))
+        yield _with_vectors(db.session.execute(batch.order_by(*_IN_PIECES)))
 
 
 def _document(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
-    chunk_id, content, space_id, document_id, at, model, vector = row
-    passage = Passage("document", chunk_id, content, NOBODY, at, space_id, True, group_id=document_id)
+    chunk_id, content, space_id, document_id, moment, model, vector = row
+    passage = Passage("document", chunk_id, content, NOBODY, moment, space_id, True, group_id=document_id)
     return passage, model, vector
 
 
 def _blocks(statement: Select[*tuple[Any, ...]], key: Any, convert: Any) -> Iterator[Block]:
-    """The rows of a statement in the order of its key.
+    """Yield the rows of a statement in the order of its key.
 
     First only the keys: sorting all rows with their texts and vectors again for every page is slow, and takes more than
     the sort buffer of a database holds.
     """
     keys = sorted(db.session.scalars(statement.with_only_columns(key)))
     for start in range(0, len(keys), BLOCK):
-        some = use_primary_key(statement.where(key.in_(keys[start : start + BLOCK])).order_by(key), key.class_)
-        yield _block(map(convert, db.session.execute(some)))
+        batch = use_primary_key(statement.where(key.in_(keys[start : start + BLOCK])).order_by(key), key.class_)
+        yield _block(map(convert, db.session.execute(batch)))
 
 
-def _block(found: Iterable[tuple[Passage, str | None, bytes | None]]) -> Block:
+def _block(rows: Iterable[tuple[Passage, str | None, bytes | None]]) -> Block:
     block = Block()
-    for passage, model, raw in found:
+    for passage, model, raw in rows:
         block.put(passage, model, raw)
     return block

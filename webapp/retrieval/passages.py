@@ -146,7 +146,7 @@ class FoundPassage:
         return f"remembered {day}"
 
     def piece(self, hit: Hit, score: float) -> FoundPassage:
-        """The piece of it that a hit names, if it still exists: the text may have changed."""
+        """Return the piece of the message that a hit refers to; None if the text has changed."""
         start, part = self.start, self.content
         if 0 <= hit.start < hit.end <= len(part):
             start, part = hit.start, part[hit.start : hit.end]
@@ -154,13 +154,13 @@ class FoundPassage:
         return self._with(part, score, hit.reason, place)
 
     def scored(self, score: float) -> FoundPassage:
-        """The same with another score."""
+        """Return the same with another score."""
         return self._with(self.content, score, self.reason, (self.hit, self.start, self.length))
 
     def _with(self, content: str, score: float, reason: str, place: tuple[Hit | None, int, int]) -> FoundPassage:
         # Not `replace`, which takes several times as long: a reply looks through 64 of them.
-        mine = self.revision, self.conversation_id, self.message_id, self.title, self.role
-        return FoundPassage(self.kind, self.id, content, self.at, score, reason, *mine, *place, self.extra)
+        fields = self.revision, self.conversation_id, self.message_id, self.title, self.role
+        return FoundPassage(self.kind, self.id, content, self.at, score, reason, *fields, *place, self.extra)
 
 
 Group = tuple[str, int]
@@ -171,16 +171,16 @@ class Groups:
     """Rows by group, in the order of ids and, within an id, of pieces."""
 
     def __init__(self) -> None:
-        self._held: dict[Group, tuple[array[int], array[int]]] = {}
+        self._members: dict[Group, tuple[array[int], array[int]]] = {}
 
     @property
     def nbytes(self) -> int:
         """Approximate bytes held."""
-        return sum(2 * ids.itemsize * len(ids) + 300 for ids, _ in self._held.values())
+        return sum(2 * ids.itemsize * len(ids) + 300 for ids, _ in self._members.values())
 
     def put(self, passage: Passage, row: int) -> tuple[int | None, int | None]:
         """Add a row; returns the rows before and after it."""
-        ids, rows = self._held.setdefault((passage.kind, passage.group_id or 0), (array("q"), array("l")))
+        ids, rows = self._members.setdefault((passage.kind, passage.group_id or 0), (array("q"), array("l")))
         number = passage.id * PIECES + passage.piece
         place = bisect_left(ids, number)
         ids.insert(place, number)
@@ -189,17 +189,17 @@ class Groups:
 
     def remove(self, group: Group, passage_id: int) -> None:
         """Drop all pieces of a passage."""
-        if group in self._held:
-            ids, rows = self._held[group]
+        if group in self._members:
+            ids, rows = self._members[group]
             first, after = bisect_left(ids, passage_id * PIECES), bisect_left(ids, (passage_id + 1) * PIECES)
             del ids[first:after], rows[first:after]
 
     def order(self, group: Group, passage_id: int, piece: int) -> int:
-        """The position of a piece in its group, counted from 0; 0 if the group has no order."""
-        return bisect_left(self._held[group][0], passage_id * PIECES + piece) if group in self._held else 0
+        """Return the position of a piece in its group, counted from 0; 0 if the group has no order."""
+        return bisect_left(self._members[group][0], passage_id * PIECES + piece) if group in self._members else 0
 
     def renumber(self, renumbered: NDArray[np.int32]) -> None:
         """Update the rows to their new numbers, given by old row."""
-        for ids, rows in self._held.values():
+        for ids, rows in self._members.values():
             rows[:] = array("l", renumbered[np.array(rows, np.int64)].tolist()) if ids else rows
-        self._held = {group: held for group, held in self._held.items() if held[0]}
+        self._members = {group: entry for group, entry in self._members.items() if entry[0]}

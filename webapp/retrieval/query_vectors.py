@@ -36,7 +36,7 @@ class PendingQuery:
 
     text: str
     model: str
-    started: float
+    start: float
     future: Future[Vector] | None
 
     @property
@@ -59,7 +59,7 @@ class QueryVectors:
         self._make = make
         self._lock = threading.Lock()
         self._cache: OrderedDict[tuple[str, str], Vector] = OrderedDict()
-        self._asked: dict[tuple[str, str], tuple[float, Future[Vector]]] = {}
+        self._pending: dict[tuple[str, str], tuple[float, Future[Vector]]] = {}
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
         self._failures = 0
         self._rests_until = 0.0
@@ -72,12 +72,12 @@ class QueryVectors:
     def start(self, text: str) -> PendingQuery:
         """Start making a query's vector, unless it is being made, the embedder rests, or the query is empty."""
         text = " ".join(text.split())[:MAX_CHARS]
-        model = self._chosen()
-        started, future = self._submit(model, text) if text else (time.monotonic(), None)
-        return PendingQuery(text, model, started, future)
+        model = self._current_model()
+        start, future = self._submit(model, text) if text else (time.monotonic(), None)
+        return PendingQuery(text, model, start, future)
 
-    def _chosen(self) -> str:
-        """The model that makes vectors now, as far as this process knows. A new one has no failures yet."""
+    def _current_model(self) -> str:
+        """Return the model that makes vectors now, as far as this process knows. A new one has no failures yet."""
         current = present(self._current)
         with self._lock:
             if current.model != self._model:
@@ -85,23 +85,23 @@ class QueryVectors:
             self._embedders[current.model] = current
         return current.model
 
-    def result(self, asked: PendingQuery, generations: Sequence[str] = ()) -> dict[str, Vector]:
-        """The query's vectors by generation, as far as they arrive within the deadline.
+    def result(self, query: PendingQuery, generations: Sequence[str] = ()) -> dict[str, Vector]:
+        """Return the query's vectors by generation, as far as they arrive within the deadline.
 
         The deadline counts from when the query was first asked for. `generations` are those an index holds: if it has
         vectors of an older model, the query is embedded by that model too.
         """
         futures: dict[str, Future[Vector]] = {}
-        if asked.future is not None:
-            futures[asked.model] = asked.future
-            older = {model_of(name) for name in generations} - {asked.model}
+        if query.future is not None:
+            futures[query.model] = query.future
+            older = {model_of(name) for name in generations} - {query.model}
             futures |= {
                 model: future
                 for model in sorted(older)[:2]
-                if (future := self._submit(model, asked.text)[1]) is not None
+                if (future := self._submit(model, query.text)[1]) is not None
             }
-        left = asked.started + self._seconds - time.monotonic()
-        done, late = wait_for(futures.values(), timeout=max(0.0, left))
+        seconds = query.start + self._seconds - time.monotonic()
+        done, late = wait_for(futures.values(), timeout=max(0.0, seconds))
         if late:
             self._failed("late")
         vectors = [(model, future) for model, future in futures.items() if future in done and not future.exception()]
@@ -111,29 +111,29 @@ class QueryVectors:
         """Return when the vector was first asked for, and the vector to come, if there will be one."""
         now = time.monotonic()
         with self._lock:
-            known = self._cache.get((model, text))
-            if known is not None:
+            vector = self._cache.get((model, text))
+            if vector is not None:
                 self._cache.move_to_end((model, text))
                 ready: Future[Vector] = Future()
-                ready.set_result(known)
+                ready.set_result(vector)
                 return now, ready
-            if (asked := self._asked.get((model, text))) is not None:
-                return asked
+            if (pending := self._pending.get((model, text))) is not None:
+                return pending
             if self._failures >= FAILURES and now < self._rests_until:
                 return now, None
             if self._failures >= FAILURES:  # one tries; the others continue without it until there is an answer
                 self._rests_until = now + REST_SECONDS
             if self._pool is None or self._pool[0] != os.getpid():
-                self._asked.clear()
+                self._pending.clear()
                 self._pool = (os.getpid(), ThreadPoolExecutor(THREADS, thread_name_prefix="query-vector"))
             future = self._pool[1].submit(self._embed, model, text)
-            self._asked[model, text] = now, future
-        future.add_done_callback(lambda _done: self._answered(model, text))
+            self._pending[model, text] = now, future
+        future.add_done_callback(lambda _done: self._store_answer(model, text))
         return now, future
 
-    def _answered(self, model: str, text: str) -> None:
+    def _store_answer(self, model: str, text: str) -> None:
         with self._lock:
-            self._asked.pop((model, text), None)
+            self._pending.pop((model, text), None)
 
     def _embed(self, model: str, text: str) -> Vector:
         try:
@@ -167,11 +167,11 @@ class QueryVectors:
 
 
 def make_query_vectors(current: Embedder | Embeddings, settings: Settings) -> QueryVectors:
-    """The query vectors of a process."""
+    """Return the query vectors of a process."""
 
     def older(model: str) -> Embedder | None:
-        if isinstance(current, Embeddings) and ((found := current.named(model)) is not None or "@" in model):
-            return found
+        if isinstance(current, Embeddings) and ((client := current.embedder_of(model)) is not None or "@" in model):
+            return client
         packaged = packaged_embedder(model, settings.embedder_socket)
         return packaged or OpenAIEmbedder(replace(settings.model, embedding_model=model))
 

@@ -68,10 +68,10 @@ class UsedCounts:
     @property
     def label(self) -> str:
         """For the line under the reply: what was found, else what every reply sees; empty when it saw nothing."""
-        found = [_("%(n)s relevant", n=self.relevant)] if self.relevant else []
+        parts = [_("%(n)s relevant", n=self.relevant)] if self.relevant else []
         if self.documents:
-            found.append(ngettext("%(num)s document", "%(num)s documents", self.documents))
-        return " · ".join(found) or (_("%(n)s always on", n=self.always) if self.always else "")
+            parts.append(ngettext("%(num)s document", "%(num)s documents", self.documents))
+        return " · ".join(parts) or (_("%(n)s always on", n=self.always) if self.always else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,24 +111,24 @@ class ShownReceipt:
 
 
 def receipt(user_id: int, lines: Iterable[Line]) -> ShownReceipt:
-    """Lines in their groups, each thing once."""
+    """Return lines in their groups, each thing once."""
     lines = list({(line.kind, line.id): line for line in reversed(list(lines))}.values())[::-1]
     ids = [line.id for line in lines if line.kind == "memory"]
     quotes = revisions.evidence_of(user_id, ids) if ids else {}
-    found = ShownReceipt()
+    view = ShownReceipt()
     for line in lines:
         item = ShownItem(line, quotes.get(line.id, ()) if line.kind == "memory" else ())
         if not line.injected:
-            found.passed_over.append(item)
+            view.passed_over.append(item)
         elif line.kind == "document":
-            found.documents.append(item)
+            view.documents.append(item)
         else:
-            (found.relevant if item.is_found else found.always).append(item)
-    return found
+            (view.relevant if item.is_found else view.always).append(item)
+    return view
 
 
 def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int | None, ShownReceipt]:
-    """The newest reply of a conversation that used something, with its receipt."""
+    """Return the newest reply of a conversation that used something, with its receipt."""
     if conversation is None:
         return None, ShownReceipt()
     message_id = db.session.scalar(
@@ -150,19 +150,19 @@ def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int
 def used_counts(message_ids: Collection[int]) -> dict[int, UsedCounts]:
     """Return how much each of some replies used; the caller has checked whose they are."""
     rows = db.session.execute(_used_counts(), {"ids": list(message_ids)})
-    used: dict[int, UsedCounts] = {}
+    counts: dict[int, UsedCounts] = {}
     for message_id, kind, found, rest, documents in rows:
-        seen = used.get(message_id, UsedCounts())
+        seen = counts.get(message_id, UsedCounts())
         relevant, always = (0, 0) if kind == "document" else (found, rest)
-        used[message_id] = UsedCounts(seen.relevant + relevant, seen.documents + documents, seen.always + always)
-    return used
+        counts[message_id] = UsedCounts(seen.relevant + relevant, seen.documents + documents, seen.always + always)
+    return counts
 
 
 @cache
 def _used_counts() -> Select[*tuple[Any, ...]]:
     # A memory that every reply sees has one line, which says so even if it was found as well.
-    found = or_(TurnReceipt.stage == receipts.FOUND, TurnReceipt.reason.in_(receipts.FOUND_BY))
-    numbers = (case((which, TurnReceipt.passage_id)) for which in (found, ~found))
+    relevant = or_(TurnReceipt.stage == receipts.FOUND, TurnReceipt.reason.in_(receipts.FOUND_BY))
+    numbers = (case((condition, TurnReceipt.passage_id)) for condition in (relevant, ~relevant))
     of_document = (TurnReceipt.kind == "document") & (DocumentChunk.document_chunk_id == TurnReceipt.passage_id)
     counts = (func.count(number.distinct()) for number in (*numbers, DocumentChunk.document_id))
     return (
@@ -174,12 +174,12 @@ def _used_counts() -> Select[*tuple[Any, ...]]:
 
 
 def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
-    """A text with its spans as <mark>."""
-    html, at = Markup(""), 0
+    """Return a text with its spans as <mark>."""
+    html, position = Markup(""), 0
     for start, end in spans:
-        html += escape(text[at:start]) + Markup("<mark>{}</mark>").format(text[start:end])
-        at = end
-    return html + escape(text[at:])
+        html += escape(text[position:start]) + Markup("<mark>{}</mark>").format(text[start:end])
+        position = end
+    return html + escape(text[position:])
 
 
 FILTERS = N_(
@@ -246,10 +246,10 @@ def search(
     """
     if not q:
         return Results()
-    found: dict[str, list[ShownResult]] = {name: [] for name in FILTERS if name}
+    results: dict[str, list[ShownResult]] = {name: [] for name in FILTERS if name}
     by_title = kind in ("", "conversation") and not (since or until or speaker)
     for hit in find(user_id, q, MOST if kind == "conversation" else TITLES) if by_title else ():
-        found["conversation"].append(
+        results["conversation"].append(
             ShownResult("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
         )
     words_only = is_preparing = False
@@ -259,15 +259,15 @@ def search(
         is_preparing = not passages.indexed
         words_only = passages.indexed and not passages.with_meaning
         best = max((item.score for item in passages.items), default=0.0)
-        there = {result.message_id for result in found["conversation"]}
+        message_ids = {result.message_id for result in results["conversation"]}
         for item in passages.items:
             text = item.content if item.kind == "memory" else without_marks(item.content)
             part = excerpt(text, q, EXCERPT, prefix=q[-1:].isalnum())
             # A result without the words is shown only if it is nearly as good: a list to choose from is not a prompt.
             is_close = bool(part.spans) or item.score >= NEARLY * best
-            if is_close and (item.message_id not in there or item.kind != "message"):
-                found[item.kind].append(_result(item, mark_spans(part.text, part.spans)))
-    return Results([(FILTERS[name], items) for name, items in found.items() if items], words_only, is_preparing)
+            if is_close and (item.message_id not in message_ids or item.kind != "message"):
+                results[item.kind].append(_result(item, mark_spans(part.text, part.spans)))
+    return Results([(FILTERS[name], items) for name, items in results.items() if items], words_only, is_preparing)
 
 
 def _result(item: FoundPassage, text: Markup) -> ShownResult:

@@ -106,8 +106,8 @@ def store(message_id: int, items: Iterable[Item]) -> None:
     What was found but was already in the prompt has one line, for its place in the prompt, with why it was found.
     """
     items = list(items)
-    shown = {(item.kind, item.id) for item in items if item.injected}
-    found = {(item.kind, item.id): item.reason for item in items if item.stage == FOUND}
+    shown_keys = {(item.kind, item.id) for item in items if item.injected}
+    reasons = {(item.kind, item.id): item.reason for item in items if item.stage == FOUND}
     rows = [
         {
             "message_id": message_id,
@@ -117,13 +117,13 @@ def store(message_id: int, items: Iterable[Item]) -> None:
             "stage": item.stage,
             "rank": item.rank,
             "score": float(item.score),
-            "reason": found.get((item.kind, item.id), item.reason)[:200],
+            "reason": reasons.get((item.kind, item.id), item.reason)[:200],
             "injected": item.injected,
             "from_char": item.from_char,
             "to_char": item.to_char,
         }
         for item in items
-        if item.injected or (item.kind, item.id) not in shown
+        if item.injected or (item.kind, item.id) not in shown_keys
     ]
     if rows:
         # Into the table: given the class, the rows without a revision would need a separate statement.
@@ -134,21 +134,21 @@ def copy(replies: Mapping[int, int]) -> None:
     """Give replies that are copies the receipts of their originals, by whose ids they are."""
     columns = [column for column in table_of(TurnReceipt).columns if column.name != "receipt_id"]
     originals = sorted(replies)
-    for at in range(0, len(originals), COPIED_AT_ONCE):
-        wanted = TurnReceipt.message_id.in_(originals[at : at + COPIED_AT_ONCE])
-        rows = db.session.execute(select(*columns).where(wanted).order_by(TurnReceipt.receipt_id)).mappings().all()
+    for start in range(0, len(originals), COPIED_AT_ONCE):
+        condition = TurnReceipt.message_id.in_(originals[start : start + COPIED_AT_ONCE])
+        rows = db.session.execute(select(*columns).where(condition).order_by(TurnReceipt.receipt_id)).mappings().all()
         if rows:
             copied = [{**row, "message_id": replies[row["message_id"]]} for row in rows]
             db.session.execute(insert(table_of(TurnReceipt)), copied)
 
 
 def receipt_of(user_id: int, message_id: int) -> list[Line]:
-    """The receipt of a reply, in the order of the prompt. Raises NotFound if the reply is not the user's."""
+    """Return the receipt of a reply, in the order of the prompt. Raises NotFound if the reply is not the user's."""
     message = messages.get_message(user_id, message_id)
     rows = db.session.scalars(
         select(TurnReceipt).where(TurnReceipt.message_id == message.message_id).order_by(TurnReceipt.receipt_id)
     ).all()
-    found = load_passages({(row.kind, row.passage_id) for row in rows}, scope_of(user_id))
+    passages = load_passages({(row.kind, row.passage_id) for row in rows}, scope_of(user_id))
     remembered = _as_it_was(user_id, rows)
     verdicts = {
         tuple(key): verdict
@@ -158,18 +158,18 @@ def receipt_of(user_id: int, message_id: int) -> list[Line]:
             )
         )
     }
-    return _joined([_line(row, found, remembered, verdicts.get((row.kind, row.passage_id))) for row in rows])
+    return _merge_excerpts([_line(row, passages, remembered, verdicts.get((row.kind, row.passage_id))) for row in rows])
 
 
-def _joined(lines: Iterable[Line]) -> list[Line]:
-    """Lines with the excerpts of one passage merged, in the order of the first."""
-    joined: dict[tuple[str, int, str, bool], Line] = {}
+def _merge_excerpts(lines: Iterable[Line]) -> list[Line]:
+    """Return lines with the excerpts of one passage merged, in the order of the first."""
+    by_key: dict[tuple[str, int, str, bool], Line] = {}
     for line in lines:
         key = (line.kind, line.id, line.stage, line.injected)
-        before = joined.setdefault(key, line)
+        before = by_key.setdefault(key, line)
         if before is not line and before.content and line.content and line.content not in before.content:
-            joined[key] = replace(before, content=f"{before.content}\n{line.content}")
-    return list(joined.values())
+            by_key[key] = replace(before, content=f"{before.content}\n{line.content}")
+    return list(by_key.values())
 
 
 def judge(user_id: int, message_id: int, kind: str, passage_id: int, verdict: str) -> dict[str, Any]:
@@ -179,31 +179,31 @@ def judge(user_id: int, message_id: int, kind: str, passage_id: int, verdict: st
     ranks lower for questions in these words. The first three are for memories. Raises NotFound, Invalid.
     """
     message = messages.get_message(user_id, message_id)
-    shown = db.session.scalar(
+    row = db.session.scalar(
         select(TurnReceipt.receipt_id)
         .where(
             TurnReceipt.message_id == message.message_id, TurnReceipt.kind == kind, TurnReceipt.passage_id == passage_id
         )
         .limit(1)
     )
-    if shown is None:
+    if row is None:
         raise NotFound("That is not on this reply's receipt.")
     if kind != "memory" and verdict != "not_relevant":
         raise Invalid.field("verdict", "only a memory can be wrong, outdated or forgotten")
-    done: dict[str, Any] = {"verdict": verdict, "kind": kind, "id": passage_id}
+    result: dict[str, Any] = {"verdict": verdict, "kind": kind, "id": passage_id}
     if verdict == "forget":
         service.get_memory(user_id, passage_id)
-        done["forgotten"] = forgetting.forget(user_id, [passage_id], cause="receipt").memory_ids
+        result["forgotten"] = forgetting.forget(user_id, [passage_id], cause="receipt").memory_ids
     elif verdict == "wrong":
         service.update_memory(user_id, passage_id, MemoryChanges(is_archived=True), cause="wrong")
     elif verdict == "outdated":
         service.update_memory(user_id, passage_id, MemoryChanges(valid_to=now()), cause="outdated")
     _keep(user_id, message, kind, passage_id, verdict)
-    return done
+    return result
 
 
 def _keep(user_id: int, message: Message, kind: str, passage_id: int, verdict: str) -> None:
-    asked = db.session.get(Message, message.reply_to_id) if message.reply_to_id else None
+    question = db.session.get(Message, message.reply_to_id) if message.reply_to_id else None
     db.session.execute(
         delete(PassageVerdict).where(
             PassageVerdict.message_id == message.message_id,
@@ -218,7 +218,7 @@ def _keep(user_id: int, message: Message, kind: str, passage_id: int, verdict: s
             kind=kind,
             passage_id=passage_id,
             verdict=verdict,
-            terms=sorted(terms_of(asked.content))[:MAX_TERMS] if asked is not None else [],
+            terms=sorted(terms_of(question.content))[:MAX_TERMS] if question is not None else [],
         )
     )
     changes.note(user_id, Change("verdicts"))
@@ -226,7 +226,7 @@ def _keep(user_id: int, message: Message, kind: str, passage_id: int, verdict: s
 
 
 def _as_it_was(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int], tuple[str, int, bool]]:
-    """By memory and revision: what it said then, its current revision, and whether it is in use."""
+    """Return, by memory and revision, its text then, its current revision, and whether it is in use."""
     ids = {row.passage_id for row in rows if row.kind == "memory"}
     if not ids:
         return {}
@@ -250,23 +250,23 @@ def _as_it_was(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int
 
 
 def _excerpt(text: str, start: int, end: int) -> str:
-    """The part of a message that a reply was given, with ellipses where the message continues."""
+    """Return the part of a message that a reply was given, with ellipses where the message continues."""
     before, after = "… " if start > 0 else "", " …" if end < len(text) else ""
     return f"{before}{text[start:end].strip()}{after}"
 
 
 def _line(
     row: TurnReceipt,
-    found: dict[Key, FoundPassage],
+    passages: dict[Key, FoundPassage],
     remembered: dict[tuple[int, int], tuple[str, int, bool]],
     verdict: str | None,
 ) -> Line:
-    present = found.get((row.kind, row.passage_id))
+    present = passages.get((row.kind, row.passage_id))
     content, state = (present.content, "current") if present else (None, "gone")
     if row.kind == "memory" and row.revision is not None and (row.passage_id, row.revision) in remembered:
         content, current, in_use = remembered[row.passage_id, row.revision]
-        changed = present is not None and present.content != content and current != row.revision
-        state = "closed" if not in_use else "changed" if changed else "current"
+        is_changed = present is not None and present.content != content and current != row.revision
+        state = "closed" if not in_use else "changed" if is_changed else "current"
     elif content is not None and row.from_char is not None and row.to_char is not None:
         content = _excerpt(content, row.from_char, row.to_char)
     elif present is not None and present.revision != row.revision:

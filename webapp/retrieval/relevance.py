@@ -19,17 +19,17 @@ from webapp.text.words import stems, words
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The words of a question that a search looks for, stemmed."""
+    """Return the words of a question that a search looks for, stemmed."""
     return frozenset(stems(words(text[:4_000])))
 
 
-def relevant(hits: Sequence[Hit], asked: Collection[str]) -> list[Hit]:
-    """The hits of a ranking that are relevant to the question, whose words are `asked`, in their order.
+def relevant(hits: Sequence[Hit], query_terms: Collection[str]) -> list[Hit]:
+    """Return the hits that are relevant to a question with the words `query_terms`, in their order.
 
-    If some certainly are, those that rank nearly as high come along: an answer need not repeat the question.
+    If some are certain, those ranked almost as high are included: an answer need not repeat the question.
     """
     covered = max((hit.parts.get("coverage", 0.0) for hit in hits), default=0.0) >= NEARBY
-    certain = [_relevant(hit, len(asked), covered) for hit in hits]
+    certain = [_relevant(hit, len(query_terms), covered) for hit in hits]
     best = max((hit.score for hit, is_certain in zip(hits, certain, strict=True) if is_certain), default=None)
     if best is None:
         return []
@@ -37,9 +37,9 @@ def relevant(hits: Sequence[Hit], asked: Collection[str]) -> list[Hit]:
 
 
 def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits of a ranking that a search box shows: those with the words or near in meaning, and any nearly as good.
+    """Return the hits that a search box shows: by words or by meaning, and any ranked almost as high.
 
-    Words that nobody wrote and that mean nothing find nothing.
+    A query of unknown words without meaning has no results.
     """
     certain = [bool(hit.matched) or hit.parts.get("meaning", 0.0) >= 1 for hit in hits]
     best = max((hit.score for hit, is_certain in zip(hits, certain, strict=True) if is_certain), default=None)
@@ -48,9 +48,11 @@ def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit, is_certain in zip(hits, certain, strict=True) if is_certain or hit.score >= LISTED * best]
 
 
-def _relevant(hit: Hit, asked: int, covered: bool) -> bool:
+def _relevant(hit: Hit, term_count: int, covered: bool) -> bool:
     # By rarity or by number: among only a few passages every word of the subject is common.
-    coverage = max(hit.parts.get("coverage", 0.0), len(hit.matched) / asked - MANY_WORDS + COVERAGE if asked else 0.0)
+    coverage = max(
+        hit.parts.get("coverage", 0.0), len(hit.matched) / term_count - MANY_WORDS + COVERAGE if term_count else 0.0
+    )
     meaning = hit.parts.get("meaning", 0.0)
     if meaning >= 1 or coverage >= COVERAGE:
         return True
@@ -59,7 +61,7 @@ def _relevant(hit: Hit, asked: int, covered: bool) -> bool:
     return covered and hit.kind == "message" and hit.parts.get("keyword", 0.0) >= NEARBY
 
 
-def is_rejected(asked: Collection[str], verdicts: Iterable[frozenset[str]]) -> bool:
+def is_rejected(query_terms: Collection[str], verdicts: Iterable[frozenset[str]]) -> bool:
     """Return whether a passage was called not relevant for a question in much the same words."""
-    asked = frozenset(asked)
-    return any(terms and len(asked & terms) >= SIMILAR_QUESTION * len(asked | terms) for terms in verdicts)
+    query_terms = frozenset(query_terms)
+    return any(terms and len(query_terms & terms) >= SIMILAR_QUESTION * len(query_terms | terms) for terms in verdicts)

@@ -31,14 +31,14 @@ class SearchQuery(BaseModel):
     @field_validator("kinds")
     @classmethod
     def _known_kinds(cls, kinds: str) -> str:
-        chosen = [kind.strip() for kind in kinds.split(",") if kind.strip()]
-        named = [PLURALS.get(kind, kind) for kind in chosen]
-        if set(named) - set(KINDS):
+        selection = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+        names = [PLURALS.get(kind, kind) for kind in selection]
+        if set(names) - set(KINDS):
             raise ValueError(say("may contain only %(names)s", names=", ".join(KINDS)))
-        return ",".join(named)
+        return ",".join(names)
 
     @property
-    def chosen(self) -> frozenset[str]:
+    def selected_kinds(self) -> frozenset[str]:
         """The kinds asked for."""
         return frozenset(kind for kind in self.kinds.split(",") if kind) or frozenset(KINDS)
 
@@ -61,7 +61,7 @@ class SearchHit(BaseModel):
 
     @classmethod
     def of(cls, item: FoundPassage, q: str) -> SearchHit:
-        """A passage with the part of it that shows why it was found."""
+        """Return a passage with the part of it that shows why it was found."""
         part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
         return cls(
             kind=item.kind,

@@ -12,7 +12,7 @@ from webapp.retrieval import facts
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.changes import Position, position
 from webapp.retrieval.facts import scan_words
-from webapp.retrieval.hydration import load_found
+from webapp.retrieval.hydration import load_hits
 from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, is_unwanted, scope_of, with_phrases
 from webapp.retrieval.passages import KINDS, Filter, Hit
 from webapp.retrieval.query_vectors import query_vectors
@@ -44,7 +44,7 @@ def search(
     result = Result()
     if not q.strip():
         return result
-    clock = Clock(result.took)
+    clock = Clock(result.durations)
     vectors = query_vectors()
     pending = vectors.start(q)
     entry = index_cache().get(user_id, SEARCH_WAIT)
@@ -57,7 +57,7 @@ def search(
     meaning = vectors.result(pending, entry.index.generations)
     clock.lap("embedding")
     result.with_meaning = bool(meaning)
-    where = Filter(
+    filters = Filter(
         entry.scope(user_id, space_id),
         frozenset(kinds),
         archived=True,
@@ -65,16 +65,16 @@ def search(
         until=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
         speaker=speaker,
     )
-    ranked = entry.index.search(q, meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum())
+    ranked = entry.index.search(q, meaning, filters, 3 * limit + 10, prefix=q[-1:].isalnum())
     hits = first_of_each(worth_listing(ranked))
     clock.lap("search")
-    asked = terms_of(q)
-    found = [
-        item.scored(item.score * UNWANTED) if item.score > 0 and is_unwanted(entry, item, asked) else item
-        for item in with_phrases(load_found(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)
+    query_terms = terms_of(q)
+    passages = [
+        item.scored(item.score * UNWANTED) if item.score > 0 and is_unwanted(entry, item, query_terms) else item
+        for item in with_phrases(load_hits(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)
     ]
     clock.lap("load")
-    result.items = sorted(found, key=lambda item: -item.score)[:limit]
+    result.items = sorted(passages, key=lambda item: -item.score)[:limit]
     return result
 
 
@@ -83,7 +83,7 @@ def _midnight(day: date) -> datetime:
 
 
 def first_of_each(hits: Iterable[Hit]) -> list[Hit]:
-    """The best piece of every passage, in the order of the ranking."""
+    """Return the best piece of every passage, in the order of the ranking."""
     return list({hit.key: hit for hit in reversed(list(hits))}.values())[::-1]
 
 
@@ -92,12 +92,12 @@ def catch_up(user_id: int) -> Position | None:
 
     Returns the position it has reached; None, without having read anything, if this process has no index of them.
     """
-    if index_cache().held(user_id) is None:
+    if index_cache().peek(user_id) is None:
         return None
-    at = position(user_id)
-    index_cache().catch_up(user_id, at)
-    facts.catch_up(user_id, at)
-    return at
+    current = position(user_id)
+    index_cache().catch_up(user_id, current)
+    facts.catch_up(user_id, current)
+    return current
 
 
 def anticipate(user_id: int, text: str) -> Future[Any] | None:
@@ -105,7 +105,7 @@ def anticipate(user_id: int, text: str) -> Future[Any] | None:
 
     Uses no database and does not wait.
     """
-    entry = index_cache().held(user_id)
+    entry = index_cache().peek(user_id)
     if entry is None or not entry.index.generations or len(terms_of(text)) < FEW_TERMS:
         return None
     return query_vectors().start(text).future

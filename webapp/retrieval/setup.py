@@ -41,8 +41,8 @@ def _flushed(session: Session, _context: Any) -> None:
         for row in (*session.new, *session.dirty)
         if isinstance(row, Memory) and row.embedding is None and row.valid_to is None
     }
-    asked = {request.ids.get("user_id") for request in requests_after_commit(session, "index")}
-    for user_id in owners - asked:
+    user_ids = {request.ids.get("user_id") for request in requests_after_commit(session, "index")}
+    for user_id in owners - user_ids:
         enqueue_after_commit("index", user_id=user_id)
 
 
@@ -52,12 +52,12 @@ def init_document_uses() -> None:
 
 
 def documents_used_in(_sender: object, *, conversation_id: int) -> list[int]:
-    """The ids of the documents of which a part was in a prompt."""
-    used = (
+    """Return the ids of the documents of which a part was in a prompt."""
+    statement = (
         select(DocumentChunk.document_id)
         .join(TurnReceipt, TurnReceipt.passage_id == DocumentChunk.document_chunk_id)
         .join(Message, Message.message_id == TurnReceipt.message_id)
         .where(Message.conversation_id == conversation_id, TurnReceipt.kind == "document", TurnReceipt.injected)
         .distinct()
     )
-    return list(db.session.scalars(used))
+    return list(db.session.scalars(statement))

@@ -52,7 +52,7 @@ class IndexedCounts:
     messages: int = 0
     chunks: int = 0
     memories: int = 0
-    more: bool = False
+    has_more: bool = False
 
     @property
     def total(self) -> int:
@@ -64,16 +64,16 @@ def index_user(user_id: int, turn: Slice | None = None) -> IndexedCounts:
     """Make the vectors owed to a user's memories, chunks and messages, as far as a slice goes. Raises ModelError after
     storing what was finished. Safe to run twice, even at once."""
     with reads_only():
-        done = IndexedCounts()
-        done.more = not _index_all(user_id, embedder(), done, turn or Slice())
+        counts = IndexedCounts()
+        counts.has_more = not _index_all(user_id, embedder(), counts, turn or Slice())
         with write_transaction():
             changes.prune(user_id)
-        return done
+        return counts
 
 
-def _index_all(user_id: int, client: Embedder, done: IndexedCounts, turn: Slice) -> bool:
+def _index_all(user_id: int, client: Embedder, counts: IndexedCounts, turn: Slice) -> bool:
     """Make vectors until none is owed, or the slice is over; returns whether it came to the end."""
-    if not _index_memories(user_id, client, done, turn):
+    if not _index_memories(user_id, client, counts, turn):
         return False
     due = (
         select(Conversation.conversation_id)
@@ -85,9 +85,9 @@ def _index_all(user_id: int, client: Embedder, done: IndexedCounts, turn: Slice)
     while True:
         new = db.session.scalars(due.where(Conversation.conversation_id.not_in(seen)) if seen else due).all()
         for conversation_id in new:
-            if not _index_chunks(conversation_id, client, done, turn):
+            if not _index_chunks(conversation_id, client, counts, turn):
                 return False
-            while _index_messages(conversation_id, client, done, turn):
+            while _index_messages(conversation_id, client, counts, turn):
                 if not turn.goes_on() or embedder().model != client.model:
                     return False
         seen.update(new)
@@ -95,7 +95,7 @@ def _index_all(user_id: int, client: Embedder, done: IndexedCounts, turn: Slice)
             return True
 
 
-def _index_messages(conversation_id: int, client: Embedder, done: IndexedCounts, turn: Slice) -> bool:
+def _index_messages(conversation_id: int, client: Embedder, counts: IndexedCounts, turn: Slice) -> bool:
     """Index a conversation's next messages; returns whether there may be more, or more of them."""
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
     if conversation is None or not conversation.index_due:
@@ -107,11 +107,11 @@ def _index_messages(conversation_id: int, client: Embedder, done: IndexedCounts,
         return False
     user_id, after = conversation.user_id, conversation.indexed_through or 0
     rows = _first_batch(_finished_messages(db.session.execute(_messages(conversation_id, after)).all()))
-    wanted = [row for row in rows if row.status in FINISHED and row.content.strip() and row.model != client.model]
-    pieces = [piece for row in wanted for piece in message_pieces(row.message_id, row.content)]
+    pending = [row for row in rows if row.status in FINISHED and row.content.strip() and row.model != client.model]
+    pieces = [piece for row in pending for piece in message_pieces(row.message_id, row.content)]
     parts = pieces_without_vector(client.model, pieces) if len(pieces) > turn.portion else pieces
     db.session.remove()  # no connection is held while the embedder works
-    texts = {row.message_id: row.content for row in wanted}
+    texts = {row.message_id: row.content for row in pending}
     while True:
         part, parts = parts[: turn.portion], parts[turn.portion :]
         vectors = client.embed_passages([piece.of(texts[piece.message_id]) for piece in part]) if part else ()
@@ -123,12 +123,12 @@ def _index_messages(conversation_id: int, client: Embedder, done: IndexedCounts,
                 return True  # somebody else was here, messages came back, or another model was chosen: check again
             are_all = len(part) == len(pieces)
             store_message_vectors(user_id, client.model, part, vectors, are_some=not are_all)
-            done.messages += len(part)
+            counts.messages += len(part)
             if not parts:
                 if not are_all:
                     drop_other_pieces(pieces)
-                if wanted:
-                    changes.note(user_id, Change("conversation", conversation_id, wanted[0].message_id))
+                if pending:
+                    changes.note(user_id, Change("conversation", conversation_id, pending[0].message_id))
                 conversation.indexed_through = rows[-1].message_id if rows else after or None
                 # A message that was finished while the embedder worked is owed its vector: do not overwrite its mark.
                 conversation.index_due = _has_more(conversation_id, conversation.indexed_through or 0)
@@ -155,24 +155,24 @@ def _messages(conversation_id: int, after: int) -> Select[int, str, str, str]:
 
 
 def _finished_messages(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The first messages, up to one that is still being written."""
+    """Return the first messages, up to one that is still being written."""
     return list(takewhile(lambda row: row.status != "streaming", rows))
 
 
 def _has_more(conversation_id: int, after: int) -> bool:
     """Return whether a conversation has finished messages after the watermark."""
-    behind = select(Message.message_id).where(
+    statement = select(Message.message_id).where(
         Message.conversation_id == conversation_id,
         Message.message_id > after,
         Message.superseded_by_id.is_(None),
         Message.status.in_(FINISHED),
         Message.content != "",
     )
-    return db.session.scalar(behind.limit(1)) is not None
+    return db.session.scalar(statement.limit(1)) is not None
 
 
 def _first_batch(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The first messages of a batch, as many as fit MANY_CHARS, but at least one."""
+    """Return the first messages of a batch, as many as fit MANY_CHARS, but at least one."""
     size = 0
     for number, row in enumerate(rows):
         size += len(row.content)
@@ -181,7 +181,7 @@ def _first_batch(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[A
     return rows
 
 
-def _index_chunks(conversation_id: int, client: Embedder, done: IndexedCounts, turn: Slice) -> bool:
+def _index_chunks(conversation_id: int, client: Embedder, counts: IndexedCounts, turn: Slice) -> bool:
     """Make vectors of the chunks of a conversation that have none by this model; returns whether all have one now."""
     rows = db.session.execute(
         select(ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.user_id)
@@ -204,33 +204,33 @@ def _index_chunks(conversation_id: int, client: Embedder, done: IndexedCounts, t
                     .values(embedding=_bytes(vector), embedding_model=client.model)
                 )
             changes.note(batch[0].user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
-        done.chunks += len(batch)
+        counts.chunks += len(batch)
         if not turn.goes_on():
             return False
     return True
 
 
-def _index_memories(user_id: int, client: Embedder, done: IndexedCounts, turn: Slice) -> bool:
+def _index_memories(user_id: int, client: Embedder, counts: IndexedCounts, turn: Slice) -> bool:
     """Make vectors of the memories that changed since the last time and have none by this model; returns whether all
     have one now."""
-    through = db.session.scalar(select(PassageVersion.memories_through).where(PassageVersion.user_id == user_id))
+    watermark = db.session.scalar(select(PassageVersion.memories_through).where(PassageVersion.user_id == user_id))
     newest = current_version(user_id)
     owed = select(Memory.memory_id, Memory.content, Memory.revision, Memory.space_id, Memory.visibility).where(
         Memory.user_id == user_id, or_(Memory.embedding.is_(None), Memory.embedding_model != client.model)
     )
-    if newest <= (through or 0):
+    if newest <= (watermark or 0):
         return True
-    if through is not None:
-        changed = _changed_memories(user_id, through)
-        if changed is not None:
-            owed = use_primary_key(owed.where(Memory.memory_id.in_(changed)), Memory)
+    if watermark is not None:
+        memory_ids = _changed_memories(user_id, watermark)
+        if memory_ids is not None:
+            owed = use_primary_key(owed.where(Memory.memory_id.in_(memory_ids)), Memory)
     last, is_complete = 0, False
     while not is_complete:
-        most = turn.portion
-        rows = db.session.execute(owed.where(Memory.memory_id > last).order_by(Memory.memory_id).limit(most)).all()
+        limit = turn.portion
+        rows = db.session.execute(owed.where(Memory.memory_id > last).order_by(Memory.memory_id).limit(limit)).all()
         db.session.remove()
         vectors = client.embed_passages([row.content[:MAX_CHARS] for row in rows]) if rows else ()
-        is_complete = len(rows) < most
+        is_complete = len(rows) < limit
         with write_transaction():
             if db.session.get(User, user_id) is None:
                 return True
@@ -244,13 +244,13 @@ def _index_memories(user_id: int, client: Embedder, done: IndexedCounts, turn: S
                 )
             if rows:
                 few = [Change("memories", row.memory_id) for row in rows]
-                changes.note(user_id, *(few if done.memories < FEW_NOTED else [Change("memories")]))
+                changes.note(user_id, *(few if counts.memories < FEW_NOTED else [Change("memories")]))
                 for row in rows:
                     if row.visibility == "shared":
                         touch(row.space_id)  # it is in the indexes of others, without this vector
             if is_complete and embedder().model == client.model:
-                _set_memories_through(user_id, through, newest)
-        done.memories += len(rows)
+                _set_memories_through(user_id, watermark, newest)
+        counts.memories += len(rows)
         if rows:
             last = rows[-1].memory_id
             if not turn.goes_on():
@@ -258,17 +258,17 @@ def _index_memories(user_id: int, client: Embedder, done: IndexedCounts, turn: S
     return True
 
 
-def _changed_memories(user_id: int, through: int) -> set[int] | None:
-    """The memories that changed after a version; None if they are many, when checking all is no more work."""
+def _changed_memories(user_id: int, watermark: int) -> set[int] | None:
+    """Return the memories that changed after a version; None if they are many, when checking all is no more work."""
     sets = select(MemoryChangeSet.changes).where(
-        MemoryChangeSet.user_id == user_id, MemoryChangeSet.memory_version > through
+        MemoryChangeSet.user_id == user_id, MemoryChangeSet.memory_version > watermark
     )
-    changed: set[int] = set()
+    memory_ids: set[int] = set()
     for number, changes_of_set in enumerate(db.session.scalars(sets.limit(FEW_CHANGES + 1))):
-        changed |= {entry["memory_id"] for entry in changes_of_set}
-        if number == FEW_CHANGES or len(changed) > FEW_CHANGES:
+        memory_ids |= {entry["memory_id"] for entry in changes_of_set}
+        if number == FEW_CHANGES or len(memory_ids) > FEW_CHANGES:
             return None
-    return changed
+    return memory_ids
 
 
 def _set_memories_through(user_id: int, before: int | None, version: int) -> None:

@@ -33,8 +33,8 @@ class VectorStore:
         """Tell whether a row has a vector here."""
         return row in self._places
 
-    def held(self, rows: Sequence[int]) -> list[int]:
-        """The rows that have a vector here."""
+    def rows_with_vector(self, rows: Sequence[int]) -> list[int]:
+        """Return the rows that have a vector here."""
         places = self._places
         return [row for row in rows if row in places]
 
@@ -93,25 +93,25 @@ class VectorStore:
         if not len(self) or not np.isfinite(length) or length == 0:
             return out
         query = query / length
-        matrix, found = self._matrix.values, np.empty(len(self), np.float32)
+        matrix, cosines = self._matrix.values, np.empty(len(self), np.float32)
         if self._compressed:
             room = np.empty((min(_CHUNK, len(self)), self.dimensions), np.float32)
             for start in range(0, len(self), _CHUNK):
                 part = matrix[start : start + _CHUNK]
                 np.copyto(room[: len(part)], part)
-                np.dot(room[: len(part)], query, out=found[start : start + len(part)])
+                np.dot(room[: len(part)], query, out=cosines[start : start + len(part)])
         else:
-            np.dot(matrix, query, out=found)
-        out[self._owners.values] = found * self._scales.values
+            np.dot(matrix, query, out=cosines)
+        out[self._owners.values] = cosines * self._scales.values
         return out
 
-    def likeness(self, rows: Sequence[int], others: Sequence[int]) -> Floats:
+    def likeness(self, rows: Sequence[int], other_rows: Sequence[int]) -> Floats:
         """Return the mean cosine (n) of rows to some others; all must have a vector."""
-        one, two = (
+        first, second = (
             self._matrix.values[places].astype(np.float32) * self._scales.values[places][:, None]
-            for places in ([self._places[row] for row in some] for some in (rows, others))
+            for places in ([self._places[row] for row in selection] for selection in (rows, other_rows))
         )
-        return np.asarray(one @ two.mean(axis=0), np.float32)
+        return np.asarray(first @ second.mean(axis=0), np.float32)
 
     def similarities(self, rows: Sequence[int]) -> Floats:
         """Return the cosines (n × n) of rows with each other; all must have a vector."""

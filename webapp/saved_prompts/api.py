@@ -35,7 +35,7 @@ blueprint = api_blueprint("library_api", __name__, tag="Prompt library")
 def list_saved_prompts(query: SavedPromptQuery) -> dict[str, Any]:
     """Your prompts and those shared in your spaces, by name."""
     page = service.list_prompts(current_user_id(), query)
-    return {"prompts": [_out(found) for found in page.items], "next_cursor": page.next_cursor}
+    return {"prompts": [_out(prompt) for prompt in page.items], "next_cursor": page.next_cursor}
 
 
 @blueprint.post("/saved_prompts", responses={201: SavedPromptOut})
@@ -57,9 +57,9 @@ def export_saved_prompts() -> dict[str, Any]:
 @login_required
 def import_saved_prompts(body: PromptsToImport) -> dict[str, Any]:
     """Take in prompts that were exported here or from Open WebUI; those that are there already are skipped."""
-    imported, skipped, refused = service.import_prompts(current_user_id(), body.prompts, space_id=body.space_id)
+    imported, skipped, rejected = service.import_prompts(current_user_id(), body.prompts, space_id=body.space_id)
     db.session.commit()
-    parts = [RefusedPrompt(place=part.place, name=part.name, reason=part.reason) for part in refused]
+    parts = [RefusedPrompt(place=part.place, name=part.name, reason=part.reason) for part in rejected]
     return PromptsImported(imported=imported, skipped=skipped, refused=parts).model_dump(mode="json")
 
 
@@ -100,9 +100,9 @@ def duplicate_saved_prompt(path: SavedPromptPath) -> tuple[Any, int]:
 @login_required
 def fill_saved_prompt(path: SavedPromptPath, body: Values) -> dict[str, Any]:
     """The text of a prompt with its variables filled."""
-    at = datetime.now(reader_zone())
-    return {"text": service.fill_prompt(current_user_id(), path.saved_prompt_id, body.values, at)}
+    moment = datetime.now(reader_zone())
+    return {"text": service.fill_prompt(current_user_id(), path.saved_prompt_id, body.values, moment)}
 
 
-def _out(found: PromptForReader) -> dict[str, Any]:
-    return SavedPromptOut.of(found.prompt, user_id=current_user_id(), can_edit=found.can_edit).model_dump(mode="json")
+def _out(prompt: PromptForReader) -> dict[str, Any]:
+    return SavedPromptOut.of(prompt.prompt, user_id=current_user_id(), can_edit=prompt.can_edit).model_dump(mode="json")

@@ -44,33 +44,33 @@ class RejectedItem:
 
 
 def items_of(text: str) -> list[Any]:
-    """The items of a file, unparsed. Raises ValueError with a sentence for the person who chose the file."""
+    """Return the items of a file, unparsed. Raises ValueError with a sentence for the person who chose the file."""
     try:
-        found = json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError):
         raise ValueError("This file is not JSON.") from None
-    if isinstance(found, dict):
-        found = found.get("prompts", [found] if "content" in found else None)
-    if not isinstance(found, list):
+    if isinstance(data, dict):
+        data = data.get("prompts", [data] if "content" in data else None)
+    if not isinstance(data, list):
         raise ValueError("There are no prompts in this file.")
-    return found
+    return data
 
 
 def read(items: Iterable[Any]) -> tuple[list[ReadPrompt], list[RejectedItem]]:
-    """The prompts among the items of a file, and the items that are refused."""
-    prompts, refused = [], []
+    """Return the prompts among the items of a file, and the items that are refused."""
+    prompts, rejected = [], []
     for place, item in enumerate(items, 1):
         try:
             prompts.append(_read_one(item))
         except ValueError as error:
             name = item.get("name") if isinstance(item, dict) else None
-            shown = str(name or "")[:LONGEST_NAME].encode(errors="replace").decode()
-            refused.append(RejectedItem(place, shown, str(error)))
-    return prompts, refused
+            title = str(name or "")[:LONGEST_NAME].encode(errors="replace").decode()
+            rejected.append(RejectedItem(place, title, str(error)))
+    return prompts, rejected
 
 
 def write_prompts(prompts: Iterable[ReadPrompt]) -> dict[str, Any]:
-    """Prompts as a file in our format."""
+    """Return prompts as a file in our format."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -91,17 +91,17 @@ def _read_one(item: Any) -> ReadPrompt:
     if "\x00" in content or not _is_text(content) or not _is_text(name):
         raise ValueError("It holds characters that are not text.")
     if "command" in item:
-        content = _TYPED.sub(_untyped, content)
+        content = _TYPED.sub(_plain_placeholder, content)
     if len(content) > LONGEST_CONTENT:
         raise ValueError(f"Its text is longer than {LONGEST_CONTENT:,} characters.")
-    about = item.get("description")
-    if not about and isinstance(item.get("meta"), Mapping):
-        about = item["meta"].get("description")
-    description = _line(about) if _is_text(str(about)) else ""
+    text = item.get("description")
+    if not text and isinstance(item.get("meta"), Mapping):
+        text = item["meta"].get("description")
+    description = _line(text) if _is_text(str(text)) else ""
     return ReadPrompt(name[:LONGEST_NAME], content, description[:LONGEST_DESCRIPTION])
 
 
-def _untyped(match: re.Match[str]) -> str:
+def _plain_placeholder(match: re.Match[str]) -> str:
     name, kind, properties = match[1], match[2], match[3]
     quoted = _DEFAULT.search(properties)
     default = _value(quoted[1] or quoted[2] or "") if quoted else ""
@@ -117,16 +117,16 @@ def _untyped(match: re.Match[str]) -> str:
 
 
 def _options(properties: str) -> list[str]:
-    found = _OPTIONS.search(properties)
+    match = _OPTIONS.search(properties)
     try:
-        listed = json.loads(found[1]) if found else []
+        items = json.loads(match[1]) if match else []
     except (ValueError, RecursionError):
         return []
-    return [str(value) for value in listed]
+    return [str(value) for value in items]
 
 
 def _value(text: str) -> str:
-    """A text without the marks that our variables do not allow inside them."""
+    """Return a text without the marks that our variables do not allow inside them."""
     return _MARKS.sub(" ", text.replace('\\"', '"')).strip()
 
 

@@ -41,7 +41,7 @@ def choose() -> ViewResult:
     """Return what `/` in the composer offers."""
     if not wants_partial():
         return redirect(url_for(".index"), 303)
-    return render_template("library/_choose.html", **_listed())
+    return render_template("library/_choose.html", **_groups_of_prompts())
 
 
 @blueprint.get("/prompts/new")
@@ -56,11 +56,11 @@ def new() -> ViewResult:
 def create() -> ViewResult:
     """Save a new prompt."""
     try:
-        found = service.create_prompt(current_user_id(), _fields())
+        prompt = service.create_prompt(current_user_id(), _fields())
     except Invalid as error:
         return _form(request.form, errors=sentences(error, LABELS)), 422
     db.session.commit()
-    flash(gettext("Saved “%(name)s”. Type / in a message to use it.", name=found.prompt.name), "message")
+    flash(gettext("Saved “%(name)s”. Type / in a message to use it.", name=prompt.prompt.name), "message")
     return redirect(url_for(".index"), 303)
 
 
@@ -68,22 +68,22 @@ def create() -> ViewResult:
 @login_required
 def show(saved_prompt_id: int) -> ViewResult:
     """A prompt, to read or change."""
-    found = service.get_prompt(current_user_id(), saved_prompt_id)
-    return _form(_values(found.prompt), found=found)
+    prompt = service.get_prompt(current_user_id(), saved_prompt_id)
+    return _form(_values(prompt.prompt), prompt=prompt)
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>")
 @login_required
 def save(saved_prompt_id: int) -> ViewResult:
     """Save changes to a prompt."""
-    found = service.get_prompt(current_user_id(), saved_prompt_id, edit=True)
+    prompt = service.get_prompt(current_user_id(), saved_prompt_id, edit=True)
     try:
-        given = _fields().model_dump()
-        if found.prompt.user_id != current_user_id():
-            del given["space_id"]
-        service.update_prompt(current_user_id(), saved_prompt_id, SavedPromptChanges(**given))
+        values = _fields().model_dump()
+        if prompt.prompt.user_id != current_user_id():
+            del values["space_id"]
+        service.update_prompt(current_user_id(), saved_prompt_id, SavedPromptChanges(**values))
     except Invalid as error:
-        return _form(request.form, found=found, errors=sentences(error, LABELS)), 422
+        return _form(request.form, prompt=prompt, errors=sentences(error, LABELS)), 422
     db.session.commit()
     flash(gettext("Saved."), "message")
     return redirect(url_for(".index"), 303)
@@ -93,9 +93,9 @@ def save(saved_prompt_id: int) -> ViewResult:
 @login_required
 def duplicate(saved_prompt_id: int) -> ViewResult:
     """Copy a prompt into the user's own, and open the copy."""
-    made = service.duplicate_prompt(current_user_id(), saved_prompt_id).prompt.saved_prompt_id
+    copy_id = service.duplicate_prompt(current_user_id(), saved_prompt_id).prompt.saved_prompt_id
     db.session.commit()
-    return redirect(url_for(".show", saved_prompt_id=made), 303)
+    return redirect(url_for(".show", saved_prompt_id=copy_id), 303)
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/delete")
@@ -112,24 +112,24 @@ def delete(saved_prompt_id: int) -> ViewResult:
 @login_required
 def use(saved_prompt_id: int) -> ViewResult:
     """The form for a prompt's variables; a prompt without any starts a conversation at once."""
-    found = service.get_prompt(current_user_id(), saved_prompt_id)
-    variables = variables_to_fill(found.prompt.content)
+    prompt = service.get_prompt(current_user_id(), saved_prompt_id)
+    variables = variables_to_fill(prompt.prompt.content)
     if not variables and not wants_partial():
-        return render_new(content=_filled(saved_prompt_id, []))
-    return _questions(found.prompt, variables, {}, {})
+        return render_new(content=_fill(saved_prompt_id, []))
+    return _questions(prompt.prompt, variables, {}, {})
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/use")
 @login_required
 def filled(saved_prompt_id: int) -> ViewResult:
     """The filled text: as it is for the composer, otherwise at the start of a conversation."""
-    found = service.get_prompt(current_user_id(), saved_prompt_id)
-    variables = variables_to_fill(found.prompt.content)
+    prompt = service.get_prompt(current_user_id(), saved_prompt_id)
+    variables = variables_to_fill(prompt.prompt.content)
     try:
-        text = _filled(saved_prompt_id, variables)
+        text = _fill(saved_prompt_id, variables)
     except Invalid as error:
         wrong = sentences(error, {variable.name: variable.name for variable in variables})
-        return _questions(found.prompt, variables, request.form, wrong), 422
+        return _questions(prompt.prompt, variables, request.form, wrong), 422
     if wants_partial():
         return Response(text, mimetype="text/plain")
     return render_new(content=text)
@@ -153,16 +153,16 @@ def take_in() -> ViewResult:
     try:
         text = file.stream.read().decode("utf-8-sig") if file else ""
         items = formats.items_of(text)
-        done = service.import_prompts(current_user_id(), items, space_id=parse_id(request.form.get("space")))
+        result = service.import_prompts(current_user_id(), items, space_id=parse_id(request.form.get("space")))
     except UnicodeDecodeError:
         return _index(error="This file is not text."), 422
     except (ValueError, DomainError) as error:
         return _index(error=getattr(error, "detail", "") or str(error)), 422
     db.session.commit()
-    imported, skipped, refused = done
+    imported, skipped, rejected = result
     flash(_account(imported, skipped), "message")
-    if refused:
-        return _index(refused=refused)
+    if rejected:
+        return _index(refused=rejected)
     return redirect(url_for(".index"), 303)
 
 
@@ -171,27 +171,33 @@ def _fields() -> NewSavedPrompt:
     return body.model_copy(update={"space_id": parse_id(request.form.get("space"))})
 
 
-def _index(**more: Any) -> str:
-    shown = {"error": "", "refused": [], "spaces": spaces_to_choose(current_user_id()), **_listed(), **more}
-    return render_template("library/index.html", **shown)
+def _index(**extra: Any) -> str:
+    context = {
+        "error": "",
+        "refused": [],
+        "spaces": spaces_to_choose(current_user_id()),
+        **_groups_of_prompts(),
+        **extra,
+    }
+    return render_template("library/index.html", **context)
 
 
-def _listed() -> dict[str, Any]:
-    """Prompts in groups, the user's own first, then by space; with the variables they ask for."""
+def _groups_of_prompts() -> dict[str, Any]:
+    """Return prompts in groups, the user's own first, then by space; with the variables they ask for."""
     names = {space.space_id: space.name for space in spaces_to_choose(current_user_id())}
     groups: dict[int | None, list[tuple[service.PromptForReader, list[Variable]]]] = {}
-    for found in service.all_prompts(current_user_id()):
-        groups.setdefault(found.prompt.space_id, []).append((found, variables_to_fill(found.prompt.content)))
+    for prompt in service.all_prompts(current_user_id()):
+        groups.setdefault(prompt.prompt.space_id, []).append((prompt, variables_to_fill(prompt.prompt.content)))
     order = sorted(groups, key=lambda space_id: (space_id is not None, names.get(space_id or 0, "").casefold()))
     return {"groups": [(space_id, names.get(space_id or 0, ""), groups[space_id]) for space_id in order]}
 
 
-def _form(values: Any, *, found: service.PromptForReader | None = None, errors: dict[str, str] | None = None) -> str:
+def _form(values: Any, *, prompt: service.PromptForReader | None = None, errors: dict[str, str] | None = None) -> str:
     return render_template(
         "library/prompt.html",
         values=values,
-        found=found,
-        is_yours=found is None or found.prompt.user_id == current_user_id(),
+        found=prompt,
+        is_yours=prompt is None or prompt.prompt.user_id == current_user_id(),
         spaces=spaces_to_choose(current_user_id()),
         longest=formats.LONGEST_CONTENT,
         errors=errors or {},
@@ -203,18 +209,21 @@ def _values(row: Any) -> dict[str, Any]:
 
 
 def _questions(prompt: Any, variables: list[Variable], values: Any, errors: dict[str, str]) -> str:
-    fields = [(at, v, values.get(f"v{at}", v.default or ""), errors.get(v.name, "")) for at, v in enumerate(variables)]
+    fields = [
+        (index, v, values.get(f"v{index}", v.default or ""), errors.get(v.name, ""))
+        for index, v in enumerate(variables)
+    ]
     template = "_use.html" if wants_partial() else "use.html"
     return render_template(f"library/{template}", prompt=prompt, fields=fields)
 
 
-def _filled(saved_prompt_id: int, variables: list[Variable]) -> str:
-    given = {
-        variable.name: request.form[f"v{at}"].replace("\r\n", "\n").replace("\x00", "")
-        for at, variable in enumerate(variables)
-        if f"v{at}" in request.form
+def _fill(saved_prompt_id: int, variables: list[Variable]) -> str:
+    values = {
+        variable.name: request.form[f"v{index}"].replace("\r\n", "\n").replace("\x00", "")
+        for index, variable in enumerate(variables)
+        if f"v{index}" in request.form
     }
-    return service.fill_prompt(current_user_id(), saved_prompt_id, given, datetime.now(reader_zone()))
+    return service.fill_prompt(current_user_id(), saved_prompt_id, values, datetime.now(reader_zone()))
 
 
 def _account(imported: int, skipped: int) -> str:

@@ -40,19 +40,21 @@ class PromptForReader:
 
 def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> PromptForReader:
     """A prompt of the user's or of their spaces; with `edit`, one they can change. Raises NotFound, Forbidden."""
-    row = db.session.execute(_shown(user_id).where(SavedPrompt.saved_prompt_id == saved_prompt_id)).one_or_none()
+    row = db.session.execute(
+        _select_prompts(user_id).where(SavedPrompt.saved_prompt_id == saved_prompt_id)
+    ).one_or_none()
     if row is None:
         raise NotFound("There is no such prompt.")
-    found = PromptForReader(row.SavedPrompt, bool(row.can_edit))
-    if edit and not found.can_edit:
+    prompt = PromptForReader(row.SavedPrompt, bool(row.can_edit))
+    if edit and not prompt.can_edit:
         raise Forbidden("Only the person who created this prompt and the owner of its space can change it.")
-    return found
+    return prompt
 
 
 def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]:
-    """The user's prompts and those shared with them, by name. Raises NotFound, Invalid for a foreign cursor."""
-    keyset = Keyset("saved prompts", query, str, int, within=user_id)
-    statement = _shown(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
+    """Return the user's prompts and those shared with them, by name. Raises NotFound, Invalid for a foreign cursor."""
+    keyset = Keyset("saved prompts", query, str, int, scope=user_id)
+    statement = _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
     if query.space_id is not None:
         require_member(user_id, query.space_id)
         statement = statement.where(SavedPrompt.space_id == query.space_id)
@@ -60,23 +62,23 @@ def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]
         statement = statement.where(or_(holds(SavedPrompt.name, word), holds(SavedPrompt.description, word)))
     if query.cursor:
         name, last_id = keyset.position()
-        same = and_(SavedPrompt.name == name, SavedPrompt.saved_prompt_id > last_id)
-        statement = statement.where(or_(SavedPrompt.name > name, same))
+        condition = and_(SavedPrompt.name == name, SavedPrompt.saved_prompt_id > last_id)
+        statement = statement.where(or_(SavedPrompt.name > name, condition))
     rows = db.session.execute(statement.limit(query.limit + 1)).all()
-    found = [PromptForReader(row.SavedPrompt, bool(row.can_edit)) for row in rows]
-    return keyset.page(found, lambda item: (item.prompt.name, item.prompt.saved_prompt_id))
+    prompts = [PromptForReader(row.SavedPrompt, bool(row.can_edit)) for row in rows]
+    return keyset.page(prompts, lambda item: (item.prompt.name, item.prompt.saved_prompt_id))
 
 
 def all_prompts(user_id: int) -> list[PromptForReader]:
     """Everything the user can use, by name, up to MOST_PROMPTS."""
     rows = db.session.execute(
-        _shown(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id).limit(MOST_PROMPTS)
+        _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id).limit(MOST_PROMPTS)
     )
     return [PromptForReader(row.SavedPrompt, bool(row.can_edit)) for row in rows]
 
 
 def create_prompt(user_id: int, fields: NewSavedPrompt) -> PromptForReader:
-    """A new prompt. Raises NotFound for a space the user is not in, Conflict if there are too many."""
+    """Return a new prompt. Raises NotFound for a space the user is not in, Conflict if there are too many."""
     _require_room(user_id, 1)
     if fields.space_id is not None:
         require_member(user_id, fields.space_id)
@@ -88,20 +90,20 @@ def create_prompt(user_id: int, fields: NewSavedPrompt) -> PromptForReader:
 
 def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChanges) -> PromptForReader:
     """Change the given fields; only its creator decides where it is shared. Raises NotFound, Forbidden, Invalid."""
-    found = get_prompt(user_id, saved_prompt_id, edit=True)
-    given = changes.model_dump(exclude_unset=True)
+    prompt = get_prompt(user_id, saved_prompt_id, edit=True)
+    values = changes.model_dump(exclude_unset=True)
     for name in ("name", "content", "description"):
-        if name in given and given[name] is None:
+        if name in values and values[name] is None:
             raise Invalid.field(name, "cannot be null")
-    if "space_id" in given and given["space_id"] != found.prompt.space_id:
-        if found.prompt.user_id != user_id:
+    if "space_id" in values and values["space_id"] != prompt.prompt.space_id:
+        if prompt.prompt.user_id != user_id:
             raise Forbidden("Only the person who created this prompt can decide where it is shared.")
-        if given["space_id"] is not None:
-            require_member(user_id, given["space_id"])
-    for name, value in given.items():
-        setattr(found.prompt, name, value)
+        if values["space_id"] is not None:
+            require_member(user_id, values["space_id"])
+    for name, value in values.items():
+        setattr(prompt.prompt, name, value)
     db.session.flush()
-    return found
+    return prompt
 
 
 def delete_prompt(user_id: int, saved_prompt_id: int) -> str:
@@ -114,21 +116,21 @@ def delete_prompt(user_id: int, saved_prompt_id: int) -> str:
 
 
 def duplicate_prompt(user_id: int, saved_prompt_id: int) -> PromptForReader:
-    """A copy for the user alone. Raises NotFound, Conflict if there are too many."""
+    """Return a copy for the user alone. Raises NotFound, Conflict if there are too many."""
     row = get_prompt(user_id, saved_prompt_id).prompt
     name = f"{row.name[: formats.LONGEST_NAME - 7]} (copy)"
     return create_prompt(user_id, NewSavedPrompt(name=name, description=row.description, content=row.content))
 
 
-def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], at: datetime) -> str:
-    """The text of a prompt with its variables filled; `at` is the user's local time. Raises NotFound, Invalid."""
+def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], moment: datetime) -> str:
+    """The text of a prompt with its variables filled; `moment` is the user's local time. Raises NotFound, Invalid."""
     row = get_prompt(user_id, saved_prompt_id).prompt
     name = db.session.scalar(select(User.name).where(User.user_id == user_id))
     ready = {
-        "CURRENT_DATE": at.strftime("%Y-%m-%d"),
-        "CURRENT_TIME": at.strftime("%H:%M"),
-        "CURRENT_DATETIME": at.strftime("%Y-%m-%d %H:%M"),
-        "CURRENT_WEEKDAY": at.strftime("%A"),
+        "CURRENT_DATE": moment.strftime("%Y-%m-%d"),
+        "CURRENT_TIME": moment.strftime("%H:%M"),
+        "CURRENT_DATETIME": moment.strftime("%Y-%m-%d %H:%M"),
+        "CURRENT_WEEKDAY": moment.strftime("%A"),
         "USER_NAME": name or "",
     }
     try:
@@ -138,7 +140,7 @@ def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], a
 
 
 def export_prompts(user_id: int) -> dict[str, Any]:
-    """The prompts the user created, as a file."""
+    """Return the prompts the user created, as a file."""
     rows = db.session.scalars(
         select(SavedPrompt)
         .where(SavedPrompt.user_id == user_id)
@@ -158,7 +160,7 @@ def import_prompts(
         raise Invalid.field("prompts", f"are more than {formats.MOST_AT_ONCE}")
     if space_id is not None:
         require_member(user_id, space_id)
-    prompts, refused = formats.read(items)
+    prompts, rejected = formats.read(items)
     have = {
         (name, content)
         for name, content in db.session.execute(
@@ -181,7 +183,7 @@ def import_prompts(
             )
         )
     db.session.flush()
-    return len(new), len(prompts) - len(new), refused
+    return len(new), len(prompts) - len(new), rejected
 
 
 def init_library() -> None:
@@ -192,11 +194,11 @@ def init_library() -> None:
 
 def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
     """Take what a member shared out of a space: it is theirs alone again or, if they say so, deleted."""
-    mine = (SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
+    conditions = (SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
     if forget:
-        db.session.execute(delete(SavedPrompt).where(*mine))
+        db.session.execute(delete(SavedPrompt).where(*conditions))
     else:
-        db.session.execute(update(SavedPrompt).where(*mine).values(space_id=None))
+        db.session.execute(update(SavedPrompt).where(*conditions).values(space_id=None))
 
 
 def _consequences(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
@@ -205,23 +207,23 @@ def _consequences(_sender: object, *, space: Space, user_id: int) -> list[Conseq
     )
     if not count:
         return []
-    what = "1 prompt" if count == 1 else f"{count} prompts"
-    return [Consequence("prompts", count, f"{what} that you share here will be yours alone again.")]
+    phrase = "1 prompt" if count == 1 else f"{count} prompts"
+    return [Consequence("prompts", count, f"{phrase} that you share here will be yours alone again.")]
 
 
-def _shown(user_id: int) -> Select[SavedPrompt, bool]:
-    owned = select(SpaceMember.space_id).where(
+def _select_prompts(user_id: int) -> Select[SavedPrompt, bool]:
+    statement = select(SpaceMember.space_id).where(
         SpaceMember.user_id == user_id, SpaceMember.role == "owner", SpaceMember.status == "active"
     )
-    mine: ColumnElement[bool] = SavedPrompt.user_id == user_id
+    condition: ColumnElement[bool] = SavedPrompt.user_id == user_id
     shared = SavedPrompt.space_id.in_(spaces_of(user_id))
-    can_edit = or_(mine, func.coalesce(SavedPrompt.space_id.in_(owned), False)).label("can_edit")
-    return select(SavedPrompt, can_edit).where(or_(and_(mine, SavedPrompt.space_id.is_(None)), shared))
+    can_edit = or_(condition, func.coalesce(SavedPrompt.space_id.in_(statement), False)).label("can_edit")
+    return select(SavedPrompt, can_edit).where(or_(and_(condition, SavedPrompt.space_id.is_(None)), shared))
 
 
-def _require_room(user_id: int, more: int) -> None:
+def _require_room(user_id: int, additional: int) -> None:
     count = db.session.scalar(select(func.count()).where(SavedPrompt.user_id == user_id)) or 0
-    if count + more > MOST_PROMPTS:
+    if count + additional > MOST_PROMPTS:
         raise Conflict(f"Nobody can keep more than {MOST_PROMPTS:,} prompts. Delete some first.")
 
 

@@ -37,22 +37,22 @@ class InvalidValues(ValueError):
 
 def variables_of(content: str) -> list[Variable]:
     """The variables of a text in order, each once; defaults and choices come from the first mention that has any."""
-    found: dict[str, Variable] = {}
+    variables: dict[str, Variable] = {}
     for match in _VARIABLE.finditer(content):
         name, rest = match[1], match[2]
-        known = found.get(name)
-        if known is None or (known.default is None and rest is not None):
-            found[name] = _variable(name, rest)
-    return list(found.values())[:MOST_VARIABLES]
+        variable = variables.get(name)
+        if variable is None or (variable.default is None and rest is not None):
+            variables[name] = _variable(name, rest)
+    return list(variables.values())[:MOST_VARIABLES]
 
 
 def variables_to_fill(content: str) -> list[Variable]:
-    """The variables that a person is asked for."""
+    """Return the variables that a person is asked for."""
     return [variable for variable in variables_of(content) if variable.name not in READY]
 
 
 def fill(content: str, values: Mapping[str, str], ready: Mapping[str, str]) -> str:
-    """The text with its variables filled, by `ready`, else by `values`, else by their defaults. Raises Unfilled.
+    """Return the text with its variables filled, by `ready`, else by `values`, else by their defaults. Raises Unfilled.
 
     Values are plain text: braces in them stay as they are.
     """

@@ -28,8 +28,8 @@ blueprint = api_blueprint("schedules_api", __name__, tag="Schedules")
 @login_required
 def list_schedules() -> dict[str, Any]:
     """Your schedules, those due next first."""
-    found = [ScheduleOut.of(row) for row in service.list_schedules(current_user_id())]
-    return ScheduleList(schedules=found).model_dump(mode="json")
+    schedules = [ScheduleOut.of(row) for row in service.list_schedules(current_user_id())]
+    return ScheduleList(schedules=schedules).model_dump(mode="json")
 
 
 @blueprint.post("/schedules", responses={201: ScheduleOut})
@@ -112,7 +112,7 @@ def list_runs(path: SchedulePath) -> dict[str, Any]:
     return RunList(runs=[RunOut.of(row, conversation_id) for row, conversation_id in rows]).model_dump(mode="json")
 
 
-def _feed(made: feed.Feed) -> dict[str, Any]:
-    answer = FeedOut(url=feed.feed_url(made.secret), created_at=made.created_at).model_dump(mode="json")
+def _feed(calendar: feed.Feed) -> dict[str, Any]:
+    answer = FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at).model_dump(mode="json")
     db.session.commit()
     return answer

@@ -85,12 +85,12 @@ def calendar_of(secret: str) -> bytes:
 def _calendar(rows: list[Schedule]) -> bytes:
     from icalendar import Calendar, Event, vRecur  # noqa: PLC0415 - .15 s that only calendars need
 
-    found = Calendar()
-    found.add("prodid", "-//Commonplace//Schedules//EN")
-    found.add("version", "2.0")
-    found.add("name", "Commonplace")
-    found.add("x-wr-calname", "Commonplace")
-    found.add("refresh-interval", REFRESH, parameters={"value": "DURATION"})
+    calendar = Calendar()
+    calendar.add("prodid", "-//Commonplace//Schedules//EN")
+    calendar.add("version", "2.0")
+    calendar.add("name", "Commonplace")
+    calendar.add("x-wr-calname", "Commonplace")
+    calendar.add("refresh-interval", REFRESH, parameters={"value": "DURATION"})
     for row in rows:
         event = Event()
         place = absolute(url_for("schedules_pages.show", schedule_id=row.schedule_id))
@@ -103,16 +103,20 @@ def _calendar(rows: list[Schedule]) -> bytes:
         event.add("transp", "TRANSPARENT")
         if row.rrule:
             event.add("rrule", vRecur.from_ical(row.rrule))
-        found.add_component(event)
+        calendar.add_component(event)
     first = min((row.at.date() for row in rows), default=now().date())
-    found.add_missing_timezones(first_date=first, last_date=first.replace(month=1, day=1, year=LAST_YEAR + 1))
-    return bytes(found.to_ical())
+    calendar.add_missing_timezones(first_date=first, last_date=first.replace(month=1, day=1, year=LAST_YEAR + 1))
+    return bytes(calendar.to_ical())
 
 
 def _secret(user_id: int, made_at: datetime) -> str:
     """Return the secret of a calendar made then: it is stored nowhere."""
-    of = f"calendar of {user_id} made {made_at.isoformat()}".encode()
-    return base64.urlsafe_b64encode(hmac.digest(app_settings().secret_key.encode(), of, "sha256")).decode().rstrip("=")
+    message = f"calendar of {user_id} made {made_at.isoformat()}".encode()
+    return (
+        base64.urlsafe_b64encode(hmac.digest(app_settings().secret_key.encode(), message, "sha256"))
+        .decode()
+        .rstrip("=")
+    )
 
 
 def _digest(secret: str) -> str:

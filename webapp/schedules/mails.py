@@ -58,7 +58,7 @@ def owe(run: ScheduleRun, schedule: Schedule) -> None:
 
 
 def due_mails() -> Sequence[int]:
-    """The runs about which a mail has been due for a while."""
+    """Return the runs about which a mail has been due for a while."""
     due = select(ScheduleRun.run_id).where(ScheduleRun.mail_due_at < now() - WAIT)
     return db.session.scalars(due.order_by(ScheduleRun.mail_due_at).limit(BATCH)).all()
 
@@ -104,31 +104,31 @@ def _claim(run_id: int) -> datetime | None:
         if rows_changed(old.values(mail_due_at=None)):
             log.warning("mail given up", extra={"run_id": run_id})
             return None
-        mine = rows_changed(update(ScheduleRun).where(*due).values(mail_due_at=until))
-    return until if mine else None
+        count = rows_changed(update(ScheduleRun).where(*due).values(mail_due_at=until))
+    return until if count else None
 
 
 def _settle(run_id: int, until: datetime) -> None:
     """End the debt of a mail that this process has. Raises Taken if it has it no more."""
     with write_transaction():
-        mine = update(ScheduleRun).where(ScheduleRun.run_id == run_id, ScheduleRun.mail_due_at == until)
-        if rows_changed(mine.values(mail_due_at=None)) != 1:
+        statement = update(ScheduleRun).where(ScheduleRun.run_id == run_id, ScheduleRun.mail_due_at == until)
+        if rows_changed(statement.values(mail_due_at=None)) != 1:
             raise Taken
 
 
 def _postpone(run_id: int, until: datetime, *, is_taken: bool) -> None:
     """Owe a mail again that was certainly not taken; if the mail server took none at all, so must the others wait."""
-    held = ScheduleRun.mail_due_at.is_(None) if is_taken else ScheduleRun.mail_due_at == until
+    condition = ScheduleRun.mail_due_at.is_(None) if is_taken else ScheduleRun.mail_due_at == until
     later = now() + PAUSE
     with write_transaction():
-        rows_changed(update(ScheduleRun).where(ScheduleRun.run_id == run_id, held).values(mail_due_at=later))
+        rows_changed(update(ScheduleRun).where(ScheduleRun.run_id == run_id, condition).values(mail_due_at=later))
         if not is_taken:
             rows_changed(update(ScheduleRun).where(ScheduleRun.mail_due_at <= now()).values(mail_due_at=later))
 
 
 def _letter(run_id: int) -> Letter | None:
     """Return what is sent; None if nobody wants it any more, or at an address that may not be theirs."""
-    found = db.session.execute(
+    row = db.session.execute(
         select(ScheduleRun, Schedule, User, Conversation)
         .join(Schedule, Schedule.schedule_id == ScheduleRun.schedule_id)
         .join(User, User.user_id == Schedule.user_id)
@@ -136,9 +136,9 @@ def _letter(run_id: int) -> Letter | None:
         .outerjoin(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(ScheduleRun.run_id == run_id, Schedule.sends_mail, User.is_active, User.email_verified_at.is_not(None))
     ).one_or_none()
-    if found is None:
+    if row is None:
         return None
-    run, schedule, owner, conversation = found
+    run, schedule, owner, conversation = row
     is_deleted = run.status == "done" if conversation is None else conversation.deleted_at is not None
     if is_deleted:
         return None  # it would lead nowhere
@@ -148,9 +148,9 @@ def _letter(run_id: int) -> Letter | None:
 
 def _texts(run: ScheduleRun, schedule: Schedule, conversation: Conversation | None) -> tuple[str, str]:
     site = app_settings().site_url.rstrip("/")
-    own = f"{site}/schedules/{schedule.schedule_id}"
+    url = f"{site}/schedules/{schedule.schedule_id}"
     title = " ".join(((conversation and conversation.title) or schedule.title).split())[:TITLE_CHARS]
-    place = f"{site}/c/{conversation.conversation_id}#m-{run.message_id}" if conversation else own
+    place = f"{site}/c/{conversation.conversation_id}#m-{run.message_id}" if conversation else url
     if run.status == "done":
         subject = _("“%(title)s” has been answered", title=title)
         lines = [_("The message that you scheduled was sent and answered. Read the reply here:"), place]
@@ -161,5 +161,5 @@ def _texts(run: ScheduleRun, schedule: Schedule, conversation: Conversation | No
         lines.append(_("It came late, because nothing was running at its time."))
     if not schedule.is_active and schedule.paused_why:
         lines.append(_("The schedule has paused itself. You can resume it."))
-    lines += [_("You get this e-mail because you chose it for this schedule. Change that here:"), own]
+    lines += [_("You get this e-mail because you chose it for this schedule. Change that here:"), url]
     return subject, "\n\n".join(lines) + "\n"

@@ -28,7 +28,7 @@ _MOST_LOOKED_AT = 1_000
 """How many times of a rule are passed over that lie within the hour that clocks were set back."""
 
 
-def rule_of(repeat: Repeat, custom: str, at: datetime) -> str:
+def rule_of(repeat: Repeat, custom: str, moment: datetime) -> str:
     """Return the RRULE of a choice, "" for once. Raises ValueError, with what is wrong, for a custom one.
 
     Monthly on the 31st is the last day of shorter months.
@@ -36,38 +36,38 @@ def rule_of(repeat: Repeat, custom: str, at: datetime) -> str:
     if repeat == "once":
         return ""
     if repeat == "monthly":
-        days = range(28, at.day + 1) if at.day > 28 else [at.day]
+        days = range(28, moment.day + 1) if moment.day > 28 else [moment.day]
         return f"FREQ=MONTHLY;BYMONTHDAY={','.join(map(str, days))};BYSETPOS=-1"
     if repeat != "custom":
         return _SIMPLE[repeat]
     rule = "".join(custom.split()).upper().removeprefix("RRULE:")
-    named = dict(part.partition("=")[::2] for part in rule.split(";") if part)
-    if named.get("FREQ") not in _FREQUENCIES:
+    values = dict(part.partition("=")[::2] for part in rule.split(";") if part)
+    if values.get("FREQ") not in _FREQUENCIES:
         raise ValueError("must begin like FREQ=DAILY; the shortest is HOURLY")
-    known = _PARTS | _PARTS_OF_MONTHS if named["FREQ"] in ("MONTHLY", "YEARLY") else _PARTS
-    if unknown := sorted(set(named) - known):
+    parts = _PARTS | _PARTS_OF_MONTHS if values["FREQ"] in ("MONTHLY", "YEARLY") else _PARTS
+    if unknown := sorted(set(values) - parts):
         raise ValueError(f"has a part that is not supported: {unknown[0]}")
-    if any("," in named.get(part, "") for part in _WITHIN_AN_HOUR):
+    if any("," in values.get(part, "") for part in _WITHIN_AN_HOUR):
         raise ValueError("must be due once an hour at most")
     try:
-        if int(named.get("INTERVAL", 1)) < 1 or int(named.get("BYSECOND", 0)) != 0:
+        if int(values.get("INTERVAL", 1)) < 1 or int(values.get("BYSECOND", 0)) != 0:
             raise ValueError
-        _rule(rule, at)
+        _rule(rule, moment)
     except (ValueError, TypeError, OverflowError):
         raise ValueError("is not a rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=SU") from None
     return rule
 
 
-def next_time(rule: str, at: datetime, timezone: str, after: datetime) -> datetime | None:
+def next_time(rule: str, moment: datetime, timezone: str, after: datetime) -> datetime | None:
     """Return the first instant of a schedule later than `after`; None if there is none any more.
 
-    `at` is the first local time, naive; `after` and the result are in UTC.
+    `moment` is the first local time, naive; `after` and the result are in UTC.
     """
     if not rule:
-        first = to_instant(at, timezone)
+        first = to_instant(moment, timezone)
         return first if after < first and first.year <= LAST_YEAR else None
-    here = after.astimezone(ZoneInfo(timezone)).replace(tzinfo=None) - timedelta(hours=3)
-    for looked_at, local in enumerate(_rule(rule, at).xafter(here, inc=True)):
+    start = after.astimezone(ZoneInfo(timezone)).replace(tzinfo=None) - timedelta(hours=3)
+    for looked_at, local in enumerate(_rule(rule, moment).xafter(start, inc=True)):
         instant = to_instant(local, timezone)
         if instant > after:
             return instant if instant.year <= LAST_YEAR else None
@@ -82,15 +82,15 @@ def to_instant(local: datetime, timezone: str) -> datetime:
     return real.astimezone(UTC)
 
 
-def local_time(at: datetime, timezone: str) -> datetime:
+def local_time(moment: datetime, timezone: str) -> datetime:
     """Return a time as the clocks of a zone show it, to the minute."""
-    local = at if at.tzinfo is None else at.astimezone(ZoneInfo(timezone)).replace(tzinfo=None)
+    local = moment if moment.tzinfo is None else moment.astimezone(ZoneInfo(timezone)).replace(tzinfo=None)
     return local.replace(second=0, microsecond=0)
 
 
-def _rule(rule: str, at: datetime) -> rrule:
+def _rule(rule: str, moment: datetime) -> rrule:
     # A rule's end is given in UTC or as a local time; here all times are local.
     parts = [part[:-1] if part.startswith("UNTIL=") and part.endswith("Z") else part for part in rule.split(";")]
-    found = rrulestr(";".join(parts), dtstart=at)
-    assert isinstance(found, rrule)
-    return found
+    parsed = rrulestr(";".join(parts), dtstart=moment)
+    assert isinstance(parsed, rrule)
+    return parsed

@@ -41,26 +41,26 @@ TURN_SECONDS = 600.0
 TOKEN_ENDED = N_("The token that made it has ended. Resume it to have it sent for you.")
 
 
-def claim_due(at: datetime | None = None) -> int:
+def claim_due(moment: datetime | None = None) -> int:
     """Claim what is due; returns how many. What was missed several times is due once, and late.
 
     Any number of processes may do this at once: the one that moves `next_at` on has it. What does not fit into
     CLAIM_SECONDS is left to the next sweep.
     """
-    at, claimed = at or now(), 0
+    moment, claimed = moment or now(), 0
     until = time.monotonic() + CLAIM_SECONDS
-    while due := _due(at):
-        claimed += _claim(due, at)
+    while due := _due(moment):
+        claimed += _claim(due, moment)
         if len(due) < BATCH or time.monotonic() > until:
             break
     return claimed
 
 
-def _due(at: datetime) -> Sequence[Any]:
+def _due(moment: datetime) -> Sequence[Any]:
     due = db.session.execute(
         select(Schedule.schedule_id, Schedule.next_at, Schedule.rrule, Schedule.at, Schedule.timezone)
         .join(User, User.user_id == Schedule.user_id)
-        .where(Schedule.is_active.is_(True), Schedule.next_at <= at, User.is_active == true())
+        .where(Schedule.is_active.is_(True), Schedule.next_at <= moment, User.is_active == true())
         .order_by(Schedule.next_at, Schedule.schedule_id)
         .limit(BATCH)
     ).all()
@@ -68,22 +68,22 @@ def _due(at: datetime) -> Sequence[Any]:
     return due
 
 
-def _claim(due: Sequence[Any], at: datetime) -> int:
+def _claim(due: Sequence[Any], moment: datetime) -> int:
     """Move each of these on and add its run, in one transaction, unless another process has."""
     with write_transaction():
         rows = [
-            {"schedule_id": row.schedule_id, "due_at": row.next_at, "is_late": at - row.next_at > LATE}
+            {"schedule_id": row.schedule_id, "due_at": row.next_at, "is_late": moment - row.next_at > LATE}
             for row in due
-            if rows_changed(_move(row, at)) == 1
+            if rows_changed(_move(row, moment)) == 1
         ]
         if rows:
             db.session.execute(insert(ScheduleRun), rows)
     return len(rows)
 
 
-def _move(row: Any, at: datetime) -> Update:
+def _move(row: Any, moment: datetime) -> Update:
     try:
-        following = next_time(row.rrule, row.at, row.timezone, at)
+        following = next_time(row.rrule, row.at, row.timezone, moment)
     except (ValueError, KeyError, OverflowError):  # such as a zone that the tables no longer have
         log.exception("schedule without a next time", extra={"schedule_id": row.schedule_id})
         following = None
@@ -111,22 +111,22 @@ def run(run_id: int) -> bool:
 
     Run again after a worker died, it waits for what was sent, or notes how that ended: nothing is sent twice.
     """
-    started = None
+    turn = None
     try:
         with write_transaction():
-            started = _begin(run_id)
+            turn = _begin(run_id)
     except Unavailable:
         raise
     except DomainError as error:
         _end(run_id, error.detail)
         return False
-    if started is not None:
-        launch(started)
+    if turn is not None:
+        launch(turn)
     turn_id = _turn_of(run_id)
     if turn_id is None:  # unless it has ended already
         _end(run_id, "What it sent was deleted.")
         return False
-    for _entry in follow(this_app(), runtime().hub, turn_id, patience=TURN_SECONDS, launched=started is not None):
+    for _entry in follow(this_app(), runtime().hub, turn_id, patience=TURN_SECONDS, launched=turn is not None):
         pass
     return _note_end(run_id, turn_id)
 
@@ -136,14 +136,14 @@ def _begin(run_id: int) -> StartedTurn | None:
 
     The run and its turn are one transaction.
     """
-    found = db.session.get(ScheduleRun, run_id, with_for_update=True, populate_existing=True)
-    if found is None or found.status != "waiting":
+    run_row = db.session.get(ScheduleRun, run_id, with_for_update=True, populate_existing=True)
+    if run_row is None or run_row.status != "waiting":
         return None
-    schedule = get_or_raise(Schedule, found.schedule_id, lock=True)
+    schedule = get_or_raise(Schedule, run_row.schedule_id, lock=True)
     if not get_or_raise(User, schedule.user_id, fresh=True).is_active:
         raise Conflict("The account is not in use.")
     if schedule.token_id is not None and not is_in_use(schedule.token_id):
-        _close(found, schedule, TOKEN_ENDED, pauses=True)
+        _close(run_row, schedule, TOKEN_ENDED, pauses=True)
         return None
     standing = schedule.conversation_id if schedule.is_standing else None
     if standing is not None:
@@ -151,24 +151,24 @@ def _begin(run_id: int) -> StartedTurn | None:
             get_conversation(schedule.user_id, standing)
         except NotFound:
             standing = None  # it has been deleted: the next one begins here
-    started = start_turn(
+    turn = start_turn(
         schedule.user_id,
         schedule.prompt,
         conversation_id=standing,
         new=None if standing else NewConversation(title=schedule.title, journey=schedule.journey),
         custom_payload={"schedule": schedule.schedule_id},
     )
-    started.consent = "none"
+    turn.consent = "none"
     db.session.flush()
     if schedule.is_standing:
-        schedule.conversation_id = started.conversation.conversation_id
-    found.status, found.message_id = "running", started.turn_id
-    return started
+        schedule.conversation_id = turn.conversation.conversation_id
+    run_row.status, run_row.message_id = "running", turn.turn_id
+    return turn
 
 
 def _turn_of(run_id: int) -> int | None:
-    found = db.session.get(ScheduleRun, run_id, populate_existing=True)
-    turn_id = found.message_id if found is not None and found.status == "running" else None
+    run_row = db.session.get(ScheduleRun, run_id, populate_existing=True)
+    turn_id = run_row.message_id if run_row is not None and run_row.status == "running" else None
     db.session.rollback()
     return turn_id
 
@@ -185,37 +185,37 @@ def _note_end(run_id: int, turn_id: int) -> bool:
 
 def _end(run_id: int, problem: str | None) -> None:
     with write_transaction():
-        found = db.session.get(ScheduleRun, run_id, with_for_update=True, populate_existing=True)
-        if found is None or found.status in ("done", "failed"):
+        run_row = db.session.get(ScheduleRun, run_id, with_for_update=True, populate_existing=True)
+        if run_row is None or run_row.status in ("done", "failed"):
             return
-        schedule = get_or_raise(Schedule, found.schedule_id, lock=True)
-        _close(found, schedule, problem)
+        schedule = get_or_raise(Schedule, run_row.schedule_id, lock=True)
+        _close(run_row, schedule, problem)
         old = (
             select(ScheduleRun.run_id)
-            .where(ScheduleRun.schedule_id == found.schedule_id)
+            .where(ScheduleRun.schedule_id == run_row.schedule_id)
             .order_by(ScheduleRun.run_id.desc())
             .offset(KEPT_RUNS)
             .limit(BATCH)
         )
-        for gone in db.session.scalars(old).all():
-            db.session.delete(db.session.get_one(ScheduleRun, gone))
+        for row in db.session.scalars(old).all():
+            db.session.delete(db.session.get_one(ScheduleRun, row))
 
 
-def _close(found: ScheduleRun, schedule: Schedule, problem: str | None, *, pauses: bool = False) -> None:
+def _close(run_row: ScheduleRun, schedule: Schedule, problem: str | None, *, pauses: bool = False) -> None:
     """Note how a run ended, pause its schedule if it has to be, and tell whoever is told: once, with the run."""
-    found.status, found.ended_at = "failed" if problem else "done", now()
-    found.problem = problem[:300] if problem else None
+    run_row.status, run_row.ended_at = "failed" if problem else "done", now()
+    run_row.problem = problem[:300] if problem else None
     schedule.failures = schedule.failures + 1 if problem else 0
-    reply = db.session.get(Message, found.message_id) if found.message_id is not None else None
-    happening: dict[str, int | str] = {"schedule_id": schedule.schedule_id, "run_id": found.run_id}
-    happening |= {"is_late": found.is_late, "status": reply.status if reply else "failed"}
+    reply = db.session.get(Message, run_row.message_id) if run_row.message_id is not None else None
+    happening: dict[str, int | str] = {"schedule_id": schedule.schedule_id, "run_id": run_row.run_id}
+    happening |= {"is_late": run_row.is_late, "status": reply.status if reply else "failed"}
     if reply is not None:
         happening |= {"conversation_id": reply.conversation_id, "message_id": reply.message_id}
         count_as_schedule(reply.message_id)
         enqueue_after_commit("push", message_id=reply.message_id)
-    mails.owe(found, schedule)
+    mails.owe(run_row, schedule)
     events.note(schedule.user_id, Kind.SCHEDULE_FAILED if problem else Kind.SCHEDULE_FINISHED, happening)
     if (pauses or schedule.failures >= MOST_FAILURES) and schedule.is_active:
-        schedule.is_active, schedule.paused_why = False, found.problem
+        schedule.is_active, schedule.paused_why = False, run_row.problem
         events.note(schedule.user_id, Kind.SCHEDULE_PAUSED, {"schedule_id": schedule.schedule_id})
         log.warning("schedule paused", extra={"schedule_id": schedule.schedule_id})

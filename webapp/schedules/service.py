@@ -33,7 +33,7 @@ TITLE_WORDS = 8
 
 
 def list_schedules(user_id: int) -> Sequence[Schedule]:
-    """A user's schedules: those due next first, then those that are over."""
+    """Return a user's schedules: those due next first, then those that are over."""
     return db.session.scalars(
         select(Schedule)
         .where(Schedule.user_id == user_id)
@@ -43,8 +43,8 @@ def list_schedules(user_id: int) -> Sequence[Schedule]:
 
 def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Schedule:
     """One of a user's schedules. Raises NotFound."""
-    wanted = select(Schedule).where(Schedule.schedule_id == schedule_id, Schedule.user_id == user_id)
-    row = db.session.scalar(wanted.with_for_update() if lock else wanted)
+    statement = select(Schedule).where(Schedule.schedule_id == schedule_id, Schedule.user_id == user_id)
+    row = db.session.scalar(statement.with_for_update() if lock else statement)
     if row is None:
         raise NotFound("There is no such schedule.")
     return row
@@ -61,19 +61,19 @@ def create_schedule(user_id: int, fields: ScheduleFields, *, token_id: int | Non
         raise Invalid.field("at", "is needed, unless there is a rule")
     prompt = fields.prompt or _title_of_journey(user_id, fields.journey)
     owner = get_or_raise(User, user_id, lock=True)
-    most = schedules_per_person()
-    if (db.session.scalar(select(func.count()).where(Schedule.user_id == user_id)) or 0) >= most:
-        raise TooMany(say("You have %(most)s schedules already.", most=most))
+    limit = schedules_per_person()
+    if (db.session.scalar(select(func.count()).where(Schedule.user_id == user_id)) or 0) >= limit:
+        raise TooMany(say("You have %(most)s schedules already.", most=limit))
     journey = fields.journey or None
     _require_places(user_id, journey, fields.conversation)
     timezone = fields.timezone or UserSettings.of(owner.settings).timezone
-    at = local_time(fields.at or now(), timezone)
+    local = local_time(fields.at or now(), timezone)
     row = Schedule(
         user_id=user_id,
         title=fields.title or title_of(prompt),
         prompt=prompt,
-        rrule=_rrule(fields.repeat, fields.rrule, at),
-        at=at,
+        rrule=_rrule(fields.repeat, fields.rrule, local),
+        at=local,
         timezone=timezone,
         conversation=fields.conversation,
         journey=journey,
@@ -153,16 +153,16 @@ class ProposedSchedule:
     @property
     def form(self) -> dict[str, Any]:
         """Return the fields of the form that makes it."""
-        at = f"{self.fields.at:%Y-%m-%dT%H:%M}"
+        text = f"{self.fields.at:%Y-%m-%dT%H:%M}"
         return self.fields.model_dump(include={"prompt", "timezone"}) | {
-            "at": at,
+            "at": text,
             "repeat": self.fields.repeat or "once",
         }
 
 
 def proposed_by(user_id: int, calls: Iterable[Mapping[str, Any]] | None) -> list[ProposedSchedule]:
     """Return what a reply's tool calls propose to schedule."""
-    found = []
+    schedules = []
     for call in calls or ():
         output = call.get("output") if call.get("tool_name") == PROPOSAL else None
         if not isinstance(output, Mapping) or not isinstance(proposal := output.get("schedule"), Mapping):
@@ -176,13 +176,13 @@ def proposed_by(user_id: int, calls: Iterable[Mapping[str, Any]] | None) -> list
             continue  # a restored reply may hold anything
         if output.get("status") != "proposed" or fields.at is None or not fields.prompt or not fields.timezone:
             continue
-        at = local_time(fields.at, fields.timezone)
-        same = select(Schedule.schedule_id).where(
-            Schedule.user_id == user_id, Schedule.at == at, Schedule.prompt == fields.prompt
+        local = local_time(fields.at, fields.timezone)
+        statement = select(Schedule.schedule_id).where(
+            Schedule.user_id == user_id, Schedule.at == local, Schedule.prompt == fields.prompt
         )
-        is_made = db.session.scalar(same.limit(1)) is not None
-        found.append(ProposedSchedule(fields, to_instant(at, fields.timezone), is_made))
-    return found
+        is_made = db.session.scalar(statement.limit(1)) is not None
+        schedules.append(ProposedSchedule(fields, to_instant(local, fields.timezone), is_made))
+    return schedules
 
 
 def last_message(user_id: int, conversation_id: int) -> str:
@@ -214,9 +214,9 @@ def _require_places(user_id: int, journey: str | None, conversation: Place) -> N
         raise Conflict("A temporary conversation ends when you leave it.")
 
 
-def _rrule(repeat: Simple | None, rrule: str | None, at: datetime) -> str:
+def _rrule(repeat: Simple | None, rrule: str | None, local: datetime) -> str:
     try:
-        return rule_of(repeat or ("custom" if rrule else "once"), rrule or "", at)
+        return rule_of(repeat or ("custom" if rrule else "once"), rrule or "", local)
     except ValueError as error:
         raise Invalid.field("rrule", str(error)) from None
 

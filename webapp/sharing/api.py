@@ -51,7 +51,7 @@ def revoke_share(path: SharePath) -> tuple[str, int]:
 
 
 def share_url(row: ConversationShare) -> str:
-    """The URL of a link, as others open it."""
+    """Return the URL of a link, as others open it."""
     return absolute(url_for("sharing_pages.shared", token=row.token))
 
 

@@ -23,15 +23,21 @@ def init_uses(app: Flask) -> None:
 def find_uses(user_id: int, memory_ids: Collection[int]) -> Uses:
     """Return the finished replies in whose prompts these memories of the user were; one that is being written loses
     what was forgotten when it is stored."""
-    mine = Conversation.user_id == user_id
+    condition = Conversation.user_id == user_id
     shared = _linked_replies(user_id, memory_ids)
-    used = _used(memory_ids).where(mine, Message.message_id.not_in(list(shared)[:MOST_NAMED]))
-    newest = db.session.execute(used.order_by(Message.message_id.desc()).limit(max(0, MOST_NAMED - len(shared)))).all()
+    statement = _select_replies(memory_ids).where(condition, Message.message_id.not_in(list(shared)[:MOST_NAMED]))
+    newest = db.session.execute(
+        statement.order_by(Message.message_id.desc()).limit(max(0, MOST_NAMED - len(shared)))
+    ).all()
     replies = [*shared.values(), *(UsedIn(*row) for row in newest)][:MOST_NAMED]
-    return Uses(replies, _count(_used(memory_ids).where(mine)), _count(_used(memory_ids).where(~mine)))
+    return Uses(
+        replies,
+        _count(_select_replies(memory_ids).where(condition)),
+        _count(_select_replies(memory_ids).where(~condition)),
+    )
 
 
-def _used(memory_ids: Collection[int]) -> Select[int, int, int | None]:
+def _select_replies(memory_ids: Collection[int]) -> Select[int, int, int | None]:
     receipts = select(TurnReceipt.message_id).where(
         TurnReceipt.kind == "memory", TurnReceipt.passage_id.in_(memory_ids), TurnReceipt.injected
     )
@@ -52,25 +58,27 @@ def _linked_replies(user_id: int, memory_ids: Collection[int]) -> dict[int, Used
     for link in db.session.scalars(
         select(ConversationShare).where(
             ConversationShare.user_id == user_id,
-            ConversationShare.conversation_id.in_(_used(memory_ids).with_only_columns(Message.conversation_id)),
+            ConversationShare.conversation_id.in_(
+                _select_replies(memory_ids).with_only_columns(Message.conversation_id)
+            ),
             or_(ConversationShare.expires_at.is_(None), ConversationShare.expires_at > now()),
         )
     ):
         links[link.conversation_id].append(link)
     if not links:
         return {}
-    named = {link.share_id: frozenset(link.message_ids or ()) for some in links.values() for link in some}
+    message_ids = {link.share_id: frozenset(link.message_ids or ()) for shares in links.values() for link in shares}
     rows = db.session.execute(
-        _used(memory_ids)
+        _select_replies(memory_ids)
         .add_columns(Message.superseded_by_id)
         .where(Conversation.user_id == user_id, Message.conversation_id.in_(links))
         .order_by(Message.message_id.desc())
     )
-    found = {}
+    replies = {}
     for message_id, conversation_id, space_id, superseded_by in rows:
         for link in links[conversation_id]:
             first, last = link.first_message_id or 0, link.last_message_id or message_id
             follows = link.is_live and superseded_by is None and first <= message_id <= last
-            if follows or message_id in named[link.share_id]:
-                found[message_id] = UsedIn(message_id, conversation_id, space_id, is_shared=True)
-    return found
+            if follows or message_id in message_ids[link.share_id]:
+                replies[message_id] = UsedIn(message_id, conversation_id, space_id, is_shared=True)
+    return replies

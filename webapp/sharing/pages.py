@@ -31,10 +31,10 @@ VISITS = "120 per minute"
 def shared(token: str) -> Any:
     """A conversation as its owner shared it; nothing but its messages."""
     after = request.args.get("after", 0, type=int)
-    found = service.open_share(token, is_signed_in=current_identity() is not None, after=min(max(0, after), MAX_ID))
-    if found is None:
+    share = service.open_share(token, is_signed_in=current_identity() is not None, after=min(max(0, after), MAX_ID))
+    if share is None:
         return redirect(url_for("accounts_pages.login", next=request.path), 303)
-    response = make_response(render_template("sharing/shared.html", shared=found, token=token, is_first=after <= 0))
+    response = make_response(render_template("sharing/shared.html", shared=share, token=token, is_first=after <= 0))
     response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     response.headers["Referrer-Policy"] = "no-referrer"
     return response
@@ -83,11 +83,11 @@ def index() -> str:
 def revoke(share_id: int) -> Response:
     """End a link."""
     row = service.get_share(current_user_id(), share_id)
-    back = url_for(".share", conversation_id=row.conversation_id) if "here" in request.form else url_for(".index")
+    location = url_for(".share", conversation_id=row.conversation_id) if "here" in request.form else url_for(".index")
     service.revoke_share(current_user_id(), share_id)
     db.session.commit()
     flash(_("The link no longer works."), "message")
-    return redirect(back, 303)  # type: ignore[return-value]  # werkzeug's Response is Flask's in an application
+    return redirect(location, 303)  # type: ignore[return-value]  # werkzeug's Response is Flask's in an application
 
 
 def _edge(name: str) -> int | None:
@@ -112,13 +112,13 @@ def _share_page(conversation_id: int, *, error: str = "") -> str:
 
 
 def _rows(items: list[Any]) -> list[dict[str, Any]]:
-    at = now()
+    moment = now()
     return [
         {
             "share": row,
             "title": title,
             "url": share_url(row),
-            "is_expired": row.expires_at is not None and row.expires_at <= at,
+            "is_expired": row.expires_at is not None and row.expires_at <= moment,
         }
         for row, title in items
     ]

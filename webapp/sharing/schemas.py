@@ -16,13 +16,13 @@ LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038
 
 
 def _future(value: datetime) -> datetime:
-    """An instant in the future, in UTC; without a zone it is taken to be UTC."""
-    at = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    if at <= now():
+    """Return an instant in the future, in UTC; without a zone it is taken to be UTC."""
+    moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if moment <= now():
         raise ValueError("must be in the future")
-    if at.year > LATEST_YEAR:
+    if moment.year > LATEST_YEAR:
         raise ValueError(f"must be before {LATEST_YEAR + 1}")
-    return at
+    return moment
 
 
 class SharePath(BaseModel):

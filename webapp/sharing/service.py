@@ -55,25 +55,25 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
         raise Conflict(
             say("This conversation already has %(most_links)s links. Revoke some first.", most_links=MOST_LINKS)
         )
-    shown = db.session.scalars(
+    message_ids = db.session.scalars(
         select(Message.message_id)
         .where(Message.conversation_id == conversation_id, _is_showable(), Message.superseded_by_id.is_(None))
         .order_by(Message.message_id)
     ).all()
     for name, edge in (("from", fields.first), ("to", fields.last)):
-        if edge is not None and edge not in shown:
+        if edge is not None and edge not in message_ids:
             raise Invalid.field(name, "is not a message of this conversation")
     if fields.first is not None and fields.last is not None and fields.first > fields.last:
         raise Invalid.field("to", "comes before the first message")
-    chosen = [i for i in shown if (fields.first or 0) <= i <= (fields.last or i)]
-    if not chosen:
+    selection = [i for i in message_ids if (fields.first or 0) <= i <= (fields.last or i)]
+    if not selection:
         raise Conflict("There is nothing to share yet.")
-    if len(chosen) > MOST_MESSAGES and not fields.live:
+    if len(selection) > MOST_MESSAGES and not fields.live:
         raise Invalid.field(
             "from",
             say(
                 "leaves %(count)s messages; a snapshot can have at most %(most_messages)s",
-                count=f"{len(chosen):,}",
+                count=f"{len(selection):,}",
                 most_messages=f"{MOST_MESSAGES:,}",
             ),
         )
@@ -85,7 +85,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
         audience=fields.audience,
         first_message_id=fields.first,
         last_message_id=fields.last,
-        message_ids=None if fields.live else chosen,
+        message_ids=None if fields.live else selection,
         expires_at=fields.expires_at,
     )
     db.session.add(row)
@@ -117,13 +117,13 @@ def list_exchanges(user_id: int, conversation_id: int) -> list[Exchange]:
         .order_by(Message.message_id.desc())
         .limit(2 * MOST_EXCHANGES)
     ).all()
-    found: list[Exchange] = []
+    exchanges: list[Exchange] = []
     for message_id, role, content in reversed(rows):
-        if role == "user" or not found:
-            found.append(Exchange(message_id, message_id, _first_words(content)))
+        if role == "user" or not exchanges:
+            exchanges.append(Exchange(message_id, message_id, _first_words(content)))
         else:
-            found[-1] = replace(found[-1], last_id=message_id)
-    return found[-MOST_EXCHANGES:]
+            exchanges[-1] = replace(exchanges[-1], last_id=message_id)
+    return exchanges[-MOST_EXCHANGES:]
 
 
 def _first_words(content: str) -> str:
@@ -133,7 +133,7 @@ def _first_words(content: str) -> str:
 
 def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare, str | None]]:
     """The user's links with the titles of their conversations, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("shares", query, int, within=user_id)
+    keyset = Keyset("shares", query, int, scope=user_id)
     statement = (
         select(ConversationShare, Conversation.title)
         .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)
@@ -175,22 +175,24 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> SharedConve
     Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone or owner's account out
     of use.
     """
-    found = db.session.execute(
+    row = db.session.execute(
         select(ConversationShare, Conversation.title)
         .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)
         .join(User, User.user_id == ConversationShare.user_id)
         .where(ConversationShare.token == token, Conversation.deleted_at.is_(None), User.is_active)
     ).one_or_none()
-    if found is None or (found[0].expires_at is not None and found[0].expires_at <= now()):
+    if row is None or (row[0].expires_at is not None and row[0].expires_at <= now()):
         raise NotFound("This link no longer exists.")
-    share, title = found
+    share, title = row
     if share.audience == "accounts" and not is_signed_in:
         return None
-    rows = _shown(share, after)
-    more = len(rows) > SHOWN_AT_ONCE
+    rows = _messages_after(share, after)
+    has_more = len(rows) > SHOWN_AT_ONCE
     rows = rows[:SHOWN_AT_ONCE]
     is_range = share.first_message_id is not None or share.last_message_id is not None
-    return SharedConversation(None if is_range else title, share.is_live, rows, rows[-1].message_id if more else None)
+    return SharedConversation(
+        None if is_range else title, share.is_live, rows, rows[-1].message_id if has_more else None
+    )
 
 
 def _note_live(conversation_id: int) -> None:
@@ -209,8 +211,8 @@ def _note_live(conversation_id: int) -> None:
     )
 
 
-def _shown(share: ConversationShare, after: int) -> Sequence[Message]:
-    """The messages after `after`, at most one more than SHOWN_AT_ONCE."""
+def _messages_after(share: ConversationShare, after: int) -> Sequence[Message]:
+    """Return the messages after `after`, at most one more than SHOWN_AT_ONCE."""
     statement = select(Message).where(
         Message.conversation_id == share.conversation_id, Message.message_id > after, _is_showable()
     )

@@ -54,7 +54,7 @@ class CommandLine(Flask):
         return app
 
     def app_context(self) -> AppContext:
-        """The context of the application."""
+        """Return the context of the application."""
         return self.application.app_context()
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -55,7 +55,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def build(settings: Settings | None = None) -> OpenAPI:
-    """An application without routes; opens no connections."""
+    """Return an application without routes; opens no connections."""
     settings = settings or Settings.from_env()
     _keep_private(settings)
     app = OpenAPI(
@@ -182,7 +182,7 @@ def _keep_private(settings: Settings) -> None:
 
 
 def _stored_secret(settings: Settings) -> str:
-    """The installation's own secret, created at the first start and kept in `var_dir`."""
+    """Return the installation's own secret, created at the first start and kept in `var_dir`."""
     path = settings.var_dir / "secret_key"
     try:
         return path.read_text().strip()

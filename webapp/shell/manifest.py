@@ -70,10 +70,10 @@ def manifest() -> ViewResult:
 @public
 def worker() -> ViewResult:
     """The service worker, with the URLs of what it keeps; looked up each time, so that it is never out of date."""
-    found = read_asset(Path(current_app.static_folder or "static"), "js/worker.js", static_version())
-    script = found[0].decode() if found else ""
+    source = read_asset(Path(current_app.static_folder or "static"), "js/worker.js", static_version())
+    script = source[0].decode() if source else ""
     shell = [url_for(".offline"), *_shell()]
-    named = {
+    names = {
         "version": static_version(),
         "offline": url_for(".offline"),
         "shell": shell,
@@ -83,7 +83,7 @@ def worker() -> ViewResult:
         "files": MOST_FILES,
         "address": MOST_QUERY,
     }
-    response = Response(f"const KEPT = {json.dumps(named)};\n{script}", mimetype="text/javascript")
+    response = Response(f"const KEPT = {json.dumps(names)};\n{script}", mimetype="text/javascript")
     response.headers["Service-Worker-Allowed"] = url_for("conversations_pages.new")
     response.headers["Content-Security-Policy"] = WORKER_POLICY
     return _with_caching(response, "no-cache")

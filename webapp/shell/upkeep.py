@@ -70,35 +70,40 @@ def sweep() -> dict[str, int]:
     if not has_worker():
         owed |= dict.fromkeys(READ_BY_A_MODEL, ())
     db.session.rollback()
-    queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}
+    queued = {name: sum(enqueue_owed(name, ref) for ref in ids) for name, ids in owed.items()}
     with write_transaction():
-        used = flush_uses(redis())
+        use_count = flush_uses(redis())
     if not prompts.defaults_are_stored():
         with write_transaction():
             prompts.store_defaults()
-    return {"recovered": recovered, "titles": queued["title"], "extractions": queued["extract"], "memories_used": used}
+    return {
+        "recovered": recovered,
+        "titles": queued["title"],
+        "extractions": queued["extract"],
+        "memories_used": use_count,
+    }
 
 
 def purge() -> dict[str, int]:
     """Delete hidden and temporary conversations and idempotency keys that are past their time."""
-    at = now()
+    moment = now()
     resting: list[int] = []
     with write_transaction():
-        gone = conversations.purge_conversations(
-            deleted_before=at - timedelta(seconds=conversations.UNDO_SECONDS),
-            temporary_before=at - timedelta(hours=TEMPORARY_HOURS),
+        count = conversations.purge_conversations(
+            deleted_before=moment - timedelta(seconds=conversations.UNDO_SECONDS),
+            temporary_before=moment - timedelta(hours=TEMPORARY_HOURS),
             before=lambda ids: resting.extend(dependents.dependent_ids(ids)),
         )
         revisions.recount(resting)
         reports = purge_reports()
-        export_jobs.purge(at)
-        deletion.purge(at)
+        export_jobs.purge(moment)
+        deletion.purge(moment)
         sessions.purge()
         mails.purge()
-        oauth.purge(at)
+        oauth.purge(moment)
         webhooks.purge()
         audit.purge(app_settings().audit_days)
         keys = rows_changed(
-            delete(IdempotencyKey).where(IdempotencyKey.created_at < at - timedelta(hours=IDEMPOTENCY_HOURS))
+            delete(IdempotencyKey).where(IdempotencyKey.created_at < moment - timedelta(hours=IDEMPOTENCY_HOURS))
         )
-    return {"conversations": gone, "idempotency_keys": keys, "reports": reports}
+    return {"conversations": count, "idempotency_keys": keys, "reports": reports}

@@ -83,8 +83,8 @@ def update_space(path: SpacePath, body: SpaceChanges) -> ViewResult:
 @login_required
 def dependents(path: SpacePath) -> ViewResult:
     """Return what happens to your conversations and memories when you leave the space, or it is deleted."""
-    found = members.leave_consequences(current_user_id(), path.space_id)
-    return Consequences(consequences=[ConsequenceOut(**asdict(item)) for item in found]).model_dump(mode="json")
+    result = members.leave_consequences(current_user_id(), path.space_id)
+    return Consequences(consequences=[ConsequenceOut(**asdict(item)) for item in result]).model_dump(mode="json")
 
 
 @blueprint.delete("/spaces/<int:space_id>", responses={204: None})
@@ -109,8 +109,8 @@ def list_members(path: SpacePath) -> ViewResult:
 @idempotency.idempotent
 def invite(path: SpacePath, body: Invitation) -> ViewResult:
     """Invite somebody by the address of their account, as the owner. The response never says whether there is one."""
-    made = members.invite(current_user_id(), path.space_id, body.email)
-    return idempotency.commit(made.model_dump(mode="json"), 201), 201
+    member = members.invite(current_user_id(), path.space_id, body.email)
+    return idempotency.commit(member.model_dump(mode="json"), 201), 201
 
 
 @blueprint.post("/spaces/<int:space_id>/members/accept", responses={200: SpaceOut})
@@ -165,8 +165,8 @@ def list_documents(path: SpacePath, query: PageQuery) -> ViewResult:
 @idempotency.idempotent
 def add_document(path: SpacePath, body: NewDocument) -> ViewResult:
     """Add a text; replies in the space can draw on it once it is indexed."""
-    made = documents.add_document(current_user_id(), path.space_id, body)
-    return idempotency.commit(made.model_dump(mode="json"), 201), 201
+    document = documents.add_document(current_user_id(), path.space_id, body)
+    return idempotency.commit(document.model_dump(mode="json"), 201), 201
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>", responses={200: DocumentWithText})
@@ -174,9 +174,9 @@ def add_document(path: SpacePath, body: NewDocument) -> ViewResult:
 def get_document(path: DocumentPath) -> ViewResult:
     """A document with its text and the progress of its indexing."""
     user_id = current_user_id()
-    shown = documents.view_document(user_id, path.space_id, path.document_id)
+    document = documents.view_document(user_id, path.space_id, path.document_id)
     text = documents.text_of(user_id, path.space_id, path.document_id)
-    return DocumentWithText(**shown.model_dump(), content=text.replace(PAGE_END, "\n\n")).model_dump(mode="json")
+    return DocumentWithText(**document.model_dump(), content=text.replace(PAGE_END, "\n\n")).model_dump(mode="json")
 
 
 @blueprint.delete("/spaces/<int:space_id>/documents/<int:document_id>", responses={204: None})
@@ -192,5 +192,7 @@ def delete_document(path: DocumentPath) -> ViewResult:
 @login_required
 def list_personas() -> ViewResult:
     """List the personas that can speak in a legacy."""
-    found = [PersonaOut(persona_id=p.persona_id, title=p.title, description=p.description) for p in PERSONAS.values()]
-    return PersonaList(personas=found).model_dump(mode="json")
+    personas = [
+        PersonaOut(persona_id=p.persona_id, title=p.title, description=p.description) for p in PERSONAS.values()
+    ]
+    return PersonaList(personas=personas).model_dump(mode="json")

@@ -31,7 +31,7 @@ def is_picture(size: int, pages: int) -> bool:
 
 
 def parts_of(content: str, pages: int, title: str, media_type: str | None) -> list[tuple[int | None, str]]:
-    """The parts of a document that search can find, each with its page: no part crosses the end of a page.
+    """Return the parts of a document that search can find, each with its page: no part crosses the end of a page.
 
     A picture, or a document of pictured pages, is found by its title. If the pages can be drawn, a page without text is
     found by the title and the adjacent text.
@@ -45,7 +45,7 @@ def parts_of(content: str, pages: int, title: str, media_type: str | None) -> li
     for page, text in enumerate(texts, 1):
         parts += [(page, part) for part in chunks_of(text)]
         if media_type == PDF and not text.strip():
-            parts.append((page, f"{_PICTURE}{title}, page {page}]{_around(texts, page)}"))
+            parts.append((page, f"{_PICTURE}{title}, page {page}]{_neighbour_texts(texts, page)}"))
     return parts
 
 
@@ -54,8 +54,8 @@ def shows_page(part: str, page: int | None) -> bool:
     return page is not None and part.startswith(_PICTURE)
 
 
-def _around(texts: Sequence[str], page: int) -> str:
-    """The end of the page before one without text, and the start of the next: mostly they say what it shows."""
+def _neighbour_texts(texts: Sequence[str], page: int) -> str:
+    """Return the end of the page before one without text, and the start of the next: mostly they say what it shows."""
     before = " ".join(texts[page - 2].split())[-AROUND:].partition(" ")[2] if page > 1 else ""
     after = " ".join(texts[page].split())[:AROUND].rpartition(" ")[0] if page < len(texts) else ""
     return (f" Before it: … {before}" if before else "") + (f" After it: {after} …" if after else "")
@@ -84,7 +84,7 @@ def chunks_of(text: str, size: int = SIZE) -> list[str]:
 
 
 def _pieces(paragraph: str, size: int) -> Iterator[str]:
-    """A long paragraph in pieces of whole sentences, each as long as possible."""
+    """Yield a long paragraph in pieces of whole sentences, each as long as possible."""
     current, end = "", 0
     for place in sentences_of(paragraph):
         gap = "\n" if "\n" in paragraph[end : place.start] else " "
@@ -100,12 +100,12 @@ def _pieces(paragraph: str, size: int) -> Iterator[str]:
 
 
 def _words(sentence: str, size: int) -> Iterator[str]:
-    """A long sentence in pieces of whole words."""
+    """Yield a long sentence in pieces of whole words."""
     rest = sentence.strip()
     while len(rest) > size:
-        at = rest.rfind(" ", size // 2, size + 1)
-        at = at if at > 0 else size
-        yield rest[:at].rstrip()
-        rest = rest[at:].lstrip()
+        index = rest.rfind(" ", size // 2, size + 1)
+        index = index if index > 0 else size
+        yield rest[:index].rstrip()
+        rest = rest[index:].lstrip()
     if rest:
         yield rest

@@ -19,7 +19,7 @@ MOST = 100
 
 
 def chosen_space(user_id: int) -> Space | None:
-    """The chosen space, as long as the user belongs to it; None for everything."""
+    """Return the chosen space, as long as the user belongs to it; None for everything."""
     wish = request.args.get("into") or request.cookies.get(COOKIE, "")
     space_id = parse_id(wish)
     if space_id is None:
@@ -72,5 +72,5 @@ def _memberships() -> Select[str, int, str, str]:
 
 
 def spaces_to_choose(user_id: int) -> list[Choice]:
-    """The user's spaces by name."""
+    """Return the user's spaces by name."""
     return choices(user_id).spaces

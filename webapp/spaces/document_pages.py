@@ -40,13 +40,13 @@ def add(space_id: int) -> ViewResult:
     """Add a text, pasted or uploaded."""
     service.require_member(current_user_id(), space_id)
     try:
-        made = documents.add_document(current_user_id(), space_id, _given())
+        document = documents.add_document(current_user_id(), space_id, _read_form())
     except (Invalid, Conflict) as error:
         db.session.rollback()
         problems = sentences(error, LABELS, otherwise="content") if isinstance(error, Invalid) else {}
         return _index(space_id, errors=problems or {"content": error.detail}, values=request.form), 422
     db.session.commit()
-    flash(_("“%(title)s” has been added.", title=made.title), "message")
+    flash(_("“%(title)s” has been added.", title=document.title), "message")
     return redirect(url_for(".index", space_id=space_id), 303)
 
 
@@ -84,7 +84,7 @@ def retry(space_id: int, document_id: int) -> ViewResult:
     return redirect(url_for(".index", space_id=space_id), 303)
 
 
-def _given() -> NewDocument:
+def _read_form() -> NewDocument:
     """Return what was pasted or uploaded. Raises Invalid."""
     title, content = request.form.get("title", ""), request.form.get("content", "")
     upload = request.files.get("file")
@@ -104,7 +104,7 @@ def _given() -> NewDocument:
         raise Invalid("", errors=field_errors(error)) from None
 
 
-def _index(space_id: int, **shown: Any) -> str:
+def _index(space_id: int, **context: Any) -> str:
     cursor = requested_cursor()
     page = documents.list_documents(current_user_id(), space_id, PageQuery(limit=50, cursor=cursor))
     space = service.view_space(current_user_id(), space_id)
@@ -114,5 +114,5 @@ def _index(space_id: int, **shown: Any) -> str:
         documents=page.items,
         next_cursor=page.next_cursor,
         tab="documents",
-        **{"errors": {}, "values": {}, **shown},
+        **{"errors": {}, "values": {}, **context},
     )

@@ -39,6 +39,6 @@ IS_WHOLE = and_(SpaceDocument.chunks_total > 0, SpaceDocument.chunks_done == Spa
 def has_older_vectors(document_id: int) -> bool:
     """Return whether all parts of a document have vectors by which it can be found until the embedder is back."""
     document = select(SpaceDocument.document_id).where(SpaceDocument.document_id == document_id, IS_WHOLE)
-    found = db.session.scalar(document) is not None
+    exists = db.session.scalar(document) is not None
     db.session.remove()
-    return found
+    return exists

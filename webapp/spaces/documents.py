@@ -56,7 +56,7 @@ class VectorProgress(NamedTuple):
     """The number of a document's vectors, and whether some are still to be made."""
 
     vectors: int
-    more: bool
+    has_more: bool
 
 
 def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOut:
@@ -74,10 +74,10 @@ def _add(
     user_id: int, space_id: int, title: str, content: str, pages: int = 0, original: Original = NONE
 ) -> DocumentOut:
     get_space(user_id, space_id, lock=True)
-    there = select(func.count()).select_from(SpaceDocument).where(SpaceDocument.space_id == space_id)
-    if (db.session.scalar(there) or 0) >= MAX_DOCUMENTS:
+    statement = select(func.count()).select_from(SpaceDocument).where(SpaceDocument.space_id == space_id)
+    if (db.session.scalar(statement) or 0) >= MAX_DOCUMENTS:
         raise Conflict(say("A space can hold %(max_documents)s documents.", max_documents=MAX_DOCUMENTS))
-    at = now()
+    moment = now()
     row = SpaceDocument(
         space_id=space_id,
         user_id=user_id,
@@ -86,8 +86,8 @@ def _add(
         size=len(content),
         pages=pages,
         **original.columns,
-        created_at=at,
-        updated_at=at,
+        created_at=moment,
+        updated_at=moment,
     )
     db.session.add(row)
     db.session.flush()
@@ -96,10 +96,10 @@ def _add(
 
 
 def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[DocumentOut]:
-    """The documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
+    """Return the documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
     require_member(user_id, space_id)
-    keyset = Keyset("documents of a space", query, int, within=space_id)
-    statement = _shown(space_id).order_by(SpaceDocument.document_id.desc())
+    keyset = Keyset("documents of a space", query, int, scope=space_id)
+    statement = _select_documents(space_id).order_by(SpaceDocument.document_id.desc())
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(SpaceDocument.document_id < last_id)
@@ -108,16 +108,16 @@ def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[Docume
 
 
 def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
-    """A document without its text. Raises NotFound."""
+    """Return a document without its text. Raises NotFound."""
     require_member(user_id, space_id)
-    row = db.session.execute(_shown(space_id).where(SpaceDocument.document_id == document_id)).one_or_none()
+    row = db.session.execute(_select_documents(space_id).where(SpaceDocument.document_id == document_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such document.")
     return _out(row)
 
 
 def text_of(user_id: int, space_id: int, document_id: int) -> str:
-    """The text of a document; if it has pages, with PAGE_END between them. Raises NotFound."""
+    """Return the text of a document; if it has pages, with PAGE_END between them. Raises NotFound."""
     require_member(user_id, space_id)
     text = db.session.scalar(
         select(SpaceDocument.content).where(
@@ -132,20 +132,20 @@ def text_of(user_id: int, space_id: int, document_id: int) -> str:
 def delete_document(user_id: int, space_id: int, document_id: int) -> None:
     """Delete a document with its parts, by the person who added it or the owner. Raises NotFound, Forbidden."""
     get_space(user_id, space_id)
-    found = db.session.execute(
+    row = db.session.execute(
         select(SpaceDocument.user_id, SpaceDocument.digest, SpaceMember.role)
         .join(SpaceMember, SpaceMember.space_id == SpaceDocument.space_id)
         .where(
             SpaceDocument.space_id == space_id, SpaceDocument.document_id == document_id, SpaceMember.user_id == user_id
         )
     ).one_or_none()
-    if found is None:
+    if row is None:
         raise NotFound("There is no such document.")
-    if found.user_id != user_id and found.role != "owner":
+    if row.user_id != user_id and row.role != "owner":
         raise Forbidden("Only the owner of the space, or whoever added it, can delete a document.")
     db.session.execute(delete_rows(SpaceDocument).where(SpaceDocument.document_id == document_id))
-    if found.digest:
-        originals_left.send(None, digests=[found.digest])
+    if row.digest:
+        originals_left.send(None, digests=[row.digest])
     touch(space_id)
 
 
@@ -169,7 +169,7 @@ def index_document(document_id: int, *, last_try: bool = False, turn: Slice | No
     turn = turn or Slice()
     if not _cut(document_id):
         return VectorProgress(0, False)
-    made = 0
+    count = 0
     while True:
         client = embedder()
         waiting = db.session.execute(
@@ -181,7 +181,7 @@ def index_document(document_id: int, *, last_try: bool = False, turn: Slice | No
         db.session.remove()
         if not waiting:
             _conclude(document_id, "ready")
-            return VectorProgress(made, False)
+            return VectorProgress(count, False)
         try:
             vectors = client.embed_passages([row.content for row in waiting])
         except ModelError as error:
@@ -196,20 +196,20 @@ def index_document(document_id: int, *, last_try: bool = False, turn: Slice | No
                     .values(embedding=np.asarray(vector, np.float32).tobytes(), embedding_model=client.model)
                 )
             _count(document_id)
-        made += len(waiting)
+        count += len(waiting)
         if not turn.goes_on():
-            return VectorProgress(made, True)
+            return VectorProgress(count, True)
 
 
 def documents_awaiting_index(*, limit: int = 200) -> Sequence[int]:
     """Documents waiting for their index that no job is working on, longest waiting first."""
-    at = now()
+    moment = now()
     return db.session.scalars(
         select(SpaceDocument.document_id)
         .where(
             SpaceDocument.status.in_(("queued", "indexing")),
-            SpaceDocument.updated_at < at - timedelta(seconds=OWED_SECONDS),
-            or_(SpaceDocument.created_at > at - timedelta(days=OWED_DAYS), IS_WHOLE),
+            SpaceDocument.updated_at < moment - timedelta(seconds=OWED_SECONDS),
+            or_(SpaceDocument.created_at > moment - timedelta(days=OWED_DAYS), IS_WHOLE),
         )
         .order_by(SpaceDocument.updated_at)
         .limit(limit)
@@ -233,10 +233,10 @@ def _cut(document_id: int) -> bool:
         ).one_or_none()
         if row is None or row.status == "ready":
             return False
-        there = db.session.scalar(
+        last_position = db.session.scalar(
             select(func.count()).select_from(DocumentChunk).where(DocumentChunk.document_id == document_id)
         )
-        if not there:
+        if not last_position:
             content = db.session.scalar(select(SpaceDocument.content).where(SpaceDocument.document_id == document_id))
             parts = parts_of(content or "", row.pages, row.title, row.media_type)
             db.session.execute(
@@ -264,13 +264,13 @@ def _cut(document_id: int) -> bool:
 
 def _count(document_id: int) -> None:
     """Update the progress of a document."""
-    total, done = db.session.execute(
+    total, done_count = db.session.execute(
         select(func.count(), func.count(DocumentChunk.embedding)).where(DocumentChunk.document_id == document_id)
     ).one()
     db.session.execute(
         update(SpaceDocument)
         .where(SpaceDocument.document_id == document_id)
-        .values(chunks_total=total, chunks_done=done, updated_at=now())
+        .values(chunks_total=total, chunks_done=done_count, updated_at=now())
     )
 
 
@@ -280,14 +280,14 @@ def _conclude(document_id: int, status: str) -> None:
         space_id = db.session.scalar(select(SpaceDocument.space_id).where(SpaceDocument.document_id == document_id))
         if space_id is None:
             return
-        mine = update(SpaceDocument).where(SpaceDocument.document_id == document_id, SpaceDocument.status == "indexing")
-        if not rows_changed(mine.values(status=status, updated_at=now())):
+        end = update(SpaceDocument).where(SpaceDocument.document_id == document_id, SpaceDocument.status == "indexing")
+        if not rows_changed(end.values(status=status, updated_at=now())):
             return
         touch(space_id)  # the vectors exist now
     log.info("document indexed", extra={"document_id": document_id, "status": status})
 
 
-def _shown(space_id: int) -> Select[*tuple[Any, ...]]:
+def _select_documents(space_id: int) -> Select[*tuple[Any, ...]]:
     return (
         select(*_COLUMNS, User.name, User.email)
         .outerjoin(User, User.user_id == SpaceDocument.user_id)

@@ -41,11 +41,11 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
         .execution_options(populate_existing=True)
     ).all()
     is_owner = any(row.SpaceMember.user_id == user_id and row.SpaceMember.role == "owner" for row in rows)
-    found = []
+    members = []
     for member, name, email in rows:
         if member.status == "invited":
             if is_owner:  # as it was typed: who it reaches is not revealed
-                found.append(
+                members.append(
                     MemberOut(
                         user_id=None,
                         invitation_id=member.space_member_id,
@@ -59,7 +59,7 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
                 )
             continue
         is_you = member.user_id == user_id
-        found.append(
+        members.append(
             MemberOut(
                 user_id=member.user_id,
                 invitation_id=None,
@@ -71,16 +71,16 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
                 joined_at=member.joined_at,
             )
         )
-    return sorted(found, key=lambda item: item.role != "owner")
+    return sorted(members, key=lambda item: item.role != "owner")
 
 
 def display_name(name: str | None, email: str | None) -> str:
-    """The name under which other members see a member: never the full address."""
+    """Return the name under which other members see a member: never the full address."""
     return name or (email or "").partition("@")[0] or "Somebody"
 
 
 def names_of(user_ids: Collection[int]) -> dict[int, str]:
-    """The names under which other members of their spaces see some users."""
+    """Return the names under which other members of their spaces see some users."""
     rows = db.session.execute(select(User.user_id, User.name, User.email).where(User.user_id.in_(user_ids)))
     return {user_id: display_name(name, email) for user_id, name, email in rows}
 
@@ -92,20 +92,22 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
     """
     get_space(user_id, space_id, owner=True, lock=True)
     rows = db.session.scalars(select(SpaceMember).where(SpaceMember.space_id == space_id)).all()
-    found = db.session.scalar(select(User.user_id).where(User.email == email, User.is_active))
-    if any(row.status == "active" and row.user_id == found for row in rows if found is not None):
+    invitee_id = db.session.scalar(select(User.user_id).where(User.email == email, User.is_active))
+    if any(row.status == "active" and row.user_id == invitee_id for row in rows if invitee_id is not None):
         raise Conflict("They are already a member.")
     row = next((row for row in rows if row.email == email), None)
     if row is None:
         if len(rows) >= MAX_MEMBERS:
             raise Conflict(say("A space can have %(max_members)s members and invitations.", max_members=MAX_MEMBERS))
         # The account may already be invited under an earlier address: the invitation moves to the new one.
-        row = next((row for row in rows if found is not None and row.user_id == found), None)
-        row = row or SpaceMember(space_id=space_id, user_id=found, role="member", status="invited", created_at=now())
+        row = next((row for row in rows if invitee_id is not None and row.user_id == invitee_id), None)
+        row = row or SpaceMember(
+            space_id=space_id, user_id=invitee_id, role="member", status="invited", created_at=now()
+        )
         row.email, row.invited_by = email, user_id
         db.session.add(row)
-    elif row.user_id is None and found is not None and not any(other.user_id == found for other in rows):
-        row.user_id = found  # the owner invites them again, and the account has been created since
+    elif row.user_id is None and invitee_id is not None and not any(other.user_id == invitee_id for other in rows):
+        row.user_id = invitee_id  # the owner invites them again, and the account has been created since
     try:
         with db.session.begin_nested():
             db.session.flush()
@@ -126,14 +128,14 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
 def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None:
     """Withdraw an invitation, as the owner. Raises NotFound, Forbidden."""
     get_space(user_id, space_id, owner=True, lock=True)
-    gone = rows_changed(
+    count = rows_changed(
         delete(SpaceMember).where(
             SpaceMember.space_id == space_id,
             SpaceMember.space_member_id == invitation_id,
             SpaceMember.status == "invited",
         )
     )
-    if gone == 0:
+    if count == 0:
         raise NotFound("There is no such invitation.")
 
 
@@ -176,14 +178,14 @@ def remove(user_id: int, space_id: int, member_id: int, *, forget: bool = False)
     What the member had in the space becomes theirs alone; with `forget`, their memories in it are forgotten. Raises
     NotFound, Forbidden, and Conflict for the owner, who has to hand over or delete the space instead.
     """
-    mine = _membership(user_id, space_id)
-    if mine is None or (mine.status == "invited" and member_id != user_id):
+    membership = _membership(user_id, space_id)
+    if membership is None or (membership.status == "invited" and member_id != user_id):
         raise NotFound("There is no such space.")
-    row = mine if member_id == user_id else _membership(member_id, space_id)
-    if row is not mine and mine.role != "owner":
+    row = membership if member_id == user_id else _membership(member_id, space_id)
+    if row is not membership and membership.role != "owner":
         # A member sees who else belongs to the space, so this tells them nothing.
         raise Forbidden("Only the owner of the space can remove others.")
-    if row is None or (row.status == "invited" and row is not mine):
+    if row is None or (row.status == "invited" and row is not membership):
         raise NotFound("There is no such member.")
     if row.role == "owner":
         raise Conflict("The owner cannot leave. Hand the space over first, or delete it.")
@@ -200,9 +202,9 @@ def hand_over(user_id: int, space_id: int, member_id: int) -> Space:
     row = _membership(member_id, space_id)
     if row is None or row.status != "active":
         raise NotFound("There is no such member.")
-    mine = _membership(user_id, space_id)
-    if mine is not None:
-        mine.role = "member"
+    membership = _membership(user_id, space_id)
+    if membership is not None:
+        membership.role = "member"
     row.role, row.by_group = "owner", False
     db.session.flush()
     return space
@@ -214,9 +216,9 @@ def leave_consequences(user_id: int, space_id: int) -> list[Consequence]:
 
 
 def hold_spaces(user_id: int) -> Sequence[Space]:
-    """The spaces a user belongs to, locked in order."""
-    theirs = select(Space).where(Space.space_id.in_(spaces_of(user_id)))
-    return db.session.scalars(theirs.order_by(Space.space_id).with_for_update()).all()
+    """Return the spaces a user belongs to, locked in order."""
+    statement = select(Space).where(Space.space_id.in_(spaces_of(user_id)))
+    return db.session.scalars(statement.order_by(Space.space_id).with_for_update()).all()
 
 
 def leave_all(user_id: int) -> Answers:
@@ -224,10 +226,10 @@ def leave_all(user_id: int) -> Answers:
 
     A space of its own goes to the longest-standing other member; without one, it is deleted.
     """
-    done: Answers = []
+    answers: Answers = []
     for space in hold_spaces(user_id):
-        mine = _membership(user_id, space.space_id)
-        if mine is not None and mine.role == "owner":
+        membership = _membership(user_id, space.space_id)
+        if membership is not None and membership.role == "owner":
             heir = db.session.scalar(
                 select(SpaceMember)
                 .where(
@@ -239,17 +241,17 @@ def leave_all(user_id: int) -> Answers:
                 .limit(1)
             )
             if heir is None:
-                done += end_space(space)
+                answers += end_space(space)
                 continue
             heir.role, heir.by_group = "owner", False
             db.session.flush()
-        done += end_membership(space, user_id)
+        answers += end_membership(space, user_id)
     db.session.execute(delete(SpaceMember).where(SpaceMember.user_id == user_id))
-    return done
+    return answers
 
 
 def _membership(user_id: int, space_id: int) -> SpaceMember | None:
-    """The user's row in a space, with the space locked."""
+    """Return the user's row in a space, with the space locked."""
     db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
     return db.session.scalar(
         select(SpaceMember)
@@ -264,7 +266,7 @@ def _name(space_id: int) -> str:
 
 def init_group_spaces() -> None:
     """React to the groups the provider reports."""
-    signals.vouched_for.connect(_on_vouched_for)
+    signals.provider_sign_in.connect(_on_vouched_for)
 
 
 def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
@@ -273,20 +275,20 @@ def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_m
         follow_groups(user_id, {space_id for name in groups for space_id in mapping.get(name, ())})
 
 
-def follow_groups(user_id: int, wanted: Collection[int]) -> None:
+def follow_groups(user_id: int, space_ids: Collection[int]) -> None:
     """Make the user a member of these spaces, and end other memberships that came from a group.
 
     Memberships granted by people are left alone, and so are owners. A space that is gone or full is skipped.
     """
-    brought = db.session.scalars(
+    rows = db.session.scalars(
         select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.by_group)
     ).all()
-    there = set(db.session.scalars(select(Space.space_id).where(Space.space_id.in_(wanted))))
-    if missing := set(wanted) - there:
+    existing = set(db.session.scalars(select(Space.space_id).where(Space.space_id.in_(space_ids))))
+    if missing := set(space_ids) - existing:
         log.warning("OIDC_SPACES names spaces that do not exist", extra={"spaces": sorted(missing)})
-    for space_id in sorted({*brought, *there}):  # in order: each locks its space
+    for space_id in sorted({*rows, *existing}):  # in order: each locks its space
         try:
-            if space_id in there:
+            if space_id in existing:
                 join_by_group(user_id, space_id)
             else:
                 remove(user_id, space_id, user_id)

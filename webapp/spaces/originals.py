@@ -22,7 +22,7 @@ class Original:
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """As stored with a document."""
+        """Return the values for the columns of a document."""
         return asdict(self)
 
 
@@ -40,7 +40,7 @@ class StoredOriginal:
 
 
 def original_of(user_id: int, space_id: int, document_id: int) -> StoredOriginal:
-    """The file that a document was read from, for members. Raises NotFound, also if only the text is kept."""
+    """Return the file that a document was read from, for members. Raises NotFound, also if only the text is kept."""
     require_member(user_id, space_id)
     row = db.session.execute(
         select(SpaceDocument.digest, SpaceDocument.media_type, SpaceDocument.file_name, SpaceDocument.pages).where(

@@ -34,22 +34,22 @@ def _spaces() -> dict[str, Any]:
     """Return what the layout of any page may need; nothing is loaded unless a template asks for it."""
     return {
         "load_spaces": lambda: _choices().spaces,
-        "load_chosen_space": _chosen,
+        "load_chosen_space": _chosen_space,
         "count_invitations": lambda: _choices().invitations,
         "space_names": service.names_of,
         "personas": PERSONAS,
     }
 
 
-def _chosen() -> Space | None:
-    """The chosen space, needed in several places on a page but loaded only once."""
+def _chosen_space() -> Space | None:
+    """Return the chosen space, needed in several places on a page but loaded only once."""
     if "chosen_space" not in g:
         g.chosen_space = current_space.chosen_space(current_user_id())
     return cast(Space | None, g.chosen_space)
 
 
 def _choices() -> current_space.Choices:
-    """The user's spaces, needed in several places on a page but loaded only once."""
+    """Return the user's spaces, needed in several places on a page but loaded only once."""
     if "space_choices" not in g:
         g.space_choices = current_space.choices(current_user_id())
     return cast(current_space.Choices, g.space_choices)
@@ -244,13 +244,17 @@ def _index(*, errors: dict[str, str] | None = None, values: Any = None) -> str:
 def _settings(space_id: int, *, errors: dict[str, str] | None = None, values: Any = None) -> str:
     service.require_member(current_user_id(), space_id)
     space = service.view_space(current_user_id(), space_id)
-    shown = {"errors": errors or {}, "values": values or space.model_dump()}
-    return render_template("spaces/settings.html", space=space, tab="settings", **shown)
+    context = {"errors": errors or {}, "values": values or space.model_dump()}
+    return render_template("spaces/settings.html", space=space, tab="settings", **context)
 
 
-def _people(space_id: int, **shown: Any) -> str:
-    found = members.list_members(current_user_id(), space_id)
+def _people(space_id: int, **context: Any) -> str:
+    members_list = members.list_members(current_user_id(), space_id)
     space = service.view_space(current_user_id(), space_id)
     return render_template(
-        "spaces/members.html", space=space, members=found, tab="members", **{"errors": {}, "email": "", **shown}
+        "spaces/members.html",
+        space=space,
+        members=members_list,
+        tab="members",
+        **{"errors": {}, "email": "", **context},
     )

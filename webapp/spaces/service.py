@@ -32,7 +32,7 @@ def spaces_of(user_id: int) -> Select[int]:
 
 
 def member_space_ids(user_id: int) -> frozenset[int]:
-    """The spaces a user belongs to now."""
+    """Return the spaces a user belongs to now."""
     return frozenset(db.session.scalars(spaces_of(user_id)))
 
 
@@ -42,7 +42,7 @@ def is_member(user_id: int, space_id: int) -> bool:
 
 
 def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
-    """A space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for other members.
+    """Return a space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for other members.
 
     `lock` locks the space until the transaction ends, so that members join and leave one at a time.
     """
@@ -68,32 +68,34 @@ def require_member(user_id: int, space_id: int) -> None:
         raise NotFound("There is no such space.")
 
 
-def persona_in(user_id: int, space_id: int, wished: str | None) -> str | None:
+def persona_in(user_id: int, space_id: int, persona: str | None) -> str | None:
     """Return the speaker in a conversation of a space: the wished persona; in a legacy, by default the space's own.
 
     Raises NotFound for a space the user does not belong to, Invalid for an unknown persona in a legacy.
     """
     space = get_space(user_id, space_id)
     if space.kind != "legacy":
-        return wished
-    if wished is not None and wished not in PERSONAS:
+        return persona
+    if persona is not None and persona not in PERSONAS:
         raise Invalid.field("persona", say("is not one of %(names)s", names=", ".join(PERSONAS)))
-    return wished or space.persona or DEFAULT
+    return persona or space.persona or DEFAULT
 
 
 def create_space(user_id: int, fields: NewSpace) -> Space:
-    """A new space with its creator as the owner and only member."""
-    owned = select(func.count()).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
-    if (db.session.scalar(owned) or 0) >= MAX_SPACES:
+    """Return a new space with its creator as the owner and only member."""
+    statement = select(func.count()).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
+    if (db.session.scalar(statement) or 0) >= MAX_SPACES:
         raise Conflict(say("Nobody can own more than %(max_spaces)s spaces.", max_spaces=MAX_SPACES))
     if fields.persona and fields.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
-    at = now()
-    row = Space(**fields.model_dump(), created_at=at, updated_at=at)
+    moment = now()
+    row = Space(**fields.model_dump(), created_at=moment, updated_at=moment)
     db.session.add(row)
     db.session.flush()
     db.session.add(
-        SpaceMember(space_id=row.space_id, user_id=user_id, role="owner", status="active", created_at=at, joined_at=at)
+        SpaceMember(
+            space_id=row.space_id, user_id=user_id, role="owner", status="active", created_at=moment, joined_at=moment
+        )
     )
     db.session.add(SpaceVersion(space_id=row.space_id, version=1))
     db.session.flush()
@@ -103,14 +105,14 @@ def create_space(user_id: int, fields: NewSpace) -> Space:
 def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> Space:
     """Change the given fields, as the owner. Raises NotFound, Forbidden, Invalid."""
     row = get_space(user_id, space_id, owner=True)
-    given = changes.model_dump(exclude_unset=True)
+    values = changes.model_dump(exclude_unset=True)
     for name in ("name", "description", "instructions"):
-        if name in given and given[name] is None:
+        if name in values and values[name] is None:
             raise Invalid.field(name, "cannot be null")
-    if given.get("persona") and row.kind != "legacy":
+    if values.get("persona") and row.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
-    ends = row.has_portrait and given.get("has_portrait") is False
-    for name, value in given.items():
+    ends = row.has_portrait and values.get("has_portrait") is False
+    for name, value in values.items():
         setattr(row, name, value)
     db.session.flush()
     if ends:  # the space is locked by now: no portrait is being stored
@@ -133,40 +135,40 @@ def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answe
     What the member had in the space becomes theirs alone; with `forget`, their memories in it are forgotten.
     """
     space_id, name = space.space_id, space.name
-    done = signals.membership_ends.send(None, space=space, user_id=user_id, forget=forget)
+    results = signals.membership_ends.send(None, space=space, user_id=user_id, forget=forget)
     audit.record(user_id, Action.SPACE_LEFT, name)
     db.session.execute(delete(SpaceMember).where(SpaceMember.space_id == space_id, SpaceMember.user_id == user_id))
     db.session.expire_all()
     touch(space_id)
-    return done
+    return results
 
 
 def end_space(space: Space, *, forgetful: int | None = None) -> Answers:
     """End every membership and delete the space; returns what the receivers of `membership_ends` did."""
-    done: Answers = []
+    answers: Answers = []
     for member_id in sorted(active_members(space.space_id)):
-        done += end_membership(space, member_id, forget=member_id == forgetful)
-    named = select(SpaceDocument.digest).where(SpaceDocument.space_id == space.space_id)
-    originals = db.session.scalars(named.where(SpaceDocument.digest.is_not(None)).distinct()).all()
+        answers += end_membership(space, member_id, forget=member_id == forgetful)
+    statement = select(SpaceDocument.digest).where(SpaceDocument.space_id == space.space_id)
+    originals = db.session.scalars(statement.where(SpaceDocument.digest.is_not(None)).distinct()).all()
     db.session.execute(delete(Space).where(Space.space_id == space.space_id))
     db.session.expire_all()
     if originals:
         signals.originals_left.send(None, digests=originals)
-    return done
+    return answers
 
 
 def active_members(space_id: int) -> Collection[int]:
-    """The users who belong to a space now."""
-    found = db.session.scalars(
+    """Return the users who belong to a space now."""
+    member_ids = db.session.scalars(
         select(SpaceMember.user_id).where(SpaceMember.space_id == space_id, SpaceMember.status == "active")
     )
-    return [user_id for user_id in found if user_id is not None]  # only an invited one may have no account yet
+    return [user_id for user_id in member_ids if user_id is not None]  # only an invited one may have no account yet
 
 
 def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
-    """The user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
-    keyset = Keyset("spaces", query, int, within=user_id)
-    statement = _shown(user_id).order_by(Space.space_id.desc())
+    """Return the user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
+    keyset = Keyset("spaces", query, int, scope=user_id)
+    statement = _select_spaces(user_id).order_by(Space.space_id.desc())
     if query.kind is not None:
         statement = statement.where(Space.kind == query.kind)
     if query.cursor:
@@ -177,25 +179,25 @@ def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
 
 
 def view_space(user_id: int, space_id: int) -> SpaceOut:
-    """A space as its member, or somebody invited to it, sees it. Raises NotFound."""
-    row = db.session.execute(_shown(user_id).where(Space.space_id == space_id)).one_or_none()
+    """Return a space as its member, or somebody invited to it, sees it. Raises NotFound."""
+    row = db.session.execute(_select_spaces(user_id).where(Space.space_id == space_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such space.")
     return _out(row)
 
 
 def names_of(space_ids: Collection[int]) -> dict[int, str]:
-    """The names of some spaces. The caller makes sure that the reader belongs to them."""
+    """Return the names of some spaces. The caller makes sure that the reader belongs to them."""
     rows = db.session.execute(select(Space.space_id, Space.name).where(Space.space_id.in_(space_ids)))
     return dict(rows.all())
 
 
-def _shown(user_id: int) -> Select[*tuple[Any, ...]]:
-    anybody = aliased(SpaceMember)
+def _select_spaces(user_id: int) -> Select[*tuple[Any, ...]]:
+    member = aliased(SpaceMember)
     members = (
         select(func.count())
-        .select_from(anybody)
-        .where(anybody.space_id == Space.space_id, anybody.status == "active")
+        .select_from(member)
+        .where(member.space_id == Space.space_id, member.status == "active")
         .scalar_subquery()
     )
     return (

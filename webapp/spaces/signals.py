@@ -36,5 +36,5 @@ class Consequence:
 
 def consequences(space: object, user_id: int) -> list[Consequence]:
     """Return what every domain says about the end of a membership, in a stable order."""
-    found = [item for _, answer in consequences_asked.send(None, space=space, user_id=user_id) for item in answer]
-    return sorted(found, key=lambda item: item.kind)
+    items = [item for _, answer in consequences_asked.send(None, space=space, user_id=user_id) for item in answer]
+    return sorted(items, key=lambda item: item.kind)

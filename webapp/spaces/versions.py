@@ -26,7 +26,7 @@ def touch(space_id: int | None) -> None:
 
 
 def versions_of(user_id: ColumnElement[int] | InstrumentedAttribute[int]) -> Select[int, int]:
-    """A user's spaces with the version of each, for use in other statements."""
+    """Return a user's spaces with the version of each, for use in other statements."""
     return (
         select(SpaceVersion.space_id, SpaceVersion.version)
         .join(SpaceMember, SpaceMember.space_id == SpaceVersion.space_id)

@@ -21,7 +21,7 @@ _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
 
 def particulars(text: str) -> dict[str, str]:
     """The numbers and names of a text, each with its sentence; a capital at the sentence's beginning is no name."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for sentence in sentence_texts(text):
         if is_question(sentence):
             continue
@@ -30,12 +30,12 @@ def particulars(text: str) -> dict[str, str]:
             word = match.group()
             name = word[0].isupper() and match.start() > start and word.casefold() not in _NO_NAMES
             if name or any(char.isdigit() for char in word):
-                found.setdefault(word, sentence)
-    return found
+                values.setdefault(word, sentence)
+    return values
 
 
 def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
-    """A summary, followed by the sentences whose numbers and names it lost, up to `limit` characters."""
+    """Return a summary, followed by the sentences whose numbers and names it lost, up to `limit` characters."""
     present = set(stems(words(summary), keep_stop_words=True)) | set(words(summary))
     missing: dict[str, None] = {}
     for text in texts:
@@ -43,17 +43,17 @@ def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
             if not all(term in present for term in words(word)) and len(sentence) <= MOST_CHARS:
                 missing.setdefault(sentence)
     room = limit - len(summary) - len(ALSO) - 2
-    added: list[str] = []
+    additions: list[str] = []
     for sentence in list(missing)[:MOST_SENTENCES]:
         ended = sentence if sentence[-1] in ".!…。！" else f"{sentence}."
-        needed = len(ended) + bool(added)  # with the space before it
+        needed = len(ended) + bool(additions)  # with the space before it
         if needed > room:
             continue  # a shorter one may still find room
         room -= needed
-        added.append(ended)
-    return f"{summary}\n{ALSO} {' '.join(added)}" if added else summary
+        additions.append(ended)
+    return f"{summary}\n{ALSO} {' '.join(additions)}" if additions else summary
 
 
 def whole_sentences(text: str) -> str:
-    """The beginning of a cut-off text, up to its last complete sentence; all of it if there is none."""
+    """Return the beginning of a cut-off text, up to its last complete sentence; all of it if there is none."""
     return text[: whole_sentences_end(text) or len(text)]

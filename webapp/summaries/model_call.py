@@ -48,8 +48,8 @@ def ask(
     text = tidy(answer.summary)
     if not text:
         raise MalformedOutput
-    own = [item.content for item in transcript if item.role == "user"]
+    texts = [item.content for item in transcript if item.role == "user"]
     # A summary must stay shorter than what it covers, however much has to be restored.
-    room = min(len(text) + sum(map(len, own)) // APPENDED, sum(len(item.content) for item in transcript))
-    whole = restore_details(text, own, min(SUMMARY_CHARS, room))
-    return answer.model_copy(update={"summary": whole}), model
+    room = min(len(text) + sum(map(len, texts)) // APPENDED, sum(len(item.content) for item in transcript))
+    summary = restore_details(text, texts, min(SUMMARY_CHARS, room))
+    return answer.model_copy(update={"summary": summary}), model

@@ -67,7 +67,7 @@ def make_overview(conversation_id: int) -> bool:
 
 
 def conversations_awaiting_overview(limit: int = 500) -> Sequence[int]:
-    """Conversations in which an overview is due."""
+    """Return conversations in which an overview is due."""
     rows = db.session.execute(
         select(ConversationChunk.conversation_id)
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
@@ -91,9 +91,9 @@ def _due_parts(conversation_id: int) -> Parts | None:
         .execution_options(populate_existing=True)
     ).all()
     for level in sorted({row.level for row in rows}):
-        alone = [row for row in rows if row.level == level]
-        if len(alone) >= DUE:
-            oldest = alone[:BATCH]
+        rows_of_level = [row for row in rows if row.level == level]
+        if len(rows_of_level) >= DUE:
+            oldest = rows_of_level[:BATCH]
             return Parts(
                 conversation.user_id,
                 conversation.space_id,
@@ -113,7 +113,7 @@ def _due_parts(conversation_id: int) -> Parts | None:
 
 
 def _stands_alone() -> ColumnElement[bool]:
-    """The condition that no overview of the next level stands for a chunk."""
+    """Return the condition that no overview of the next level stands for a chunk."""
     above = aliased(ConversationChunk)
     return ~(
         select(above.chunk_id)

@@ -55,8 +55,7 @@ class ConversationSummary(BaseModel):
 
 
 class LegacySummary(ConversationSummary):
-    """The model's answer in a legacy: the same single call returns facts about its person. One that is malformed costs
-    only itself."""
+    """The model's answer in a legacy: a summary, and facts about its person. A malformed fact is dropped alone."""
 
     facts: Annotated[list[Any], BeforeValidator(none_is_empty)] = Field(
         default_factory=list, max_length=100, json_schema_extra={"items": LegacyFact.model_json_schema()}
@@ -71,7 +70,7 @@ class LegacySummary(ConversationSummary):
 def build_messages(
     transcript: Sequence[TranscriptMessage], earlier: str = "", *, instructions: str = INSTRUCTIONS
 ) -> list[dict[str, str]]:
-    """The messages of the call; a very long text loses its middle, so that all of it stays within CALL_CHARS."""
+    """Return the messages of the call; a very long text loses its middle, so that all of it stays within CALL_CHARS."""
     limit = min(MESSAGE_CHARS, CALL_CHARS // max(1, len(transcript)))
     parts = []
     if earlier:
@@ -94,11 +93,11 @@ def answer_tokens(transcript: Sequence[TranscriptMessage], with_facts: bool) -> 
 
 def salvage(text: str, with_facts: bool) -> ConversationSummary | None:
     """Return what a cut-off answer still yields: its summary up to the last whole sentence, and its whole facts."""
-    found = re.search(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', text, re.DOTALL)
-    if found is None:
+    match = re.search(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', text, re.DOTALL)
+    if match is None:
         return None
     try:
-        summary = whole_sentences(str(json.loads(f'"{found[1]}"', strict=False)))[:SUMMARY_CHARS]
+        summary = whole_sentences(str(json.loads(f'"{match[1]}"', strict=False)))[:SUMMARY_CHARS]
     except ValueError:
         return None
     if not summary.strip():
@@ -109,7 +108,7 @@ def salvage(text: str, with_facts: bool) -> ConversationSummary | None:
 
 
 def tidy(summary: str) -> str:
-    """The summary as it is kept: without label, fence or empty lines; empty if nothing is left."""
+    """Return the summary as it is kept: without label, fence or empty lines; empty if nothing is left."""
     lines = [line.strip() for line in summary.replace("```", "").strip().splitlines()]
     text = "\n".join(line for line in lines if line)
     for label in ("summary:", "**summary:**", "**summary**"):

@@ -41,14 +41,14 @@ def _redact_paraphrases(
     _replace_titles(user_id, statements, Conversation.conversation_id.in_(conversation_ids))
 
 
-def _strip_chunks(user_id: int, statements: ForgottenStatements, *where: ColumnElement[bool]) -> None:
+def _strip_chunks(user_id: int, statements: ForgottenStatements, *condition: ColumnElement[bool]) -> None:
     """Remove what retells it from the user's summaries; their vectors are then made again."""
-    mine = select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
-        ConversationChunk.user_id == user_id, *where
+    statement = select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
+        ConversationChunk.user_id == user_id, *condition
     )
     stripped = [
         (chunk_id, conversation_id, text)
-        for chunk_id, conversation_id, content in stream_rows(mine)
+        for chunk_id, conversation_id, content in stream_rows(statement)
         if (text := without_retold(content, statements)) != content
     ]
     for chunk_id, _, text in stripped:
@@ -60,14 +60,14 @@ def _strip_chunks(user_id: int, statements: ForgottenStatements, *where: ColumnE
     _index_again(user_id, {conversation_id: CHUNKS_ONLY for _, conversation_id, _ in stripped})
 
 
-def _replace_titles(user_id: int, statements: ForgottenStatements, *where: ColumnElement[bool]) -> None:
+def _replace_titles(user_id: int, statements: ForgottenStatements, *condition: ColumnElement[bool]) -> None:
     """Give conversations with a telltale title that was not the user's own a title with nothing but the date."""
     rows = db.session.execute(
         select(Conversation.conversation_id, Conversation.title, Conversation.created_at).where(
             Conversation.user_id == user_id,
             Conversation.title_source == "auto",
             Conversation.title.is_not(None),
-            *where,
+            *condition,
         )
     ).all()
     for row in rows:
@@ -106,7 +106,7 @@ def _replies_stripped(_sender: Any, *, user_id: int, message_ids: Sequence[int])
 
 def _index_again(user_id: int, firsts: dict[int, int]) -> None:
     """Have the missing vectors of conversations made, for messages from these ids on."""
-    noted = []
+    ids = []
     for conversation_id, first_id in sorted(firsts.items()):
         conversation = get_or_raise(Conversation, conversation_id)
         if conversation.is_temporary:
@@ -114,8 +114,8 @@ def _index_again(user_id: int, firsts: dict[int, int]) -> None:
         conversation.index_due = True
         if conversation.indexed_through is not None:
             conversation.indexed_through = min(conversation.indexed_through, first_id - 1)
-        noted.append(Change("conversation", conversation_id, first_id))
+        ids.append(Change("conversation", conversation_id, first_id))
     db.session.flush()  # all conversations are locked before the counter of changes is
-    if noted:
-        changes.note(user_id, *noted)
+    if ids:
+        changes.note(user_id, *ids)
         enqueue_after_commit("index", user_id=user_id)

@@ -54,21 +54,21 @@ class Open:
     still_holds: Callable[[], bool]
     space_id: int | None = None
     subject: str = ""
-    known: KnownFacts = KnownFacts()
+    facts: KnownFacts = KnownFacts()
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedChunk:
-    """A chunk that was made; `more` tells whether the next one is due already."""
+    """A chunk that was made; `has_more` tells whether the next one is due already."""
 
     chunk_id: int
     start: int
     end: int
-    more: bool
+    has_more: bool
 
 
 def closed_through(conversation_id: int) -> int:
-    """The last message covered by a chunk; 0 when there is none. All later ones are open."""
+    """Return the last message covered by a chunk; 0 when there is none. All later ones are open."""
     return (
         db.session.scalar(
             select(func.max(ConversationChunk.message_range_end)).where(
@@ -114,29 +114,29 @@ def summarise(conversation_id: int) -> ClosedChunk | None:
 
 def _summarise(conversation_id: int) -> ClosedChunk | None:
     settings = app_settings()
-    found = _oldest(conversation_id, settings)
+    chunk = _oldest(conversation_id, settings)
     instructions = prompts.active("summaries").text
     db.session.remove()
-    if found is None:
+    if chunk is None:
         return None
     client = embedder()
-    if not found.is_temporary:
-        client.embed_passages([found.messages[0].content[:200] if found.messages else "summary"])
-    if found.subject:
-        instructions += fact_task(found.subject) + found.known.text
-    answer, model = ask(found.messages, found.earlier, instructions, with_facts=bool(found.subject))
+    if not chunk.is_temporary:
+        client.embed_passages([chunk.messages[0].content[:200] if chunk.messages else "summary"])
+    if chunk.subject:
+        instructions += fact_task(chunk.subject) + chunk.facts.text
+    answer, model = ask(chunk.messages, chunk.earlier, instructions, with_facts=bool(chunk.subject))
     text = answer.summary
-    vector = None if found.is_temporary else client.embed_passages([text])[0]
+    vector = None if chunk.is_temporary else client.embed_passages([text])[0]
     facts = []
     if isinstance(answer, LegacySummary):
         facts = [ProposedFact(**fact.model_dump()) for fact in answer.readable]
     vectors = vectors_of(facts)
     with write_transaction():
-        return _store(conversation_id, found, text, vector, client.model, model, settings, facts, vectors)
+        return _store(conversation_id, chunk, text, vector, client.model, model, settings, facts, vectors)
 
 
 def conversations_awaiting_summary(limit: int = 200) -> Sequence[int]:
-    """Conversations whose summary is due."""
+    """Return conversations whose summary is due."""
     return db.session.scalars(
         select(Conversation.conversation_id)
         .where(Conversation.summary_due == true(), Conversation.deleted_at.is_(None))
@@ -228,7 +228,7 @@ def _open_rows(conversation_id: int, limit: int) -> Sequence[Message]:
 
 def _store(
     conversation_id: int,
-    found: Open,
+    open_chunk: Open,
     text: str,
     vector: np.ndarray | None,
     embedding_model: str,
@@ -239,42 +239,42 @@ def _store(
 ) -> ClosedChunk | None:
     """Insert the chunk, unless its messages changed while the model was writing, or it is already there."""
     conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
-    if conversation is None or conversation.space_id != found.space_id:
+    if conversation is None or conversation.space_id != open_chunk.space_id:
         return None
-    rows = _open_rows(conversation_id, len(found.ids))
-    if tuple(row.message_id for row in rows) != found.ids:
+    rows = _open_rows(conversation_id, len(open_chunk.ids))
+    if tuple(row.message_id for row in rows) != open_chunk.ids:
         log.info("summary not kept: the messages changed", extra={"conversation_id": conversation_id})
         return None
-    told_before = _newest_summary(conversation_id) == found.earlier
-    if not found.still_holds() or messages_lost(found.stored) or not told_before:
+    told_before = _newest_summary(conversation_id) == open_chunk.earlier
+    if not open_chunk.still_holds() or messages_lost(open_chunk.stored) or not told_before:
         log.info("summary not kept: what it tells was forgotten", extra={"conversation_id": conversation_id})
         raise OutOfDate
     chunk = ConversationChunk(
         conversation_id=conversation_id,
-        user_id=found.user_id,
-        space_id=found.space_id,
+        user_id=open_chunk.user_id,
+        space_id=open_chunk.space_id,
         content=text,
         embedding=np.asarray(vector, np.float32).tobytes() if vector is not None else None,
         embedding_model=embedding_model if vector is not None else None,
-        message_range_start=found.start,
-        message_range_end=found.end,
+        message_range_start=open_chunk.start,
+        message_range_end=open_chunk.end,
         model=model[:200],
     )
     db.session.add(chunk)
     db.session.flush()
-    if facts and found.space_id is not None and extracts_facts(conversation):
+    if facts and open_chunk.space_id is not None and extracts_facts(conversation):
         keep_facts(
-            found.user_id,
-            found.space_id,
+            open_chunk.user_id,
+            open_chunk.space_id,
             conversation_id,
-            found.subject,
+            open_chunk.subject,
             facts,
-            [item.id for item in found.messages],
+            [item.id for item in open_chunk.messages],
             vectors,
-            found.known,
+            open_chunk.facts,
         )
-    more = _open_count(conversation_id) > settings.summary_threshold
-    conversation.summary_due = more
+    has_more = _open_count(conversation_id) > settings.summary_threshold
+    conversation.summary_due = has_more
     if not conversation.is_temporary:
-        changes.note(found.user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
-    return ClosedChunk(chunk.chunk_id, found.start, found.end, more)
+        changes.note(open_chunk.user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
+    return ClosedChunk(chunk.chunk_id, open_chunk.start, open_chunk.end, has_more)

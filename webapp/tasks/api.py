@@ -26,7 +26,7 @@ blueprint = api_blueprint("tasks_api", __name__, tag="Tasks")
 
 
 def task_rate() -> str:
-    """The rate at which a user may request digests."""
+    """Return the rate at which a user may request digests."""
     return app_settings().message_rate
 
 

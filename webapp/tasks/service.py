@@ -37,7 +37,7 @@ _FAILED = "Something went wrong on the server. It has been written to the log."
 
 
 def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
-    """The state of a job about the caller's own data; for admins and services, of any job.
+    """Return the state of a job about the caller's own data; for admins and services, of any job.
 
     Raises NotFound if it is unknown, no longer kept (an hour after success, a week after failure), or somebody else's.
     """
@@ -58,7 +58,7 @@ def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
 
 
 def _owners(ids: Mapping[str, Any]) -> set[int]:
-    """The users whose data a job with these ids is about."""
+    """Return the users whose data a job with these ids is about."""
     return {owner for name, find in _OWNERS.items() if isinstance(ids.get(name), int) and (owner := find(ids[name]))}
 
 

@@ -21,7 +21,7 @@ _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskN
 
 
 def context() -> dict[str, object]:
-    """The fields of every line that is logged here."""
+    """Return the fields of every line that is logged here."""
     return dict(_context.get() or {})
 
 
@@ -53,8 +53,8 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         extra = {**(_context.get() or {}), **{n: v for n, v in vars(record).items() if n not in _STANDARD}}
         fields = " ".join(f"{name}={_field(value)}" for name, value in extra.items())
-        at = self.formatTime(record, "%H:%M:%S")
-        text = _visible(f"{at} {record.levelname:<7} {record.name} {record.getMessage()} {fields}")
+        time = self.formatTime(record, "%H:%M:%S")
+        text = _visible(f"{time} {record.levelname:<7} {record.name} {record.getMessage()} {fields}")
         if not record.exc_info:
             return text
         lines = self.formatException(record.exc_info).split("\n")
@@ -62,7 +62,7 @@ class TextFormatter(logging.Formatter):
 
 
 def _field(value: object) -> str:
-    """A value as a field: one with spaces or quotes is put in quotes."""
+    """Return a value as a field: one with spaces or quotes is put in quotes."""
     text = str(value)
     return json.dumps(text, ensure_ascii=False) if not text or set(text) & set(' "=') else text
 
@@ -104,8 +104,12 @@ def init_logs(app: Flask, log_format: str, log_level: str) -> None:
 
     @app.before_request
     def _begin() -> None:
-        given = request.headers.get("X-Request-ID", "")
-        g.request_id = given if given.isascii() and 8 <= len(given) <= 64 and given.isprintable() else uuid.uuid4().hex
+        request_id = request.headers.get("X-Request-ID", "")
+        g.request_id = (
+            request_id
+            if request_id.isascii() and 8 <= len(request_id) <= 64 and request_id.isprintable()
+            else uuid.uuid4().hex
+        )
         g.started = time.perf_counter()
         set_context(request_id=g.request_id, **tracing.ids())
 

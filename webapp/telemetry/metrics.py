@@ -140,12 +140,12 @@ class GatheredMetrics(Collector):
         self._metrics = list(metrics)
 
     def collect(self) -> Iterator[Metric]:
-        """Those metrics."""
+        """Yield those metrics."""
         return iter(self._metrics)
 
 
 def shared_metrics(client: Redis) -> list[Metric]:
-    """The sums of all processes, for `/metrics`; no samples while Redis is away."""
+    """Return the sums of all processes, for `/metrics`; no samples while Redis is away."""
     recorder.flush(client)
     try:
         stored = cast(dict[bytes, bytes], client.hgetall(KEY))
@@ -155,24 +155,24 @@ def shared_metrics(client: Redis) -> list[Metric]:
 
 
 def families(stored: dict[str, float]) -> Iterator[Metric]:
-    """The fields of the hash as metrics, without those that match no measure of this version."""
-    found: dict[Key, list[float]] = {}
+    """Return the fields of the hash as metrics; skip those unknown to this version."""
+    values: dict[Key, list[float]] = {}
     for name, value in stored.items():
         *key, place = name.split(_SEPARATOR)
         measure = ALL.get(key[0])
         if measure is not None and len(key) == 1 + len(measure.labels):
             size = 3 + len(measure.buckets) if measure.buckets else 1
-            numbers = found.setdefault(tuple(key), [0.0] * size)
+            numbers = values.setdefault(tuple(key), [0.0] * size)
             if int(place) < size:
                 numbers[int(place)] = value
     for measure in ALL.values():
-        of_it = [(key[1:], numbers) for key, numbers in found.items() if key[0] == measure.name]
+        of_it = [(key[1:], numbers) for key, numbers in values.items() if key[0] == measure.name]
         yield _histogram(measure, of_it) if measure.buckets else _counter(measure, of_it)
 
 
-def _histogram(measure: Measure, found: Iterable[tuple[Key, list[float]]]) -> Metric:
+def _histogram(measure: Measure, series: Iterable[tuple[Key, list[float]]]) -> Metric:
     family = HistogramMetricFamily(measure.name, measure.help, labels=measure.labels)
-    for labels, (_, total, *counts) in found:
+    for labels, (_, total, *counts) in series:
         so_far, buckets = 0.0, []
         for edge, count in zip((*map(str, measure.buckets), "+Inf"), counts, strict=True):
             so_far += count
@@ -181,8 +181,8 @@ def _histogram(measure: Measure, found: Iterable[tuple[Key, list[float]]]) -> Me
     return family
 
 
-def _counter(measure: Measure, found: Iterable[tuple[Key, list[float]]]) -> Metric:
+def _counter(measure: Measure, series: Iterable[tuple[Key, list[float]]]) -> Metric:
     family = CounterMetricFamily(measure.name, measure.help, labels=measure.labels)
-    for labels, (value,) in found:
+    for labels, (value,) in series:
         family.add_metric(labels, value)
     return family

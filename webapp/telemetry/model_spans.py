@@ -27,19 +27,19 @@ class TracedChat(ChatPool):
 
 async def _traced(events: Events, targets: Sequence[Target]) -> Events:
     # Never the current span: what a generator sets as current would apply to whoever asks it for the next event.
-    made = tracing.begin("chat", "client")
+    span = tracing.begin("chat", "client")
     model = targets[0].model if targets else None
-    tracing.describe(made, {"gen_ai.operation.name": "chat", "gen_ai.request.model": model})
+    tracing.describe(span, {"gen_ai.operation.name": "chat", "gen_ai.request.model": model})
     try:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, ModelSwitched):
                     switched = {"gen_ai.request.model": event.target.model, "commonplace.switched": event.because}
-                    tracing.describe(made, switched)
+                    tracing.describe(span, switched)
                 elif isinstance(event, Finish):
                     usage = event.usage
                     tracing.describe(
-                        made,
+                        span,
                         {
                             "gen_ai.response.model": event.model,
                             "gen_ai.response.finish_reasons": event.reason,
@@ -50,10 +50,10 @@ async def _traced(events: Events, targets: Sequence[Target]) -> Events:
                 yield event
     except BaseException as error:
         if not isinstance(error, GeneratorExit):  # the listener simply stopped listening
-            tracing.fail(made, type(error).__name__)
+            tracing.fail(span, type(error).__name__)
         raise
     finally:
-        made.end()
+        span.end()
 
 
 class TracedCompletions(BackgroundClient):
@@ -62,7 +62,7 @@ class TracedCompletions(BackgroundClient):
     def complete_text(self, messages: Any, **wishes: Any) -> Completion:
         """As `CompletionClient.complete_text`."""
         with tracing.span("complete", "client"):
-            return _noted(super().complete_text(messages, **wishes), "text")
+            return _note_completion(super().complete_text(messages, **wishes), "text")
 
     def complete_structured(
         self, messages: Any, schema: type[SchemaT], name: str, **wishes: Any
@@ -70,10 +70,10 @@ class TracedCompletions(BackgroundClient):
         """As `CompletionClient.complete_structured`."""
         with tracing.span("complete", "client"):
             parsed, completion = super().complete_structured(messages, schema, name, **wishes)
-            return parsed, _noted(completion, name)
+            return parsed, _note_completion(completion, name)
 
 
-def _noted(completion: Completion, name: str) -> Completion:
+def _note_completion(completion: Completion, name: str) -> Completion:
     tracing.note(
         {
             "gen_ai.operation.name": "chat",

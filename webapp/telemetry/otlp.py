@@ -30,7 +30,7 @@ class Traces:
         self._share = share
 
     def begin(self, name: str, kind: str, traceparent: str | None, parent: Span | None, began_ns: int | None) -> Span:
-        """A span below `traceparent` if it is valid, else below `parent`, else the root of a trace."""
+        """Return a span below `traceparent` if it is valid, else below `parent`, else the root of a trace."""
         context = set_span_in_context(parent) if parent else None
         if traceparent:
             context = _propagator.extract({"traceparent": traceparent}, context)
@@ -57,6 +57,6 @@ class Traces:
         return self._provider.get_tracer("commonplace")
 
     def processor(self) -> SpanProcessor:
-        """The batches in which ended spans are sent."""
+        """Return the batches in which ended spans are sent."""
         exporter = OTLPSpanExporter(self._endpoint, headers=self._headers, timeout=PATIENCE_SECONDS)
         return BatchSpanProcessor(exporter, schedule_delay_millis=EVERY_MS)

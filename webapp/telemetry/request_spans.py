@@ -22,9 +22,9 @@ def trace_requests(app: Flask, *, believes: bool) -> None:
     def _begin() -> None:
         if request.endpoint in QUIET or "span" in g:  # it is being repeated (webapp/db/conflicts.py)
             return
-        given = request.headers.get("traceparent") if believes else None
+        traceparent = request.headers.get("traceparent") if believes else None
         rule = request.url_rule.rule if request.url_rule else None
-        g.span = tracing.begin(f"{request.method} {rule}" if rule else request.method, "server", given)
+        g.span = tracing.begin(f"{request.method} {rule}" if rule else request.method, "server", traceparent)
         tracing.describe(g.span, {"http.request.method": request.method, "http.route": rule})
         tracing.make_current(g.span)
 
@@ -33,8 +33,8 @@ def trace_requests(app: Flask, *, believes: bool) -> None:
         if span := g.get("span"):
             g.answered_ns = time.time_ns()  # a streamed answer keeps the request until its end
             number = g.get("request_id")
-            about = {"http.response.status_code": response.status_code, "commonplace.request_id": number}
-            tracing.describe(span, about)
+            attributes = {"http.response.status_code": response.status_code, "commonplace.request_id": number}
+            tracing.describe(span, attributes)
             if response.status_code >= 500:
                 tracing.fail(span, str(response.status_code))
         return response

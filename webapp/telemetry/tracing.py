@@ -67,24 +67,24 @@ def make_current(span: Span | None) -> None:
 
 @contextmanager
 def span(name: str, kind: Kind = "internal", traceparent: str | None = None) -> Iterator[None]:
-    """A span around the body; an exception marks it as failed. `note` adds attributes."""
+    """Yield a span around the body; an exception marks it as failed. `note` adds attributes."""
     if _traces is None:
         yield
         return
-    made = begin(name, kind, traceparent)
-    token = _current.set(made)
+    opened_span = begin(name, kind, traceparent)
+    token = _current.set(opened_span)
     try:
         yield
     except BaseException as error:
-        fail(made, type(error).__name__)
+        fail(opened_span, type(error).__name__)
         raise
     finally:
         _current.reset(token)
-        made.end()
+        opened_span.end()
 
 
 def trace_calls(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A span around each call of a function."""
+    """Return a span around each call of a function."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)
@@ -99,8 +99,8 @@ def trace_calls(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 def note(attributes: Mapping[str, Value | None]) -> None:
     """Add attributes to the current span."""
-    if made := _current.get():
-        describe(made, attributes)
+    if current := _current.get():
+        describe(current, attributes)
 
 
 def took(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> None:
@@ -108,19 +108,19 @@ def took(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> N
     if _traces is None or (parent := _current.get()) is None or not parent.is_recording():
         return
     ended = time.time_ns()
-    made = begin(name, "client", began_ns=ended - round(seconds * 1e9))
-    describe(made, attributes)
-    made.end(ended)
+    request_span = begin(name, "client", began_ns=ended - round(seconds * 1e9))
+    describe(request_span, attributes)
+    request_span.end(ended)
 
 
 def keep_span(work: Callable[[], T]) -> Callable[[], T]:
-    """The same work, for another thread, as part of the current span."""
-    here = _current.get()
-    if here is None:
+    """Return the same work, for another thread, as part of the current span."""
+    current = _current.get()
+    if current is None:
         return work
 
     def run() -> T:
-        token = _current.set(here)
+        token = _current.set(current)
         try:
             return work()
         finally:
@@ -131,16 +131,16 @@ def keep_span(work: Callable[[], T]) -> Callable[[], T]:
 
 def trace_headers() -> dict[str, str]:
     """Return what a job needs to continue the current trace."""
-    if (made := _current.get()) is None:
+    if (current := _current.get()) is None:
         return {}
-    of = made.get_span_context()
-    return {"traceparent": f"00-{of.trace_id:032x}-{of.span_id:016x}-{of.trace_flags:02x}"}
+    context = current.get_span_context()
+    return {"traceparent": f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"}
 
 
 def ids() -> dict[str, str]:
-    """The trace that log lines belong to."""
-    made = _current.get()
-    return {"trace_id": f"{made.get_span_context().trace_id:032x}"} if made else {}
+    """Return the trace that log lines belong to."""
+    current = _current.get()
+    return {"trace_id": f"{current.get_span_context().trace_id:032x}"} if current else {}
 
 
 def flush() -> None:

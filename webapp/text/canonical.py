@@ -38,30 +38,30 @@ def earlier_statement(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """A text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
-    return _folded(text, STRAIGHT)
+    """Return a text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
+    return _fold(text, STRAIGHT)
 
 
 def earlier_fold(text: str) -> str:
     """Return the first half of `earlier_statement`."""
-    return _folded(text, _EARLIER_STRAIGHT)
+    return _fold(text, _EARLIER_STRAIGHT)
 
 
-def trim_punctuation(folded: str) -> str:
-    """A folded text without punctuation at its edges, unless it is nothing else: the second half."""
-    return _trimmed(folded, is_sign)
+def trim_punctuation(text_folded: str) -> str:
+    """Return a folded text without punctuation at its edges, unless it is nothing else: the second half."""
+    return _trim(text_folded, is_sign)
 
 
-def earlier_trimmed(folded: str) -> str:
+def earlier_trimmed(text_folded: str) -> str:
     """Return the second half of `earlier_statement`."""
-    return _trimmed(folded, lambda text, at: unicodedata.category(text[at])[0] != "P" or text[at] in "#@&%*")
+    return _trim(text_folded, lambda text, index: unicodedata.category(text[index])[0] != "P" or text[index] in "#@&%*")
 
 
 def split_at_signs(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the runs of a text, folded, in order, each with whether it is one of signs."""
-    folded = fold(text)
-    marks = [unicodedata.category(char)[0] in "PS" and is_sign(folded, at) for at, char in enumerate(folded)]
-    for is_run, group in groupby(zip(folded, marks, strict=True), key=itemgetter(1)):
+    result = fold(text)
+    marks = [unicodedata.category(char)[0] in "PS" and is_sign(result, index) for index, char in enumerate(result)]
+    for is_run, group in groupby(zip(result, marks, strict=True), key=itemgetter(1)):
         yield "".join(char for char, _ in group), is_run
 
 
@@ -70,18 +70,18 @@ def signs(text: str) -> frozenset[str]:
     return frozenset(run for run, is_run in split_at_signs(text) if is_run)
 
 
-def is_sign(folded: str, at: int) -> bool:
+def is_sign(text_folded: str, index: int) -> bool:
     """Tell whether a character of a folded text means something: letters, digits and symbols do, most punctuation does
     not; a hyphen before a number ("-5") or after a word ("A-") does, and a point that begins a word (".5", ".net")."""
-    char = folded[at]
+    char = text_folded[index]
     if unicodedata.category(char)[0] != "P":
         return not char.isspace()
     if char in "@&*" or unicodedata.bidirectional(char) == "ET":  # what stands beside numbers: "#", "%", "‰", "′"
         return True
-    left, right = folded[at - 1 : at] if at else "", folded[at + 1 : at + 2]
+    left, right = text_folded[index - 1 : index] if index else "", text_folded[index + 1 : index + 2]
     if char == "-":
         if not left.isalnum():
-            return _NUMBER.match(folded, at + 1) is not None
+            return _NUMBER.match(text_folded, index + 1) is not None
         return not right.isalnum()
     starts = not left or left.isspace() or left == "-" or unicodedata.category(left) in ("Ps", "Pi")
     return starts and right.isalnum() and unicodedata.bidirectional(char) == "CS"
@@ -92,8 +92,8 @@ def slug(text: str, limit: int = 100, *, signed: bool = False) -> str:
 
     `signed` keeps symbols and what stands beside numbers: "c++", "c#", "🐙".
     """
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "")
-    clean = "".join(ch if ch.isalnum() or ch == "_" or (signed and _is_symbol(ch)) else " " for ch in folded)
+    result = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "")
+    clean = "".join(ch if ch.isalnum() or ch == "_" or (signed and _is_symbol(ch)) else " " for ch in result)
     return _SPACE.sub("_", clean)[:limit].strip("_")
 
 
@@ -102,18 +102,18 @@ def _is_symbol(char: str) -> bool:
     return char == "+" or unicodedata.category(char) in ("So", "Sc") or unicodedata.bidirectional(char) == "ET"
 
 
-def _folded(text: str, translation: dict[int, str]) -> str:
-    folded = unicodedata.normalize("NFKC", text).translate(translation)
+def _fold(text: str, translation: dict[int, str]) -> str:
+    result = unicodedata.normalize("NFKC", text).translate(translation)
     # Casefolding can undo NFKC and the other way round; a second pass reaches the fixed point.
     for _ in range(2):
-        folded = unicodedata.normalize("NFKC", folded.casefold())
-    return _SPACE.sub(" ", folded).strip()
+        result = unicodedata.normalize("NFKC", result.casefold())
+    return _SPACE.sub(" ", result).strip()
 
 
-def _trimmed(folded: str, is_kept: Callable[[str, int], bool]) -> str:
-    start, end = 0, len(folded)
-    while start < end and (folded[start].isspace() or not is_kept(folded, start)):
+def _trim(text_folded: str, is_kept: Callable[[str, int], bool]) -> str:
+    start, end = 0, len(text_folded)
+    while start < end and (text_folded[start].isspace() or not is_kept(text_folded, start)):
         start += 1
-    while end > start and (folded[end - 1].isspace() or not is_kept(folded, end - 1)):
+    while end > start and (text_folded[end - 1].isspace() or not is_kept(text_folded, end - 1)):
         end -= 1
-    return folded[start:end] or folded
+    return text_folded[start:end] or text_folded

@@ -33,15 +33,15 @@ _SPEAKING: dict[str, tuple[str, ...]] = {
 _LATIN = ("german", "french", "spanish", "portuguese", "italian", "dutch", "turkish")
 
 
-def language_of(folded: Sequence[str]) -> str:
+def language_of(folded_words: Sequence[str]) -> str:
     """Return the language of folded words: that of the script, or the one with the most common words among them.
 
     English wins if in doubt.
     """
-    longest = max(folded, key=len, default="")
+    longest = max(folded_words, key=len, default="")
     first = longest[:1]
     if first > "\u02ff":
         return next((language for low, high, language in _SCRIPTS if low <= first <= high), ENGLISH)
-    votes = Counter(language for word in folded[:200] for language in _SPEAKING.get(word, ()))
+    votes = Counter(language for word in folded_words[:200] for language in _SPEAKING.get(word, ()))
     best = max(_LATIN, key=lambda language: votes[language])
     return best if votes[best] > votes[ENGLISH] else ENGLISH

@@ -37,34 +37,34 @@ def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece
     if len(text) <= room:
         return [Piece(0, len(text))]
     repeated = room * overlap // size
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     start = end = 0
     last = Piece(0, 0)  # the newest unit of the current piece, if the next piece may repeat it
     for unit, is_prose in _units(text, room - repeated):
         if end > start and unit.end - start > room:
-            found.append(Piece(start, end))
+            pieces.append(Piece(start, end))
             start = last.start if is_prose and 0 < last.end - last.start <= repeated else unit.start
         elif end <= start:
             start = unit.start
         end = unit.end
         last = unit if is_prose else Piece(unit.end, unit.end)
-        if len(found) == MOST:
+        if len(pieces) == MOST:
             break
-    if len(found) == MOST:
+    if len(pieces) == MOST:
         end = len(text)
     if end > start:
-        found.append(Piece(start, end))
-    return [_trimmed(text, piece) for piece in found] or [Piece(0, len(text))]
+        pieces.append(Piece(start, end))
+    return [_trim(text, piece) for piece in pieces] or [Piece(0, len(text))]
 
 
 def _characters(text: str, size: int) -> int:
-    """The number of characters of a text that make up so many bytes, on average."""
+    """Return the number of characters of a text that make up so many bytes, on average."""
     if text.isascii() or not text:
         return size
     return max(40, size * len(text) // len(text.encode("utf-8", "surrogatepass")))
 
 
-def _trimmed(text: str, piece: Piece) -> Piece:
+def _trim(text: str, piece: Piece) -> Piece:
     start, end = piece
     while start < end and text[start].isspace():
         start += 1
@@ -73,28 +73,28 @@ def _trimmed(text: str, piece: Piece) -> Piece:
     return Piece(start, end) if end > start else piece
 
 
-def _units(text: str, most: int) -> Iterator[tuple[Piece, bool]]:
+def _units(text: str, limit: int) -> Iterator[tuple[Piece, bool]]:
     """The units that are never cut, in order, and whether each is prose: sentences, lines of code, rows of tables."""
     for block, is_prose in _blocks(text):
         if is_prose:
-            ends = [found.end() for found in _SENTENCE_END.finditer(text, block.start, block.end)]
+            ends = [match.end() for match in _SENTENCE_END.finditer(text, block.start, block.end)]
         else:
-            ends = [found.end() for found in re.compile(r"\n").finditer(text, block.start, block.end)]
+            ends = [match.end() for match in re.compile(r"\n").finditer(text, block.start, block.end)]
         start = block.start
         for end in (*ends, block.end):
             if end <= start:
                 continue
             if text[start:end].strip():
-                for part in _words(text, start, end, most):
+                for part in _words(text, start, end, limit):
                     yield part, is_prose
             start = end
 
 
-def _words(text: str, start: int, end: int, most: int) -> Iterator[Piece]:
-    """A unit that is too long by itself, in parts that end at a space if possible."""
-    while end - start > most:
-        spaces = [found.end() for found in _SPACE.finditer(text, start + most // 2, start + most)]
-        cut = spaces[-1] if spaces else start + most
+def _words(text: str, start: int, end: int, limit: int) -> Iterator[Piece]:
+    """Yield a unit that is too long by itself, in parts that end at a space if possible."""
+    while end - start > limit:
+        spaces = [match.end() for match in _SPACE.finditer(text, start + limit // 2, start + limit)]
+        cut = spaces[-1] if spaces else start + limit
         yield Piece(start, cut)
         start = cut
     yield Piece(start, end)
@@ -102,21 +102,21 @@ def _words(text: str, start: int, end: int, most: int) -> Iterator[Piece]:
 
 def _blocks(text: str) -> Iterator[tuple[Piece, bool]]:
     """Runs of lines, and whether each is prose rather than code or a table."""
-    start = at = 0
+    start = index = 0
     fence = ""
     was_prose = True
     for line in text.splitlines(keepends=True):
         marked = _FENCE.match(line)
-        closes = bool(fence and marked and marked[1].startswith(fence))
+        is_closing = bool(fence and marked and marked[1].startswith(fence))
         is_prose = not fence and marked is None and not _TABLE.match(line)
         if is_prose != was_prose:
-            if at > start:
-                yield Piece(start, at), was_prose
-            start, was_prose = at, is_prose
-        if closes:
+            if index > start:
+                yield Piece(start, index), was_prose
+            start, was_prose = index, is_prose
+        if is_closing:
             fence = ""
         elif marked and not fence:
             fence = marked[1]
-        at += len(line)
-    if at > start:
-        yield Piece(start, at), was_prose
+        index += len(line)
+    if index > start:
+        yield Piece(start, index), was_prose

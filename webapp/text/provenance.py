@@ -49,8 +49,8 @@ def spans_of_others(text: str, marked: tuple[tuple[int, int, str], ...] = ()) ->
 
     `marked` are start, end and origin of spans as the composer or a program reported them.
     """
-    found = [Span(start, end) for start, end, origin in marked if origin in OTHERS]
-    return _merged([*found, *_blocks(text)])
+    spans = [Span(start, end) for start, end, origin in marked if origin in OTHERS]
+    return _merged([*spans, *_blocks(text)])
 
 
 def touches(span: Span, others: Iterable[Span]) -> bool:
@@ -71,18 +71,18 @@ def carry_spans(before: str, after: str, spans: Spans) -> list[tuple[int, int, s
     common = min(len(before), len(after))
     start = next((n for n in range(common) if before[n] != after[n]), common)
     end = next((n for n in range(common - start) if before[-1 - n] != after[-1 - n]), common - start)
-    was, now = len(before) - end, len(after) - end
-    found = []
+    old_end, now = len(before) - end, len(after) - end
+    result = []
     for left, right, origin in spans:
         if right <= start:
-            found.append((left, right, origin))
-        elif left >= was:
-            found.append((left + now - was, right + now - was, origin))
+            result.append((left, right, origin))
+        elif left >= old_end:
+            result.append((left + now - old_end, right + now - old_end, origin))
         elif left < start:
-            found.append((left, right + now - was if right > was else start, origin))
-        elif right > was:
-            found.append((now, right + now - was, origin))
-    return found
+            result.append((left, right + now - old_end if right > old_end else start, origin))
+        elif right > old_end:
+            result.append((now, right + now - old_end, origin))
+    return result
 
 
 def _blocks(text: str) -> Iterator[Span]:
@@ -110,7 +110,7 @@ def _fenced(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _between_triples(text: str) -> Iterator[Span]:
-    marks = [found.span() for found in _TRIPLE.finditer(text)]
+    marks = [match.span() for match in _TRIPLE.finditer(text)]
     for opening, closing in zip(marks[::2], [*marks[1::2], (len(text), len(text))], strict=False):
         yield Span(opening[0], closing[1])
 
@@ -127,10 +127,10 @@ def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """Lines that begin with ">", paragraphs that quotation marks enclose, and long quotations within a line."""
-    for found in _INLINE.finditer(text):
-        if len(found[0].split()) + len(_UNSPACED.findall(found[0])) // 2 >= _SAID_WORDS:
-            yield Span(*found.span())
+    """Yield lines that begin with ">", paragraphs that quotation marks enclose, and long quotations within a line."""
+    for match in _INLINE.finditer(text):
+        if len(match[0].split()) + len(_UNSPACED.findall(match[0])) // 2 >= _SAID_WORDS:
+            yield Span(*match.span())
     for line in lines:
         if text[line.start : line.end].lstrip().startswith(">"):
             yield line
@@ -139,11 +139,11 @@ def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
         last = len(text[line.start : line.end].rstrip())
         if last and (char := text[line.start + last - 1]) in ends:
             ends[char].append(line.start + last)
-    for found in _QUOTED.finditer(text):
-        closing = ends[_OPENERS[found[1]]]
-        place = bisect_left(closing, found.end() + 1)
+    for match in _QUOTED.finditer(text):
+        closing = ends[_OPENERS[match[1]]]
+        place = bisect_left(closing, match.end() + 1)
         if place < len(closing):
-            yield Span(found.start(1), closing[place])
+            yield Span(match.start(1), closing[place])
 
 
 def _mail(text: str, lines: Sequence[Span]) -> Iterator[Span]:
@@ -170,10 +170,10 @@ def _transcript(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Turns of a conversation with speakers' labels: in brackets, after a time, or two that alternate."""
     labelled = []
     for number, line in enumerate(lines):
-        whole = text[line.start : line.end]
-        stamp = _STAMP.match(whole)
-        if found := _LABEL.match(whole[stamp.end() if stamp else 0 :]):
-            labelled.append((number, found[1].strip().casefold(), bool(stamp) or whole.lstrip()[:1] in "[(<*"))
+        text_line = text[line.start : line.end]
+        stamp = _STAMP.match(text_line)
+        if match := _LABEL.match(text_line[stamp.end() if stamp else 0 :]):
+            labelled.append((number, match[1].strip().casefold(), bool(stamp) or text_line.lstrip()[:1] in "[(<*"))
     names = {name for _, name, _ in labelled}
     repeats = len(labelled) > len(names) >= 2
     for place, (number, _, bracketed) in enumerate(labelled):
@@ -185,10 +185,10 @@ def _transcript(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
-    found: list[Span] = []
+    result: list[Span] = []
     for span in sorted(spans):
-        if found and span.start <= found[-1].end:
-            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
+        if result and span.start <= result[-1].end:
+            result[-1] = Span(result[-1].start, max(result[-1].end, span.end))
         else:
-            found.append(span)
-    return tuple(span for span in found if span.start < span.end)
+            result.append(span)
+    return tuple(span for span in result if span.start < span.end)

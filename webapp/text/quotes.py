@@ -36,21 +36,21 @@ def places_of(quote: str, text: str) -> Iterator[Span]:
     if not needle.strip():
         return
     haystack, origins = _fold(text)
-    at = haystack.find(needle)
-    while at >= 0:
-        end = at + len(needle)
-        if _on_boundaries(origins, at, end):
-            span = Span(origins[at][0], origins[end - 1][1])
+    index = haystack.find(needle)
+    while index >= 0:
+        end = index + len(needle)
+        if _on_boundaries(origins, index, end):
+            span = Span(origins[index][0], origins[end - 1][1])
             if not _splits_word(text, span) and not _splits_sign(text, span):
                 yield span
-        at = haystack.find(needle, at + 1)
+        index = haystack.find(needle, index + 1)
 
 
 # All operations of a call quote the same few messages; the bound keeps memory use small.
 @lru_cache(maxsize=16)
 def _fold(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """The comparable form of `text` and, for each of its characters, the range of the original it came from."""
-    folded: list[str] = []
+    """Return the comparable form of `text` and, for each of its characters, the range of the original it came from."""
+    chars: list[str] = []
     origins: list[tuple[int, int]] = []
     index, size = 0, len(text)
     while index < size:
@@ -66,10 +66,10 @@ def _fold(text: str) -> tuple[str, list[tuple[int, int]]]:
             while end < size and unicodedata.combining(text[end]):
                 end += 1
             piece = _fold_cluster(text[index:end])
-        folded.append(piece)
+        chars.append(piece)
         origins.extend([(index, end)] * len(piece))
         index = end
-    return "".join(folded), origins
+    return "".join(chars), origins
 
 
 def _fold_cluster(cluster: str) -> str:
@@ -80,9 +80,9 @@ def _fold_cluster(cluster: str) -> str:
 
 
 def _on_boundaries(origins: list[tuple[int, int]], start: int, end: int) -> bool:
-    begins = start == 0 or origins[start - 1] != origins[start]
+    is_start = start == 0 or origins[start - 1] != origins[start]
     ends = end == len(origins) or origins[end - 1] != origins[end]
-    return begins and ends
+    return is_start and ends
 
 
 def _splits_word(message: str, span: Span) -> bool:

@@ -26,16 +26,16 @@ _LANGUAGE = "en"
 @lru_cache(maxsize=64)
 def sentences_of(text: str) -> tuple[Span, ...]:
     """Return the sentences of a text in order, without the white space around them; a line break ends one."""
-    found: list[Span] = []
+    spans: list[Span] = []
     for line in _LINE.finditer(text):
-        at = line.start()
+        index = line.start()
         for piece in _segments(line.group()):
-            place = text.find(piece, at)
-            at = place + len(piece)
+            place = text.find(piece, index)
+            index = place + len(piece)
             start, end = place + len(piece) - len(piece.lstrip()), place + len(piece.rstrip())
             if start < end:
-                found.append(Span(start, end))
-    return tuple(found)
+                spans.append(Span(start, end))
+    return tuple(spans)
 
 
 def _segments(line: str) -> Iterator[str]:
@@ -55,17 +55,17 @@ def whole_sentences_end(text: str) -> int:
     end = len(text)
     while end > 0:
         start = max(0, end - _PIECE // 4)
-        found = sentences_of(f"{text[start:end]} A")  # a sentence of its own only after a complete one
-        if len(found) > 1:
-            return start + found[-2].end
+        sentences = sentences_of(f"{text[start:end]} A")  # a sentence of its own only after a complete one
+        if len(sentences) > 1:
+            return start + sentences[-2].end
         end = start
     return 0
 
 
 def sentence_around(span: Span, text: str) -> Span:
     """Return the sentences that a span of a text touches, as one span."""
-    touched = [place for place in sentences_of(text) if place.start < span.end and span.start < place.end]
-    return Span(touched[0].start, touched[-1].end) if touched else span
+    places = [place for place in sentences_of(text) if place.start < span.end and span.start < place.end]
+    return Span(places[0].start, places[-1].end) if places else span
 
 
 def is_question(sentence: str) -> bool:
@@ -79,17 +79,17 @@ def is_question(sentence: str) -> bool:
 def clauses_of(text: str) -> Iterator[Span]:
     """Yield the parts of a text between its marks: punctuation that a space follows, CJK punctuation, emoji, lines."""
     start = 0
-    for at, char in enumerate(text):
+    for index, char in enumerate(text):
         if char in _OPENING_MARKS:
-            if text[start:at].strip():
-                yield Span(start, at)
-                start = at
+            if text[start:index].strip():
+                yield Span(start, index)
+                start = index
             continue
-        after = text[at + 1 : at + 2]
+        after = text[index + 1 : index + 2]
         mark = unicodedata.category(char)
         ends = char == "\n" or mark == "So" or (mark == "Po" and (not char.isascii() or not after or after.isspace()))
         if ends or (mark == "Pd" and after.isspace()):
-            yield Span(start, at + 1)
-            start = at + 1
+            yield Span(start, index + 1)
+            start = index + 1
     if start < len(text):
         yield Span(start, len(text))

@@ -50,7 +50,7 @@ def without_middle(text: str, limit: int) -> str:
 
 
 def first_words(text: str, limit: int, count: Count) -> str:
-    """The first words of a text, with an ellipsis if it continues."""
+    """Return the first words of a text, with an ellipsis if it continues."""
     if count(text) <= limit:
         return text
     words = text.split()
@@ -83,9 +83,9 @@ def _cut_start(text: str, length: int) -> str:
         return ""
     start = len(text) - length
     for boundary in ("\n", " "):
-        found = text.find(boundary, start, start + max(1, length * 3 // 10))
-        if found >= 0:
-            return text[found + 1 :]
+        index = text.find(boundary, start, start + max(1, length * 3 // 10))
+        if index >= 0:
+            return text[index + 1 :]
     while start < len(text) and _joins_previous(text, start):
         start += 1
     return text[start:]
@@ -95,10 +95,10 @@ def _joins_previous(text: str, position: int) -> bool:
     """Tell whether the character at a position belongs to the grapheme of the one before it."""
     if position >= len(text):
         return False
-    here, before = text[position], text[position - 1]
+    char, before = text[position], text[position - 1]
     return (
-        bool(unicodedata.combining(here))
-        or here in "\u200d\ufe0f\u20e3"
+        bool(unicodedata.combining(char))
+        or char in "\u200d\ufe0f\u20e3"
         or before == "\u200d"
-        or ("\U0001f3fb" <= here <= "\U0001f3ff")
+        or ("\U0001f3fb" <= char <= "\U0001f3ff")
     )

@@ -58,34 +58,34 @@ class Vocabulary:
     @property
     def nbytes(self) -> int:
         """Approximate bytes held."""
-        known = sum(len(held) for held in self._words.values())
+        words_size = sum(len(terms) for terms in self._words.values())
         tables = sum(map(sys.getsizeof, self._words.values()))
-        return tables + sys.getsizeof(self._terms) + sys.getsizeof(self._lines) + 90 * (known + len(self._terms))
+        return tables + sys.getsizeof(self._terms) + sys.getsizeof(self._lines) + 90 * (words_size + len(self._terms))
 
     def number(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
         """Return the term numbers of each text, stop words left out."""
         numbered = []
         for text in texts:
-            folded = words(text)
-            look_up = self._of(language_of(folded)).__getitem__
-            row = np.fromiter(map(look_up, folded), dtype=np.int32)
+            tokens = words(text)
+            look_up = self._of(language_of(tokens)).__getitem__
+            row = np.fromiter(map(look_up, tokens), dtype=np.int32)
             numbered.append(row[row >= 0])
         return numbered
 
-    def keep(self, used: NDArray[np.bool_]) -> None:
+    def keep(self, mask: NDArray[np.bool_]) -> None:
         """Forget the terms (by number) that are not used, and renumber the others in the same order."""
-        numbers = np.cumsum(used) - 1
-        terms = {term: int(numbers[old]) for term, old in self._terms.items() if used[old]}
+        numbers = np.cumsum(mask) - 1
+        terms = {term: int(numbers[old]) for term, old in self._terms.items() if mask[old]}
         self._terms.clear()
         self._terms.update(terms)
-        for held in self._words.values():
+        for language_terms in self._words.values():
             renumbered = {
                 word: old if old == STOP else int(numbers[old])
-                for word, old in held.items()
-                if old == STOP or used[old]
+                for word, old in language_terms.items()
+                if old == STOP or mask[old]
             }
-            held.clear()
-            held.update(renumbered)
+            language_terms.clear()
+            language_terms.update(renumbered)
         self._lines, self._listed_of = "\n", {}
 
     def find(self, word: str, language: str = ENGLISH) -> list[int] | None:
@@ -93,7 +93,7 @@ class Vocabulary:
         query's `language`, None if no text has it. Adds nothing."""
         if not self._of(language).term(word):
             return []
-        terms = {held.term(word) for held in self._words.values()}
+        terms = {language_terms.term(word) for language_terms in self._words.values()}
         return sorted({self._terms[term] for term in terms if term in self._terms}) or None
 
     def starting_with(self, prefix: str, limit: int = 24) -> list[int]:
@@ -101,15 +101,15 @@ class Vocabulary:
         matching = sorted(
             (
                 (word, number)
-                for held in self._words.values()
-                for word, number in held.items()
+                for terms in self._words.values()
+                for word, number in terms.items()
                 if word.startswith(prefix)
             ),
             key=lambda pair: len(pair[0]),
         )
         return list(dict.fromkeys(number for _, number in matching if number != STOP))[:limit]
 
-    def near(self, word: str, numbers: list[int] | None, *, unfinished: bool) -> list[int]:
+    def similar_terms(self, word: str, numbers: list[int] | None, *, unfinished: bool) -> list[int]:
         """Return the numbers of other terms that a query word, for which `find` returned `numbers`, stands for: those
         that it begins if it is unfinished, those that contain it if it has none or is one character of a pair."""
         if unfinished:
@@ -117,8 +117,10 @@ class Vocabulary:
         return self.find_compounds(word) if numbers is None or (len(word) == 1 and is_paired(word)) else []
 
     def find_compounds(self, word: str, limit: int = 24) -> list[int]:
-        """Return the numbers of terms whose words contain a word that has none itself: at an end of a compound
-        ("Versicherung" in "Feuerversicherung"), anywhere in scripts without spaces. Shortest words first."""
+        """Return the numbers of terms that contain an otherwise unknown word, shortest first.
+
+        At an end of a compound ("Versicherung" in "Feuerversicherung"); anywhere in scripts without spaces.
+        """
         form = search_form(word)
         if is_paired(word):
             marks: tuple[str, ...] = (form,)
@@ -126,33 +128,33 @@ class Vocabulary:
             marks = (f"{form}\n", f"\n{form}")
         else:
             return []
-        listed, found = self._listed(), set[str]()
+        listing, compounds = self._word_list(), set[str]()
         for mark in marks:
-            at = listed.find(mark)
-            while at >= 0 and len(found) < MOST_COMPOUNDS:
-                end = listed.find("\n", at + 1)
-                found.add(listed[listed.rfind("\n", 0, at + 1) + 1 : end])
-                at = listed.find(mark, end)
+            index = listing.find(mark)
+            while index >= 0 and len(compounds) < MOST_COMPOUNDS:
+                end = listing.find("\n", index + 1)
+                compounds.add(listing[listing.rfind("\n", 0, index + 1) + 1 : end])
+                index = listing.find(mark, end)
         numbers = [
-            held[known]
-            for known in sorted((unicodedata.normalize("NFC", one) for one in found), key=len)
-            for held in self._words.values()
-            if known in held
+            terms[compound]
+            for compound in sorted((unicodedata.normalize("NFC", entry) for entry in compounds), key=len)
+            for terms in self._words.values()
+            if compound in terms
         ]
         return [number for number in dict.fromkeys(numbers) if number != STOP][:limit]
 
-    def _listed(self) -> str:
+    def _word_list(self) -> str:
         """Return all words in their search form, each on a line, with a line's end before the first and after the last;
         those that are new since the last time are added."""
-        for language, held in self._words.items():
-            new = list(islice(held, self._listed_of.get(language, 0), None))
-            self._listed_of[language] = len(held)
+        for language, terms in self._words.items():
+            new = list(islice(terms, self._listed_of.get(language, 0), None))
+            self._listed_of[language] = len(terms)
             if new:
                 self._lines += unicodedata.normalize("NFD", "\n".join(new)) + "\n"
         return self._lines
 
     def _of(self, language: str) -> _Terms:
-        held = self._words.get(language)
-        if held is None:
-            held = self._words[language] = _Terms(language, self._terms)
-        return held
+        terms = self._words.get(language)
+        if terms is None:
+            terms = self._words[language] = _Terms(language, self._terms)
+        return terms

@@ -64,13 +64,13 @@ _PICTURE = "[\u2600-\u27bf\U0001f000-\U0001faff]"
 _ASCII_WORD = re.compile(rf"[a-z0-9]+(?:'[a-z]+)?{_SIGNED}")
 
 
-def _in_words(found: re.Match[str]) -> str:
-    year, month, day = (int(part) for part in found.groups())
-    return f" {day} {MONTHS[month - 1]} {year} " if 1 <= month <= 12 and 1 <= day <= 31 else found.group()
+def _in_words(match: re.Match[str]) -> str:
+    year, month, day = (int(part) for part in match.groups())
+    return f" {day} {MONTHS[month - 1]} {year} " if 1 <= month <= 12 and 1 <= day <= 31 else match.group()
 
 
-def _in_pairs(found: re.Match[str]) -> str:
-    run = found.group()
+def _in_pairs(match: re.Match[str]) -> str:
+    run = match.group()
     return f" {' '.join(run[i : i + 2] for i in range(max(1, len(run) - 1)))} "
 
 
@@ -80,7 +80,7 @@ def is_paired(word: str) -> bool:
 
 
 def fold_marks(text: str) -> str:
-    """A text with case, accents and width folded."""
+    """Return a text with case, accents and width folded."""
     if text.isascii():
         return text.lower()
     # Compatibility forms and Latin accents are folded; composing again keeps Hangul and kana whole.
@@ -157,14 +157,14 @@ def date_words(query: Sequence[str]) -> DateWords:
     only next to a number: "we sat in the sun".
     """
     names = [
-        _SHORT[word] if word in _SHORT and any(other[:1].isdigit() for other in near) else word
-        for near, word in zip(_neighbours(query), query, strict=True)
+        _SHORT[word] if word in _SHORT and any(other[:1].isdigit() for other in neighbour) else word
+        for neighbour, word in zip(_neighbours(query), query, strict=True)
     ]
     months = tuple(MONTHS.index(name) + 1 for name in names if name in MONTHS)
     days = [
         int(name)
-        for near, name in zip(_neighbours(names), names, strict=True)
-        if name.isascii() and name.isdigit() and len(name) <= 2 and 1 <= int(name) <= 31 and near & set(MONTHS)
+        for neighbour, name in zip(_neighbours(names), names, strict=True)
+        if name.isascii() and name.isdigit() and len(name) <= 2 and 1 <= int(name) <= 31 and neighbour & set(MONTHS)
     ]
     years = [
         int(name) for name in names if len(name) == 4 and name.isascii() and name.isdigit() and "1900" <= name < "2100"
@@ -178,9 +178,9 @@ def _neighbours(names: Sequence[str]) -> list[set[str]]:
     return [set(names[max(0, i - 2) : i + 3]) for i in range(len(names))]
 
 
-def date_columns(when: date) -> tuple[int, int, int, int]:
+def date_columns(day: date) -> tuple[int, int, int, int]:
     """Return a date as the columns of a date field: year, month, day, weekday."""
-    return when.year, when.month, when.day, when.weekday()
+    return day.year, day.month, day.day, day.weekday()
 
 
 def asks(text: str) -> bool:
@@ -189,7 +189,7 @@ def asks(text: str) -> bool:
 
 
 def names_in(query: str) -> frozenset[str]:
-    """The capitalised words of a query that do not begin a sentence, folded."""
+    """Return the capitalised words of a query that do not begin a sentence, folded."""
     return frozenset(words(" ".join(word for word in _LATER_WORD.findall(query[:_WITHIN]) if word[0].isupper())))
 
 

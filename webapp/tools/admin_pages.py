@@ -37,20 +37,20 @@ def index() -> ViewResult:
 @admin_only
 def set_web() -> ViewResult:
     """Set up the search engine, and switch the web on or off."""
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "provider": request.form.get("provider", ""),
         "address": request.form.get("address", "").strip(),
         "is_enabled": "is_enabled" in request.form,
     }
     key = request.form.get("api_key", "").strip()
     if key or "remove_key" in request.form:
-        given["api_key"] = "" if "remove_key" in request.form else key
+        fields["api_key"] = "" if "remove_key" in request.form else key
     try:
-        web.set_access(WebAccessFields(**given))
+        web.set_access(WebAccessFields(**fields))
     except (ValidationError, Invalid) as error:
         db.session.rollback()
         wrong = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
-        return _page(errors=sentences(wrong, LABELS, otherwise="provider"), given=given), 422
+        return _page(errors=sentences(wrong, LABELS, otherwise="provider"), fields=fields), 422
     db.session.commit()
     flash(_("Saved."), "message")
     return redirect(url_for(".index"), 303)
@@ -60,18 +60,18 @@ def set_web() -> ViewResult:
 @admin_only
 def test_web() -> ViewResult:
     """Search for a word with what is set up."""
-    found = run_web_test()
-    flash(translate_result(found.detail), "message")
+    result = run_web_test()
+    flash(translate_result(result.detail), "message")
     return redirect(url_for(".index"), 303)
 
 
-def _page(*, errors: dict[str, str] | None = None, given: dict[str, Any] | None = None) -> str:
+def _page(*, errors: dict[str, str] | None = None, fields: dict[str, Any] | None = None) -> str:
     row = web.access()
     now = {"provider": row.provider, "address": row.address, "is_enabled": row.is_enabled} if row else {}
     key_set = bool(row and row.key_set)
     return render_template(
         "tools/admin.html",
-        values=given or now,
+        values=fields or now,
         key_set=key_set,
         is_set=row is not None,
         providers=PROVIDERS,

@@ -45,35 +45,35 @@ class ProposeSchedule(BaseModel):
     repeat: str = Field("once", description="daily, weekdays, weekly or monthly", max_length=20)
 
 
-async def _calculate(given: dict[str, Any], _around: Surroundings) -> Output:
+async def _calculate(arguments: dict[str, Any], _around: Surroundings) -> Output:
     try:
-        return {**calculate(Calculate.model_validate(given).expression)}
+        return {**calculate(Calculate.model_validate(arguments).expression)}
     except (Unanswerable, ValidationError) as error:
         return failure(str(error) if isinstance(error, Unanswerable) else "Give one expression.")
 
 
-async def _reckon(given: dict[str, Any], around: Surroundings) -> Output:
+async def _reckon(arguments: dict[str, Any], context: Surroundings) -> Output:
     try:
-        asked = Dates.model_validate({name: value for name, value in given.items() if value is not None})
-        return {**reckon(around.now.date(), asked.start, asked.end, asked.add)}
+        request = Dates.model_validate({name: value for name, value in arguments.items() if value is not None})
+        return {**reckon(context.now.date(), request.start, request.end, request.add)}
     except (Unclear, ValidationError) as error:
         return failure(str(error) if isinstance(error, Unclear) else "start, end and add are short texts.")
 
 
-async def _propose_schedule(given: dict[str, Any], around: Surroundings) -> Output:
+async def _propose_schedule(arguments: dict[str, Any], context: Surroundings) -> Output:
     try:
-        asked = ProposeSchedule.model_validate({name: value for name, value in given.items() if value is not None})
-        at = datetime.fromisoformat(asked.at)
-        if asked.repeat not in REPEATS:
+        fields = ProposeSchedule.model_validate({name: value for name, value in arguments.items() if value is not None})
+        moment = datetime.fromisoformat(fields.at)
+        if fields.repeat not in REPEATS:
             raise ValueError
     except (ValueError, ValidationError):
         return failure("Give message, at as 2026-12-31T09:00, and repeat: once, daily, weekdays, weekly or monthly.")
-    zone = around.now.tzinfo
-    at = at.replace(tzinfo=zone) if at.tzinfo is None else at.astimezone(zone)
-    if at <= around.now:
-        return failure(f"That has passed. It is {around.now:%Y-%m-%dT%H:%M}, {DAYS[around.now.weekday()]}.")
-    times = {"at": f"{at:%Y-%m-%dT%H:%M}", "timezone": str(zone), "repeat": asked.repeat}
-    proposal = {"prompt": asked.message, **times}
+    zone = context.now.tzinfo
+    moment = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+    if moment <= context.now:
+        return failure(f"That has passed. It is {context.now:%Y-%m-%dT%H:%M}, {DAYS[context.now.weekday()]}.")
+    times = {"at": f"{moment:%Y-%m-%dT%H:%M}", "timezone": str(zone), "repeat": fields.repeat}
+    proposal = {"prompt": fields.message, **times}
     return {"status": "proposed", "detail": "Shown to the user, who decides.", "schedule": proposal}
 
 

@@ -61,14 +61,14 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
-        self._at = 0
+        self._index = 0
         self._depth = 0
         self.is_rounded = False
 
     def whole(self) -> Number:
         value = self._part(0)
-        if self._at < len(self._tokens):
-            raise Unanswerable(f"“{self._tokens[self._at][1]}” does not fit there.")
+        if self._index < len(self._tokens):
+            raise Unanswerable(f"“{self._tokens[self._index][1]}” does not fit there.")
         return value
 
     def _part(self, least: int) -> Number:
@@ -79,13 +79,13 @@ class _Reader:
         while True:
             sign = self._sign()
             if sign == "!":
-                self._at += 1
+                self._index += 1
                 value = _factorial(value)
-            elif sign == "%" and not self._begins_operand(self._at + 1):
-                self._at += 1
+            elif sign == "%" and not self._begins_operand(self._index + 1):
+                self._index += 1
                 value = value / 100
             elif sign in _BINARY and _BINARY[sign] >= max(least, 1):
-                self._at += 1
+                self._index += 1
                 # Powers group from the right, everything else from the left.
                 rest = self._part(_BINARY[sign] + (0 if sign == "^" else 1))
                 value = _bounded(self._apply(sign, value, rest))
@@ -94,14 +94,14 @@ class _Reader:
                 return value
 
     def _operand(self) -> Number:
-        if self._at >= len(self._tokens):
+        if self._index >= len(self._tokens):
             raise Unanswerable("The expression ends too early.")
-        kind, text = self._tokens[self._at]
-        self._at += 1
+        kind, text = self._tokens[self._index]
+        self._index += 1
         if kind == "number":
             return _bounded(Fraction(Decimal(text.replace("_", ""))))
         if kind == "name":
-            return self._named(text)
+            return self._read_name(text)
         if text in "+-":
             value = self._part(_SIGN)
             return -value if text == "-" else value
@@ -111,28 +111,28 @@ class _Reader:
             return value
         raise Unanswerable(f"“{text}” does not fit there.")
 
-    def _named(self, name: str) -> Number:
-        known = name.lower() if name.isascii() else name
-        if known == "√":
+    def _read_name(self, name: str) -> Number:
+        key = name.lower() if name.isascii() else name
+        if key == "√":
             return self._call("sqrt", [self._part(_POWER)])
-        if known in _CONSTANTS:
+        if key in _CONSTANTS:
             self.is_rounded = True
-            return _CONSTANTS[known]
+            return _CONSTANTS[key]
         if self._sign() != "(":
             raise Unanswerable(f"“{name[:20]}” is not known here.")
-        self._at += 1
+        self._index += 1
         values = [] if self._sign() == ")" else [self._part(0)]
         while self._sign() == ",":
-            self._at += 1
+            self._index += 1
             values.append(self._part(0))
         self._expect(")")
-        return self._call(known, values)
+        return self._call(key, values)
 
     def _call(self, name: str, values: list[Number]) -> Number:
         if name in _EXACT:
             least, most, work = _EXACT[name]
         elif name in _ROUNDED:
-            least, most, work = 1, 1, lambda found: _ROUNDED[name](found[0])
+            least, most, work = 1, 1, lambda operands: _ROUNDED[name](operands[0])
         else:
             raise Unanswerable(f"There is no function “{name[:20]}” here.")
         if not least <= len(values) <= most:
@@ -142,18 +142,18 @@ class _Reader:
         self.is_rounded |= name in _ROUNDED
         return _bounded(work(values))
 
-    def _apply(self, sign: str, one: Number, other: Number) -> Number:
+    def _apply(self, sign: str, first: Number, other: Number) -> Number:
         if sign == "+":
-            return one + other
+            return first + other
         if sign == "-":
-            return one - other
+            return first - other
         if sign == "*":
-            return one * other
+            return first * other
         if sign == "^":
-            return self._power(one, other)
+            return self._power(first, other)
         if other == 0:
             raise Unanswerable("Nothing can be divided by zero.")
-        return one / other if sign == "/" else Fraction(one // other) if sign == "//" else one % other
+        return first / other if sign == "/" else Fraction(first // other) if sign == "//" else first % other
 
     def _power(self, base: Number, exponent: Number) -> Number:
         if exponent.denominator == 1:
@@ -169,34 +169,34 @@ class _Reader:
         return _in_decimals(lambda: _decimal(base) ** _decimal(exponent))
 
     def _sign(self) -> str:
-        if self._at < len(self._tokens) and self._tokens[self._at][0] == "sign":
-            return self._tokens[self._at][1]
+        if self._index < len(self._tokens) and self._tokens[self._index][0] == "sign":
+            return self._tokens[self._index][1]
         return ""
 
-    def _begins_operand(self, at: int) -> bool:
-        return at < len(self._tokens) and (self._tokens[at][0] != "sign" or self._tokens[at][1] == "(")
+    def _begins_operand(self, index: int) -> bool:
+        return index < len(self._tokens) and (self._tokens[index][0] != "sign" or self._tokens[index][1] == "(")
 
     def _expect(self, sign: str) -> None:
         if self._sign() != sign:
             raise Unanswerable("A bracket is not closed.")
-        self._at += 1
+        self._index += 1
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
     # 1,234,567.5 is one number; in "max(1,234)" the comma separates two values nonetheless.
     if "(" not in text:
         text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
-    found, at, text = [], 0, text.rstrip(" =\n\t")
-    while at < len(text):
-        match = _TOKEN.match(text, at)
+    tokens, index, text = [], 0, text.rstrip(" =\n\t")
+    while index < len(text):
+        match = _TOKEN.match(text, index)
         if match is None:
-            raise Unanswerable(f"“{text[at:].strip()[:20]}” is not arithmetic.")
+            raise Unanswerable(f"“{text[index:].strip()[:20]}” is not arithmetic.")
         kind = match.lastgroup or ""
-        found.append((kind, _SAME.get(match[kind], match[kind])))
-        at = match.end()
-    if not found:
+        tokens.append((kind, _SAME.get(match[kind], match[kind])))
+        index = match.end()
+    if not tokens:
         raise Unanswerable("There is nothing to calculate.")
-    return found
+    return tokens
 
 
 def _bounded(value: Number) -> Number:
@@ -213,8 +213,8 @@ def _in_decimals(work: Callable[[], Decimal]) -> Number:
     with localcontext() as context:
         context.prec, context.Emax, context.Emin = _PRECISION, 1_500, -1_500
         try:
-            found = work()
-            return _bounded(Fraction(found))
+            result = work()
+            return _bounded(Fraction(result))
         except (DecimalException, ValueError, OverflowError):
             raise Unanswerable("That has no answer in real numbers of a sensible size.") from None
 
@@ -238,8 +238,8 @@ def _rounded(values: list[Number]) -> Number:
         raise Unanswerable("“round” takes a whole number of places.")
     scale = Fraction(10) ** places.numerator
     scaled = abs(values[0]) * scale
-    whole = Fraction(math.floor(scaled + Fraction(1, 2))) / scale  # half away from zero, as people round
-    return whole if values[0] >= 0 else -whole
+    nearest = Fraction(math.floor(scaled + Fraction(1, 2))) / scale  # half away from zero, as people round
+    return nearest if values[0] >= 0 else -nearest
 
 
 def _float(work: Callable[[float], float]) -> Callable[[Number], Number]:

@@ -31,7 +31,7 @@ def definition_of(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
 
 
 def _short(value: dict[str, Any]) -> dict[str, Any]:
-    """A field's schema without what is checked on each call anyway, and without the null that leaving it out means."""
+    """Return a field's schema without constraints that each call checks anyway, or null for optional fields."""
     kinds = [kind for kind in value.get("anyOf", ()) if kind.get("type") != "null"]
     if len(kinds) == 1:
         value = kinds[0] | {key: part for key, part in value.items() if key != "anyOf"}
@@ -61,28 +61,28 @@ class ToolRun:
         return json.dumps(self.record["output"], ensure_ascii=False) if self.text is None else self.text
 
 
-def parse_arguments(arguments: str, *, most: int = MAX_ARGUMENTS, repair: bool = True) -> dict[str, Any]:
+def parse_arguments(arguments: str, *, limit: int = MAX_ARGUMENTS, repair: bool = True) -> dict[str, Any]:
     """Return the arguments of a call; empty unless they are an object that a database can hold.
 
     Repaired are fences, single quotes, a comma too many, a mark behind them, and JSON within a JSON text; nothing that
     was cut off.
     """
-    text = arguments[:most].strip() or "{}"
+    text = arguments[:limit].strip() or "{}"
     try:
-        given = json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError):
-        given = _repaired(text) if repair else None
-    if isinstance(given, str) and repair:
-        given = _repaired(given)
+        data = _repair(text) if repair else None
+    if isinstance(data, str) and repair:
+        data = _repair(data)
     try:
-        json.dumps(given, allow_nan=False)
+        json.dumps(data, allow_nan=False)
     except (ValueError, RecursionError):
         return {}
-    return given if isinstance(given, dict) and _depth(given) <= DEEPEST else {}
+    return data if isinstance(data, dict) and _depth(data) <= DEEPEST else {}
 
 
-def _repaired(text: str) -> Any:
-    """The JSON object in a text, None if none is meant."""
+def _repair(text: str) -> Any:
+    """Return the JSON object in a text, None if none is meant."""
     start = text.find("{")
     if start < 0 or "}" not in text[start:]:
         return None
@@ -97,19 +97,19 @@ def _depth(value: Any) -> int:
     return 1 + max(map(_depth, parts), default=0)
 
 
-def call_record(call: ToolCall, given: dict[str, Any], output: dict[str, Any], **more: Any) -> ToolRun:
-    """A call with its output, in a form the database can hold."""
-    record = {"tool_name": call.name[:100], "input": given, "output": output, **more}
+def call_record(call: ToolCall, arguments: dict[str, Any], output: dict[str, Any], **fields: Any) -> ToolRun:
+    """Return a call with its output, in a form the database can hold."""
+    record = {"tool_name": call.name[:100], "input": arguments, "output": output, **fields}
     return ToolRun(storable(record))
 
 
 def storable(record: dict[str, Any]) -> dict[str, Any]:
-    """A JSON object without NUL characters and halves of surrogate pairs."""
+    """Return a JSON object without NUL characters and halves of surrogate pairs."""
     text = _ZERO.sub(r"\1", json.dumps(record, ensure_ascii=False))
-    found: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
-    return found
+    data: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
+    return data
 
 
 def failure(detail: str) -> dict[str, Any]:
-    """The output of a failed call; the model reads why."""
+    """Return the output of a failed call; the model reads why."""
     return {"status": "error", "detail": detail}

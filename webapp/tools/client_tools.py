@@ -46,71 +46,73 @@ class ClientTools:
     form: dict[str, Any] | None = None
 
 
-def with_clients(ours: Toolset, theirs: ClientTools | None) -> Toolset:
-    """The tools of a turn, with the client's after ours: ours are the same in every turn, and stay cached.
+def with_clients(toolset: Toolset, client_tools: ClientTools | None) -> Toolset:
+    """Return the tools of a turn, with the client's after ours: ours are the same in every turn, and stay cached.
 
     A client's tool with the name of one of ours is offered as `client_…`; the client still gets its own name.
     """
-    if theirs is None:
-        return ours
-    asks = {"response_format": theirs.form} if theirs.form else {}
-    if not theirs.definitions:
-        return replace(ours, parameters={**ours.parameters, **asks}) if asks else ours
-    tools = [] if theirs.alone else list(ours.tools)
-    taken = {tool.name for tool in ours.tools} | {str(named["function"]["name"]) for named in theirs.definitions}
-    added, names = [], {}
-    for definition in theirs.definitions:
-        name = own = str(definition["function"]["name"])
-        if ours.get(own) is not None:
-            name = _free(own, taken)
-            taken.add(name)
+    if client_tools is None:
+        return toolset
+    asks = {"response_format": client_tools.form} if client_tools.form else {}
+    if not client_tools.definitions:
+        return replace(toolset, parameters={**toolset.parameters, **asks}) if asks else toolset
+    tools = [] if client_tools.alone else list(toolset.tools)
+    used_names = {tool.name for tool in toolset.tools} | {
+        str(entry["function"]["name"]) for entry in client_tools.definitions
+    }
+    new_tools, names = [], {}
+    for definition in client_tools.definitions:
+        name = own_name = str(definition["function"]["name"])
+        if toolset.get(own_name) is not None:
+            name = _free(own_name, used_names)
+            used_names.add(name)
             definition = {**definition, "function": {**definition["function"], "name": name}}
-        names[own] = name
-        added.append(Tool(definition, "client", title=own))
+        names[own_name] = name
+        new_tools.append(Tool(definition, "client", title=own_name))
     parameters: dict[str, Any] = asks
-    if theirs.choice is not None:
-        parameters["tool_choice"] = _renamed(theirs.choice, names)
-    if theirs.parallel is not None:
-        parameters["parallel_tool_calls"] = theirs.parallel
-    return Toolset([*tools, *added], ours.now, parameters)
+    if client_tools.choice is not None:
+        parameters["tool_choice"] = _rename_choice(client_tools.choice, names)
+    if client_tools.parallel is not None:
+        parameters["parallel_tool_calls"] = client_tools.parallel
+    return Toolset([*tools, *new_tools], toolset.now, parameters)
 
 
-def _free(own: str, taken: set[str]) -> str:
-    name = (_PREFIX + own)[:_LONGEST_NAME]
+def _free(base: str, names: set[str]) -> str:
+    name = (_PREFIX + base)[:_LONGEST_NAME]
     number = 2
-    while name in taken:
-        name = f"{(_PREFIX + own)[: _LONGEST_NAME - 4]}_{number}"
+    while name in names:
+        name = f"{(_PREFIX + base)[: _LONGEST_NAME - 4]}_{number}"
         number += 1
     return name
 
 
-def _renamed(choice: str | dict[str, Any], names: Mapping[str, str]) -> str | dict[str, Any]:
+def _rename_choice(choice: str | dict[str, Any], names: Mapping[str, str]) -> str | dict[str, Any]:
     if isinstance(choice, str):
         return choice
     return {"type": "function", "function": {"name": names[choice["function"]["name"]]}}
 
 
 def client_call_record(call: ToolCall, tool: Tool, turn_id: int, number: int) -> ToolRun:
-    """The record of a call that is handed to the client, under an id of ours: those from servers repeat."""
+    """Return the record of a call that is handed to the client, under an id of ours: those from servers repeat."""
     return ToolRun(waiting_record(tool.title, call.arguments, call_id(turn_id, number)))
 
 
 def waiting_record(name: str, arguments: str, own_id: str) -> dict[str, Any]:
-    """The record of a call that waits for the client's answer.
+    """Return the record of a call that waits for the client's answer.
 
     `arguments` is kept beside `input` only if the model did not write a JSON object.
     """
     raw = arguments[:_ARGUMENTS] or "{}"
-    given = parse_arguments(raw, most=_ARGUMENTS, repair=False)
-    record: dict[str, Any] = {"tool_name": name, "input": given, "output": dict(WAITING)}
+    parsed = parse_arguments(raw, limit=_ARGUMENTS, repair=False)
+    record: dict[str, Any] = {"tool_name": name, "input": parsed, "output": dict(WAITING)}
     record |= {"by": CLIENT, "call_id": own_id}
-    if not given and raw.strip() != "{}":
+    if not parsed and raw.strip() != "{}":
         record["arguments"] = raw
     return storable(record)
 
 
 def call_id(turn_id: int, number: int) -> str:
-    """The id of a call: nine letters and digits, which even the strictest servers (Mistral's) accept back."""
+    """Return the id of a call: nine letters and digits, which even the strictest servers (Mistral's) accept back."""
     value = int.from_bytes(hashlib.sha256(f"{turn_id}/{number}".encode()).digest()[:8], "big")
     letters = []
     for _ in range(8):
@@ -120,12 +122,12 @@ def call_id(turn_id: int, number: int) -> str:
 
 
 def arguments_of(record: Mapping[str, Any]) -> str:
-    """The arguments of a recorded call as JSON text, or as the model wrote them if that was not JSON."""
+    """Return the arguments of a recorded call as JSON text, or as the model wrote them if that was not JSON."""
     return str(record.get("arguments") or json.dumps(record.get("input") or {}, ensure_ascii=False))
 
 
 def result_of(text: str) -> dict[str, Any]:
-    """The result of a call as its record keeps it: bounded, with a mark if something is missing."""
+    """Return the result of a call as its record keeps it: bounded, with a mark if something is missing."""
     text = text.replace("\x00", "")
     if len(text) > MOST_RESULT:
         text = f"{text[:MOST_RESULT]}\n[… {len(text) - MOST_RESULT:,} characters left out …]"
@@ -141,13 +143,13 @@ def rounds_as_prompt(
     """
     rounds = list(rounds)
     calls_by_round = [[_answer_text(call) for call in calls] for _, _, calls in rounds]
-    most = _most([estimate_tokens(text) for texts in calls_by_round for text in texts], limit)
+    count = _largest_share([estimate_tokens(text) for texts in calls_by_round for text in texts], limit)
     prompt: list[dict[str, Any]] = []
     for (turn_id, text, calls), answers in zip(rounds, calls_by_round, strict=True):
         ids = [str(call.get("call_id") or call_id(turn_id, number)) for number, call in enumerate(calls)]
-        asked: dict[str, Any] = {"role": "assistant", "content": text or None}
+        message: dict[str, Any] = {"role": "assistant", "content": text or None}
         if calls:
-            asked["tool_calls"] = [
+            message["tool_calls"] = [
                 {
                     "id": name,
                     "type": "function",
@@ -155,9 +157,9 @@ def rounds_as_prompt(
                 }
                 for name, call in zip(ids, calls, strict=True)
             ]
-        prompt.append(asked)
+        prompt.append(message)
         prompt += [
-            {"role": "tool", "tool_call_id": name, "content": shorten(answer, most) if most else answer}
+            {"role": "tool", "tool_call_id": name, "content": shorten(answer, count) if count else answer}
             for name, answer in zip(ids, answers, strict=True)
         ]
     return prompt
@@ -170,13 +172,13 @@ def _answer_text(call: Mapping[str, Any]) -> str:
     return NOT_ANSWERED if output == WAITING else str(output.get("text", ""))
 
 
-def _most(sizes: Sequence[int], limit: int) -> int:
-    """The most tokens that one answer may have so that all of them fit into `limit`; 0 if they do anyway."""
-    left, many = limit, len(sizes)
+def _largest_share(sizes: Sequence[int], limit: int) -> int:
+    """Return the most tokens that one answer may have so that all of them fit into `limit`; 0 if they do anyway."""
+    left, count = limit, len(sizes)
     if sum(sizes) <= limit:
         return 0
     for size in sorted(sizes):
-        if size * many > left:
+        if size * count > left:
             break
-        left, many = left - size, many - 1
-    return max(1, left // max(1, many))
+        left, count = left - size, count - 1
+    return max(1, left // max(1, count))

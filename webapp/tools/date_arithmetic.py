@@ -51,18 +51,18 @@ def _day(text: str, today: date) -> date:
 def _later(day: date, text: str) -> date:
     backward = bool(re.search(r"\bago\b", text, re.I))
     text = re.sub(r"\b(?:ago|later|from now)\b", "", text, flags=re.I).strip()
-    at, sign = 0, ""
+    index, sign = 0, ""
     steps = []
-    while at < len(text):
-        found = _STEP.match(text, at)
-        if found is None:
+    while index < len(text):
+        match = _STEP.match(text, index)
+        if match is None:
             raise Unclear(f"“{text[:30]}” is not an amount of time such as “2 weeks” or “-3 months”.")
-        sign = found[1] or sign  # "-1 year 2 months" goes back the whole way
-        number = 1 if found[2].lower().startswith("a") else int(found[2])
-        steps.append((-number if (sign == "-") != backward else number, found[3].lower()))
-        at = found.end()
-        between = _BETWEEN.match(text, at)
-        at = between.end() if between else at
+        sign = match[1] or sign  # "-1 year 2 months" goes back the whole way
+        number = 1 if match[2].lower().startswith("a") else int(match[2])
+        steps.append((-number if (sign == "-") != backward else number, match[3].lower()))
+        index = match.end()
+        between = _BETWEEN.match(text, index)
+        index = between.end() if between else index
     try:
         for number, unit in steps:
             day = _step(day, number, unit)
@@ -92,7 +92,7 @@ def _step(day: date, number: int, unit: str) -> date:
 
 
 def _span(first: date, last: date) -> str:
-    """A span in years, months and days, as birthdays count them."""
+    """Return a span in years, months and days, as birthdays count them."""
     sign, (first, last) = ("-", (last, first)) if last < first else ("", (first, last))
     months = (last.year - first.year) * 12 + last.month - first.month
     if _step(first, months, "month") > last:

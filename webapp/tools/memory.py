@@ -39,21 +39,21 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
 
     Raises SQLAlchemyError when the database is away.
     """
-    given = parse_arguments(call.arguments)
+    arguments = parse_arguments(call.arguments)
     try:
         model = _ARGUMENTS[call.name]
-        args = model.model_validate(given)
+        args = model.model_validate(arguments)
     except KeyError:
-        return call_record(call, given, failure("There is no such tool."))
+        return call_record(call, arguments, failure("There is no such tool."))
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
-        return call_record(call, given, failure(f"These arguments do not fit: {wrong}"))
+        return call_record(call, arguments, failure(f"These arguments do not fit: {wrong}"))
     client = embedder()
     vectors = _vectors(client, args) if isinstance(args, toolbox.Remember) else {}
     with write_transaction():
         turn = db.session.get(Message, turn_id)
         if turn is None:
-            return call_record(call, given, failure("The conversation is gone."))
+            return call_record(call, arguments, failure("The conversation is gone."))
         if isinstance(args, toolbox.Remember):
             policy = reply_policy(model_id)
             made_by = client.model if vectors else None
@@ -63,15 +63,19 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
         else:
             output = toolbox.search(turn, cast(toolbox.Search, args))
     if output.get("status") == "refused":
-        given = _without_text(given, output)
+        arguments = _without_text(arguments, output)
     log.info("tool used", extra={"turn_id": turn_id, "tool": call.name, "status": output.get("status", "ok")})
-    return call_record(call, given, output)
+    return call_record(call, arguments, output)
 
 
-def _without_text(given: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
-    """The arguments without what was forgotten, or must not be kept: the record of the call must not keep it either."""
+def _without_text(arguments: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments without forgotten or secret text, which the record of the call must not hold either."""
     keeps = output.get("reason") not in (None, "secret", "forgotten")
-    return given if keeps else {name: value if name == "memory_id" else "[not kept]" for name, value in given.items()}
+    return (
+        arguments
+        if keeps
+        else {name: value if name == "memory_id" else "[not kept]" for name, value in arguments.items()}
+    )
 
 
 def _vectors(client: Embedder, args: toolbox.Remember) -> dict[str, np.ndarray]:

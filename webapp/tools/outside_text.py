@@ -16,7 +16,7 @@ _OURS = re.compile(rf"<(?=\s*/?\s*{TAG})", re.IGNORECASE)
 
 
 def mark_text(text: str, source: str) -> str:
-    """A text inside its block."""
+    """Return a text inside its block."""
     name = re.sub(r"[^\w .:/-]", "", source)[:80]
     return f'<{TAG} from="{name}">\n{NOTE}\n\n{_OURS.sub("&lt;", text)}\n</{TAG}>'
 
@@ -25,14 +25,14 @@ def bound_output(output: Mapping[str, Any], tokens: int) -> dict[str, Any]:
     """The output of a call that reached out, as it is kept: a text of at most so many tokens, and its sources."""
     if "text" not in output:
         return {name: str(output[name])[:500] for name in ("status", "detail") if name in output}
-    found: dict[str, Any] = {"text": shorten(str(output["text"]), max(tokens, 1))}
+    result: dict[str, Any] = {"text": shorten(str(output["text"]), max(tokens, 1))}
     if output.get("status") == "error":
-        found["status"] = "error"
+        result["status"] = "error"
     if sources := [source_of(item) for item in output.get("sources", ())][:MOST_SOURCES]:
-        found["sources"] = sources
-    return found
+        result["sources"] = sources
+    return result
 
 
 def source_of(item: Mapping[str, Any]) -> dict[str, str]:
-    """A page that a result is from."""
+    """Return a page that a result is from."""
     return {"title": " ".join(str(item.get("title") or "").split())[:200], "url": str(item["url"])[:2_000]}

@@ -15,13 +15,13 @@ from webapp.tools.models import ToolServer
 
 def refusals_by_tool(row: ToolServer, user_id: int, *, is_admin: bool) -> dict[str, list[str]]:
     """Return, by the names of a server's tools, which of the models that this user may choose refuse them."""
-    found: dict[str, list[str]] = {}
+    refusals: dict[str, list[str]] = {}
     tools = _fingerprints(row)
-    for offered in models_for_user(user_id, is_admin=is_admin) if tools else ():
-        refused = completions().capabilities.tools_refused(offered.target.settings.endpoint()[0], offered.target.model)
-        for name in (name for name, fingerprint in tools.items() if fingerprint in refused):
-            found.setdefault(name, []).append(offered.label)
-    return found
+    for offer in models_for_user(user_id, is_admin=is_admin) if tools else ():
+        names = completions().capabilities.tools_refused(offer.target.settings.endpoint()[0], offer.target.model)
+        for name in (name for name, fingerprint in tools.items() if fingerprint in names):
+            refusals.setdefault(name, []).append(offer.label)
+    return refusals
 
 
 def forget(row: ToolServer) -> None:
@@ -37,4 +37,4 @@ def _fingerprints(row: ToolServer) -> dict[str, str]:
 
 def _targets() -> Iterable[Target]:
     home = app_settings().model
-    return [Target(HOME_ID, home.chat_model, home), *(offered.target for offered in catalogue.all())]
+    return [Target(HOME_ID, home.chat_model, home), *(offer.target for offer in catalogue.all())]

@@ -23,7 +23,7 @@ _OURS = {tool.name for tool in (*_MEMORY, *BUILT_IN)} | set(WEB_NAMES)
 
 
 def toolset_for(
-    wished: UserSettings,
+    settings: UserSettings,
     *,
     remembers: bool,
     builtin: bool = True,
@@ -31,7 +31,7 @@ def toolset_for(
     servers_for: int = 0,
     window: int = 16_000,
 ) -> Toolset:
-    """The tools of a turn for somebody with these settings. `builtin`: offer arithmetic and dates.
+    """Return the tools of a turn for somebody with these settings. `builtin`: offer arithmetic and dates.
 
     `web`: the conversation may use the web, if that is set up. Runs no query for somebody without servers' tools.
 
@@ -39,11 +39,11 @@ def toolset_for(
     is no room for tools that reach out.
     """
     tools = [*(_MEMORY if remembers else ())]
-    if builtin and wished.builtin_tools_enabled:
+    if builtin and settings.builtin_tools_enabled:
         tools += BUILT_IN
     roomy = window >= LEAST_WINDOW
-    if roomy and web and (found := kept_web.get()) is not None:
-        tools += web_tools(found.engine)
+    if roomy and web and (access := kept_web.get()) is not None:
+        tools += web_tools(access.engine)
     if roomy and servers_for:
         tools += tools_for(servers_for, int(window * DEFINITIONS_SHARE), _OURS)
-    return Toolset(tools, datetime.now(dates.zone(wished.timezone)))
+    return Toolset(tools, datetime.now(dates.zone(settings.timezone)))

@@ -30,13 +30,13 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True, slots=True)
 class RemoteRequest:
-    """A request to make. `inside` allows addresses in this network, which an admin may name."""
+    """A request to make. `is_internal` allows addresses in this network, which an admin may name."""
 
     url: str
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: Any = field(default=None, repr=False)
-    inside: bool = False
+    is_internal: bool = False
     redirects: int = 0
 
 
@@ -56,16 +56,16 @@ class RemoteResponse:
 
     async def whole(self) -> bytes:
         """All of it."""
-        found = bytearray()
+        data = bytearray()
         async with aclosing(self.pieces) as pieces:
             async for piece in pieces:
-                found += piece
-        return bytes(found)
+                data += piece
+        return bytes(data)
 
 
 @asynccontextmanager
 async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
-    """The response to a wish, after as many redirects as it allows. Raises ToolFailed with a sentence."""
+    """Yield the response to a wish, after as many redirects as it allows. Raises ToolFailed with a sentence."""
     import httpx2  # noqa: PLC0415 - for whoever uses such a tool; the client of models has loaded it by then
 
     tls = await asyncio.to_thread(_tls)
@@ -76,8 +76,8 @@ async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
         async with httpx2.AsyncClient(verify=tls, trust_env=False, timeout=timeout, limits=limits) as client:
             for left in reversed(range(wish.redirects + 1)):
                 url, host = check_url(url), _name(url)
-                where = None if wish.inside else await _place(url)
-                request = _request(client, wish, url, where)
+                ip_address = None if wish.is_internal else await _place(url)
+                request = _request(client, wish, url, ip_address)
                 async with _closing(await client.send(request, stream=True)) as response:
                     target = response.headers.get("location", "")
                     if wish.redirects and response.status_code in _REDIRECTS and target:
@@ -86,7 +86,7 @@ async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
                         url = urljoin(url, target)
                         continue
                     headers = {name.lower(): value for name, value in response.headers.items()}
-                    yield RemoteResponse(url, response.status_code, headers, _unpacked(response, headers))
+                    yield RemoteResponse(url, response.status_code, headers, _decompress(response, headers))
                     return
     except UrlRejected as error:
         raise ToolFailed(str(error)) from None
@@ -97,11 +97,11 @@ async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
 
 
 async def json_of(wish: RemoteRequest) -> Any:
-    """The JSON of a response. Raises ToolFailed if it is an error or not JSON."""
-    async with send_request(wish) as opened:
-        if opened.status >= 300:
-            raise ToolFailed(f"{_name(wish.url)} answered with an error ({opened.status}).")
-        data = await opened.whole()
+    """Return the JSON of a response. Raises ToolFailed if it is an error or not JSON."""
+    async with send_request(wish) as response:
+        if response.status >= 300:
+            raise ToolFailed(f"{_name(wish.url)} answered with an error ({response.status}).")
+        data = await response.whole()
     try:
         return mask(await asyncio.to_thread(json.loads, data), keys_in(wish.headers))
     except (ValueError, RecursionError):
@@ -129,18 +129,18 @@ async def _place(url: str) -> str:
     host = (parts.hostname or "").partition("%")[0]
     try:
         name = host if ":" in host else host.encode("idna").decode()
-        found = (
+        addresses = (
             [host] if is_address(host) else await resolve(name, parts.port or (443 if parts.scheme == "https" else 80))
         )
     except (OSError, UnicodeError):
         raise ToolFailed(f"{_name(url)} is not known.") from None
-    if not found or not all(map(may_reach, found)):
+    if not addresses or not all(map(may_reach, addresses)):
         raise ToolFailed(f"{_name(url)} is an address inside the network. Those are not opened.")
-    return found[0]
+    return addresses[0]
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """The IP addresses of a host. Raises OSError."""
+    """Return the IP addresses of a host. Raises OSError."""
     rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
@@ -150,8 +150,8 @@ def may_reach(address: str) -> bool:
     return is_public(address)
 
 
-def _request(client: Any, wish: RemoteRequest, url: str, where: str | None) -> Any:
-    """The request; with `where`, to that very address, whatever the name resolves to by then.
+def _request(client: Any, wish: RemoteRequest, url: str, ip_address: str | None) -> Any:
+    """Return the request; with `ip_address`, to that very address, whatever the name resolves to by then.
 
     Raises ToolFailed for a header that cannot be sent.
     """
@@ -162,16 +162,16 @@ def _request(client: Any, wish: RemoteRequest, url: str, where: str | None) -> A
     target = httpx2.URL(url)
     headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip", **wish.headers}
     extensions: dict[str, Any] = {}
-    if where is not None:
+    if ip_address is not None:
         headers["Host"] = target.netloc.decode()
         extensions = {"sni_hostname": target.raw_host.decode()}
-        target = target.copy_with(host=where)
+        target = target.copy_with(host=ip_address)
     body = {} if wish.body is None else {"json": wish.body}
     return client.build_request(wish.method, target, headers=headers, extensions=extensions, **body)
 
 
-async def _unpacked(response: Any, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
-    """The body, decompressed by hand: a small compressed one may be huge."""
+async def _decompress(response: Any, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
+    """Yield the body, decompressed by hand: a small compressed one may be huge."""
     packed = headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise ToolFailed("The answer is compressed in a way that is not known here.")
@@ -190,7 +190,7 @@ async def _unpacked(response: Any, headers: Mapping[str, str]) -> AsyncGenerator
 
 
 def _name(url: str) -> str:
-    """The host of an address, for messages: never the rest, which may contain a key."""
+    """Return the host of an address, for messages: never the rest, which may contain a key."""
     try:
         return (urlsplit(url).hostname or "The address")[:100]
     except ValueError:

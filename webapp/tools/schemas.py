@@ -97,7 +97,7 @@ class ToolServerOut(BaseModel):
     tested_at: Instant | None
 
     @classmethod
-    def of(cls, row: ToolServer, refused: Mapping[str, list[str]]) -> ToolServerOut:
+    def of(cls, row: ToolServer, refusals: Mapping[str, list[str]]) -> ToolServerOut:
         return cls(
             server_id=row.server_id,
             name=row.name,
@@ -106,7 +106,7 @@ class ToolServerOut(BaseModel):
             for_everyone=row.user_id is None,
             is_enabled=row.is_enabled,
             protocol=row.age,
-            tools=[ServerTool(**tool, refused_by=refused.get(tool["name"], [])) for tool in row.tools],
+            tools=[ServerTool(**tool, refused_by=refusals.get(tool["name"], [])) for tool in row.tools],
             error=row.error,
             tested_at=row.tested_at,
         )

@@ -13,7 +13,7 @@ _HEADERS = ("authorization", "x-subscription-token")
 
 
 def keys_in(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """The secrets in a request's headers, in every form in which they may come back; the longest first."""
+    """Return the secrets in a request's headers, in every form in which they may come back; the longest first."""
     sent = [value.removeprefix("Bearer ") for name, value in headers.items() if name.lower() in _HEADERS]
     forms = {
         form for key in sent if len(key) >= SHORTEST for form in (key, quote(key), quote(key, ""), quote_plus(key))
@@ -22,7 +22,7 @@ def keys_in(headers: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def mask(value: Any, keys: tuple[str, ...]) -> Any:
-    """A value read from JSON, with these keys masked. Raises RecursionError for one that is too deep."""
+    """Return a value read from JSON, with these keys masked. Raises RecursionError for one that is too deep."""
     if not keys:
         return value
     if isinstance(value, str):

@@ -46,17 +46,17 @@ def _servers() -> dict[str, Any]:
 @limit_tries
 def create() -> ViewResult:
     """Add a server, and immediately ask it which tools it has."""
-    given = {name: request.form.get(name, "").strip() for name in ("name", "url", "token")}
+    fields = {name: request.form.get(name, "").strip() for name in ("name", "url", "token")}
     for_everyone = "for_everyone" in request.form
     try:
         row = servers.create_server(
-            current_user_id(), NewToolServer(**given, for_everyone=for_everyone), is_admin=is_admin()
+            current_user_id(), NewToolServer(**fields, for_everyone=for_everyone), is_admin=is_admin()
         )
     except (ValidationError, Invalid, Conflict) as error:
         db.session.rollback()
-        back = url_for("tools_admin.index" if for_everyone else "tools_pages.index")
+        location = url_for("tools_admin.index" if for_everyone else "tools_pages.index")
         flash(_wrong(error), "error")
-        return redirect(f"{back}#servers", 303)
+        return redirect(f"{location}#servers", 303)
     db.session.commit()
     server_id = row.server_id
     try_server(row)
@@ -76,16 +76,16 @@ def change(server_id: int) -> ViewResult:
     """Change a server, or which of its tools are on."""
     row = _row(server_id)
     form = request.form
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if "tools" in form:
-        given["tools_on"] = form.getlist("tool")
+        fields["tools_on"] = form.getlist("tool")
     else:
-        given = {"name": form.get("name", "").strip(), "url": form.get("url", "").strip()}
-        given["is_enabled"] = "is_enabled" in form
+        fields = {"name": form.get("name", "").strip(), "url": form.get("url", "").strip()}
+        fields["is_enabled"] = "is_enabled" in form
         if form.get("token", "").strip() or "remove_token" in form:
-            given["token"] = "" if "remove_token" in form else form["token"].strip()
+            fields["token"] = "" if "remove_token" in form else form["token"].strip()
     try:
-        servers.update_server(row, ToolServerChanges(**given))
+        servers.update_server(row, ToolServerChanges(**fields))
     except (ValidationError, Invalid) as error:
         db.session.rollback()
         return _page(_row(server_id), error=_wrong(error)), 422
@@ -108,11 +108,11 @@ def test(server_id: int) -> ViewResult:
 def delete(server_id: int) -> ViewResult:
     """Delete a server."""
     row = _row(server_id)
-    back = url_for("tools_admin.index" if row.user_id is None else "tools_pages.index")
+    location = url_for("tools_admin.index" if row.user_id is None else "tools_pages.index")
     servers.delete_server(row)
     db.session.commit()
     flash(_("Server deleted."), "message")
-    return redirect(f"{back}#servers", 303)
+    return redirect(f"{location}#servers", 303)
 
 
 @blueprint.post("/grants/<int:grant_id>/delete")
@@ -138,5 +138,5 @@ def _wrong(error: ValidationError | Invalid | Conflict) -> str:
 
 
 def _page(row: ToolServer, error: str = "") -> str:
-    refused = refusals_by_tool(row, current_user_id(), is_admin=is_admin())
-    return render_template("tools/server.html", row=row, error=error, refused=refused)
+    refusals = refusals_by_tool(row, current_user_id(), is_admin=is_admin())
+    return render_template("tools/server.html", row=row, error=error, refused=refusals)

@@ -32,13 +32,13 @@ _SAME = ("description", "schema", "reads_only")
 
 
 def servers_of(user_id: int | None) -> list[ToolServer]:
-    """A user's own servers or, without a user, everybody's."""
-    mine = ToolServer.user_id == user_id if user_id is not None else ToolServer.user_id.is_(None)
-    return list(db.session.scalars(select(ToolServer).where(mine).order_by(ToolServer.server_id)))
+    """Return a user's own servers or, without a user, everybody's."""
+    condition = ToolServer.user_id == user_id if user_id is not None else ToolServer.user_id.is_(None)
+    return list(db.session.scalars(select(ToolServer).where(condition).order_by(ToolServer.server_id)))
 
 
 def get_server(user_id: int, server_id: int, *, is_admin: bool) -> ToolServer:
-    """A server that the caller manages: their own or, for admins, one of everybody's. Raises NotFound."""
+    """Return a server that the caller manages: their own or, for admins, one of everybody's. Raises NotFound."""
     row = db.session.get(ToolServer, server_id)
     if row is None or row.user_id != (None if row.user_id is None and is_admin else user_id):
         raise NotFound("There is no such server.")
@@ -46,7 +46,7 @@ def get_server(user_id: int, server_id: int, *, is_admin: bool) -> ToolServer:
 
 
 def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> ToolServer:
-    """A new server, whose tools are not known yet. Raises Forbidden, Conflict."""
+    """Return a new server, whose tools are not known yet. Raises Forbidden, Conflict."""
     if fields.for_everyone and not is_admin:
         raise Forbidden("Only admins can add servers for everybody.")
     owner = None if fields.for_everyone else user_id
@@ -82,8 +82,8 @@ def update_server(row: ToolServer, changes: ToolServerChanges) -> None:
     if changes.token is not None:
         row.secrets, row.key_set = seal(Secrets(changes.token)), bool(changes.token)
     if changes.tools_on is not None:
-        wanted = set(changes.tools_on)
-        row.tools = [{**tool, "is_on": tool["name"] in wanted} for tool in row.tools]
+        names = set(changes.tools_on)
+        row.tools = [{**tool, "is_on": tool["name"] in names} for tool in row.tools]
     db.session.flush()
 
 
@@ -95,19 +95,20 @@ def delete_server(row: ToolServer) -> None:
     db.session.flush()
 
 
-def note_tools(row: ToolServer, age: str, listed: Sequence[ListedTool]) -> None:
+def note_tools(row: ToolServer, age: str, tools: Sequence[ListedTool]) -> None:
     """Store the tools that a server listed. A tool stays on only while it is the same as when it was switched on.
 
     Each is offered again to the models that refused it.
     """
     refusals.forget(row)
-    known = {tool["name"]: tool for tool in row.tools}
+    previous = {tool["name"]: tool for tool in row.tools}
     row.tools = [
-        {**asdict(tool), "is_on": _is_same(known.get(tool.name), tool) and known[tool.name]["is_on"]} for tool in listed
+        {**asdict(tool), "is_on": _is_same(previous.get(tool.name), tool) and previous[tool.name]["is_on"]}
+        for tool in tools
     ]
-    changed = [name for name, tool in known.items() if not any(_is_same(tool, other) for other in listed)]
+    changed_names = [name for name, tool in previous.items() if not any(_is_same(tool, other) for other in tools)]
     db.session.execute(
-        delete(ToolGrant).where(ToolGrant.server_id == row.server_id, ToolGrant.tool.in_(changed or [""]))
+        delete(ToolGrant).where(ToolGrant.server_id == row.server_id, ToolGrant.tool.in_(changed_names or [""]))
     )
     row.age, row.error, row.tested_at = age, None, now()
     db.session.flush()
@@ -119,24 +120,24 @@ def note_failure(row: ToolServer, why: str) -> None:
     db.session.flush()
 
 
-def _is_same(known: dict[str, Any] | None, tool: ListedTool) -> bool:
+def _is_same(previous: dict[str, Any] | None, tool: ListedTool) -> bool:
     """Return whether the model is told the same; what was stored by an earlier version is not clean."""
-    if known is None or known["name"] != tool.name:
+    if previous is None or previous["name"] != tool.name:
         return False
-    listed = asdict(tool)
-    return all({**known, "schema": schema_of(known)}[name] == listed[name] for name in _SAME)
+    fields = asdict(tool)
+    return all({**previous, "schema": schema_of(previous)}[name] == fields[name] for name in _SAME)
 
 
 def server_of(row: ToolServer) -> Server:
     """Return how to reach a server. Those of admins may be inside the network, people's own only if a setting allows
     it.
     """
-    inside = row.user_id is None or app_settings().tool_servers_inside
-    return Server(row.name, row.url, unseal(row.secrets).api_key, inside, row.age or "")
+    is_internal = row.user_id is None or app_settings().tool_servers_inside
+    return Server(row.name, row.url, unseal(row.secrets).api_key, is_internal, row.age or "")
 
 
 def grants_of(user_id: int) -> list[tuple[ToolGrant, str]]:
-    """The permanent permissions somebody gave, with the names of the servers."""
+    """Return the permanent permissions somebody gave, with the names of the servers."""
     rows = db.session.execute(
         select(ToolGrant, ToolServer.name)
         .join(ToolServer, ToolServer.server_id == ToolGrant.server_id)
@@ -152,10 +153,10 @@ def grant(user_id: int, server_id: int, tool: str) -> None:
     row = db.session.get(ToolServer, server_id, with_for_update=True)
     if row is None or row.user_id not in (None, user_id):
         raise NotFound("There is no such server.")
-    mine = select(ToolGrant.grant_id).where(
+    statement = select(ToolGrant.grant_id).where(
         ToolGrant.user_id == user_id, ToolGrant.server_id == server_id, ToolGrant.tool == tool
     )
-    if db.session.scalar(mine) is None:
+    if db.session.scalar(statement) is None:
         db.session.add(ToolGrant(user_id=user_id, server_id=server_id, tool=tool))
         db.session.flush()
 
@@ -170,8 +171,10 @@ def revoke(user_id: int, grant_id: int) -> None:
 
 
 def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[Tool]:
-    """The servers' tools in a turn of this user: those that are on, as many as have definitions that fit into so many
-    tokens; none is offered by one of these names."""
+    """Return the servers' tools for a turn of this user: the enabled ones whose definitions fit the token budget.
+
+    None takes one of these names.
+    """
     rows = db.session.scalars(
         select(ToolServer)
         .where(
@@ -180,37 +183,37 @@ def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[To
         )
         .order_by(ToolServer.server_id)
     ).all()
-    on = [(row, tool) for row in rows for tool in row.tools if tool["is_on"]]
+    enabled = [(row, tool) for row in rows for tool in row.tools if tool["is_on"]]
     allowed: set[tuple[int, str]] = set()
-    if any(not tool["reads_only"] for _, tool in on):
-        mine = select(ToolGrant.server_id, ToolGrant.tool).where(ToolGrant.user_id == user_id)
-        allowed = {(server_id, tool) for server_id, tool in db.session.execute(mine)}
-    taken = set(names)
-    found: list[Tool] = []
-    for row, listed in on[:MOST_OFFERED]:
-        definition = definition_of(client.name_for(row.name, listed["name"], taken), listed)
+    if any(not tool["reads_only"] for _, tool in enabled):
+        statement = select(ToolGrant.server_id, ToolGrant.tool).where(ToolGrant.user_id == user_id)
+        allowed = {(server_id, tool) for server_id, tool in db.session.execute(statement)}
+    used_names = set(names)
+    tools: list[Tool] = []
+    for row, entry in enabled[:MOST_OFFERED]:
+        definition = definition_of(client.name_for(row.name, entry["name"], used_names), entry)
         tokens -= estimate_tokens(str(definition))
         if tokens < 0:
             break
-        found.append(
+        tools.append(
             Tool(
                 definition,
                 "far",
-                _runner(server_of(row), listed["name"]),
-                writes=not listed["reads_only"],
-                asks=not listed["reads_only"] and (row.server_id, listed["name"]) not in allowed,
+                _runner(server_of(row), entry["name"]),
+                writes=not entry["reads_only"],
+                asks=not entry["reads_only"] and (row.server_id, entry["name"]) not in allowed,
                 seconds=CALL_SECONDS,
                 server=row.name,
                 server_id=row.server_id,
-                title=listed["name"],
+                title=entry["name"],
             )
         )
-    return found
+    return tools
 
 
 def _runner(server: Server, name: str) -> Run:
-    async def run(given: dict[str, Any], _around: Surroundings) -> Output:
-        return await client.call(server, name, given)
+    async def run(arguments: dict[str, Any], _around: Surroundings) -> Output:
+        return await client.call(server, name, arguments)
 
     return run
 
@@ -224,7 +227,7 @@ def try_server(row: ToolServer) -> ToolServer:
     server_id, server = row.server_id, server_of(row)
     db.session.rollback()
     try:
-        age, listed = asyncio.run(client.tools(server))
+        age, tools = asyncio.run(client.tools(server))
         why = ""
     except ToolFailed as error:
         why = str(error)
@@ -232,6 +235,6 @@ def try_server(row: ToolServer) -> ToolServer:
     if why:
         note_failure(row, why)
     else:
-        note_tools(row, age, listed)
+        note_tools(row, age, tools)
     db.session.commit()
     return row

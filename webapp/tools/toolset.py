@@ -97,13 +97,13 @@ class Toolset:
         return sum(estimate_tokens(str(tool.definition)) for tool in self.tools if tool.kind in ("far", "client"))
 
     def result_tokens(self, window: int) -> int:
-        """The tokens that must be kept free in the model's window for their results."""
+        """Return the tokens that must be kept free in the model's window for their results."""
         return min(FAR_TOKENS, int(window * FAR_SHARE)) if self.reaches_out else 0
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """Return the tool of that name."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
     def without(self, names: Collection[str]) -> Toolset:
-        """The toolset without the tools of these names."""
+        """Return the toolset without the tools of these names."""
         return Toolset([tool for tool in self.tools if tool.name not in names], self.now, self.parameters)

@@ -28,7 +28,7 @@ def is_address(text: str) -> bool:
 
 
 def check_url(url: str) -> str:
-    """A URL that may be requested, without its fragment. Raises Refused."""
+    """Return a URL that may be requested, without its fragment. Raises Refused."""
     if len(url) > LONGEST or _BREAKS.search(url):
         raise UrlRejected("This is not a web address.")
     try:
@@ -50,18 +50,18 @@ def is_known(url: str, words: Iterable[str]) -> bool:
 
     A URL that the model put together itself might leak what it was told.
     """
-    wanted = _bare(url)
-    return any(wanted in _addresses(text) for text in words)
+    target = _bare(url)
+    return any(target in _addresses(text) for text in words)
 
 
 def _addresses(text: str) -> Iterator[str]:
     """Yield what looks like a URL, each also without trailing characters that may belong to the sentence."""
-    for found in _LOOKS_LIKE_ONE.findall(text):
+    for match in _LOOKS_LIKE_ONE.findall(text):
         for _ in range(_MOST_SIGNS):
-            yield _bare(found)
-            if not found or found[-1] not in ")]}>'*_.,;:!?":
+            yield _bare(match)
+            if not match or match[-1] not in ")]}>'*_.,;:!?":
                 break
-            found = found[:-1]
+            match = match[:-1]
 
 
 def _bare(url: str) -> str:

@@ -47,8 +47,8 @@ _BLANK = r"(?:…|\.\.\.)"
 
 def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: bool) -> str:
     """The Markdown reply: the example if the last message asks for it, otherwise that and how a model is connected."""
-    asked = _text(messages)
-    if _asks_to_be_shown(asked.rstrip().rpartition("\n")[2]):
+    question = _text(messages)
+    if _asks_to_be_shown(question.rstrip().rpartition("\n")[2]):
         rows = [f"| `{key}` | {tour_text(use, language)} |" for key, use in _KEYS.items()]
         table = "\n".join(["| | |", "|:--|:--|", *rows])
         return f"{tour_text(_SHOWN, language)}\n\n{table}\n\n{_CODE}\n"
@@ -57,23 +57,23 @@ def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: boo
 
 
 def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """The user's sentences in an extraction call, as the statements it asks for.
+    """Return the user's sentences in an extraction call, as the statements it asks for.
 
     None if a message has anything beside the introduction's sentences, or a guided conversation's points are asked
     about: a model is to read those.
     """
     rows = [json.loads(line) for line in _text(messages).split("\n") if line.startswith(('{"message"', '{"point"'))]
-    found: list[dict[str, Any]] = []
+    statements: list[dict[str, Any]] = []
     for row in rows:
         if "point" in row:
             return None
         for sentence in sentence_texts(row["text"]):
             if _fits(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
                 operation = {"quote": sentence, "content": sentence, "about": "user", "kind": "fact", "confidence": 1.0}
-                found.append({"message": row["message"], **operation})
+                statements.append({"message": row["message"], **operation})
             elif not _fits(sentence, _BLANK) and not _asks_to_be_shown(sentence):
                 return None
-    return found
+    return statements
 
 
 def _text(messages: Sequence[dict[str, Any]]) -> str:

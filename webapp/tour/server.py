@@ -57,12 +57,12 @@ class _Handler(BaseHTTPRequestHandler):
             messages, body = self._messages()
         except BadRequest as error:
             return self._json({"error": {"message": str(error), "type": "invalid_request_error"}}, 400)
-        wanted = body.get("response_format")
-        if body.get("stream") and not wanted:
+        response_format = body.get("response_format")
+        if body.get("stream") and not response_format:
             metadata = body.get("metadata") or {}
             reply = answers.reply_to(messages, metadata.get("language", SOURCE), is_admin="is_admin" in metadata)
             return self._stream(reply)
-        name = wanted.get("json_schema", {}).get("name") if isinstance(wanted, dict) else ""
+        name = response_format.get("json_schema", {}).get("name") if isinstance(response_format, dict) else ""
         statements = answers.statements_in(messages) if name == answers.READING else None
         if statements is None:
             return self._json(NO_MODEL, 503)

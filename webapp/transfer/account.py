@@ -34,18 +34,18 @@ def manifest(user_id: int) -> dict[str, Any]:
         "version": VERSION,
         "made_at": now().isoformat(),
         "account": {"name": user.name, "email": user.email, "settings": user.settings or {}},
-        "files": {name: part.about for name, part in PARTS.items()},
+        "files": {name: part.description for name, part in PARTS.items()},
     }
 
 
 def lines(user_id: int, name: str) -> Iterator[str]:
-    """The lines of one file of the export, each a JSON object; read from the tables a batch at a time."""
+    """Yield the lines of one file of the export, each a JSON object; read from the tables a batch at a time."""
     for row in PARTS[name].read(user_id):
         yield json.dumps(row, ensure_ascii=False, default=_plain) + "\n"
 
 
 def reports(user_id: int) -> Iterator[tuple[str, bytes]]:
-    """The PDF summaries of the user's journeys."""
+    """Yield the PDF summaries of the user's journeys."""
     rows = db.session.execute(
         select(ConversationReport.conversation_id, ConversationReport.pdf).where(
             ConversationReport.conversation_id.in_(own_conversations(user_id)), ConversationReport.pdf.is_not(None)
@@ -75,11 +75,11 @@ def stored_files(user_id: int) -> Iterator[tuple[str, Iterator[bytes]]]:
 
 
 def schema() -> dict[str, Any]:
-    """A JSON schema for each file of the export."""
+    """Return a JSON schema for each file of the export."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Commonplace export, version {VERSION}",
-        "$defs": {name: {"description": part.about, **_shape(part)} for name, part in PARTS.items()},
+        "$defs": {name: {"description": part.description, **_shape(part)} for name, part in PARTS.items()},
     }
 
 
@@ -103,5 +103,5 @@ def _shape(part: ExportFile) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties
-        | {name: {"type": kind} if isinstance(kind, str) else kind for name, kind in part.more.items()},
+        | {name: {"type": kind} if isinstance(kind, str) else kind for name, kind in part.extra.items()},
     }

@@ -56,7 +56,7 @@ def delete_account(user_id: int, *, seconds: float | None = None) -> str:
             with write_transaction():
                 enqueue_after_commit("delete_account", user_id=user_id)
             return "running"
-    stored = _stored(user_id)
+    stored = _stored_paths(user_id)
     user = db.session.get(User, user_id)
     email = user.email if user else ""
     with write_transaction():
@@ -75,14 +75,14 @@ def traces(user_id: int, email: str = "") -> dict[str, Any]:
     left: dict[str, int] = {}
     tables = 0
     for table in _tables():
-        named = [column for column in table.columns if _names_somebody(column)]
-        found = [column == user_id for column in named]
+        columns = [column for column in table.columns if _names_somebody(column)]
+        conditions = [column == user_id for column in columns]
         if email and "email" in table.columns:
-            found.append(table.columns["email"] == email)
-        if not found:
+            conditions.append(table.columns["email"] == email)
+        if not conditions:
             continue
         tables += 1
-        count = db.session.scalar(select(func.count()).select_from(table).where(or_(*found))) or 0
+        count = db.session.scalar(select(func.count()).select_from(table).where(or_(*conditions))) or 0
         if count:
             left[table.name] = count
     keys = [key for key in redis().scan_iter(count=1_000) if _is_of(key, user_id)]
@@ -116,8 +116,8 @@ def _memories(user_id: int) -> int:
 
 
 def _conversations(user_id: int) -> int:
-    mine = select(Conversation.conversation_id).where(Conversation.user_id == user_id).limit(CONVERSATIONS)
-    ids = db.session.scalars(mine).all()
+    statement = select(Conversation.conversation_id).where(Conversation.user_id == user_id).limit(CONVERSATIONS)
+    ids = db.session.scalars(statement).all()
     if not ids:
         return 0
     replies = select(Message.message_id).where(Message.conversation_id.in_(ids), Message.role == "assistant")
@@ -142,28 +142,28 @@ def _files(contents: set[str], user_id: int) -> int:
 
 def _is_kept(digest: str) -> bool:
     """Return whether there are still bytes of a content that no row names."""
-    found = is_named(digest)
+    result = is_named(digest)
     db.session.rollback()
     storage = file_storage()
-    return not found and (storage.size(key_of(digest)) is not None or any(storage.entries(picture_key(digest))))
+    return not result and (storage.size(key_of(digest)) is not None or any(storage.entries(picture_key(digest))))
 
 
 def _rows_of(table: Table) -> Callable[[int], int]:
-    """A function that deletes some of a user's rows in a table and returns how many."""
+    """Return a function that deletes some of a user's rows in a table and returns how many."""
     keys = list(table.primary_key.columns)
 
     def piece(user_id: int) -> int:
-        mine = table.columns["user_id"] == user_id
+        condition = table.columns["user_id"] == user_id
         if len(keys) > 1:
-            return 0 * rows_changed(delete(table).where(mine))
-        ids = db.session.scalars(select(keys[0]).where(mine).limit(ROWS)).all()
+            return 0 * rows_changed(delete(table).where(condition))
+        ids = db.session.scalars(select(keys[0]).where(condition).limit(ROWS)).all()
         return rows_changed(delete(table).where(keys[0].in_(ids))) if ids else 0
 
     return piece
 
 
 def _own_tables() -> list[Table]:
-    """The tables whose rows belong to somebody, and are deleted with the account."""
+    """Return the tables whose rows belong to somebody, and are deleted with the account."""
     return [
         table
         for table in Base.metadata.sorted_tables
@@ -174,13 +174,13 @@ def _own_tables() -> list[Table]:
 
 
 def _tables() -> Iterator[Table]:
-    """Every table of the database, whether or not this version knows it, except the list of deletions itself."""
+    """Yield every table of the database, whether or not this version knows it, except the list of deletions itself."""
     for name in inspect(db.session.connection()).get_table_names():
         if name == AccountDeletion.__tablename__:
             continue
-        known = Base.metadata.tables.get(name)
-        if known is not None:
-            yield known
+        table = Base.metadata.tables.get(name)
+        if table is not None:
+            yield table
             continue
         try:
             yield Table(name, Base.metadata.__class__(), autoload_with=db.session.connection())
@@ -192,20 +192,20 @@ def _names_somebody(column: Any) -> bool:
     return column.name in NAMES or any(key.column.table.name == "users" for key in column.foreign_keys)
 
 
-def _stored(user_id: int) -> list[Any]:
-    """The paths of the files of an account's imports and exports."""
-    found: list[Any] = []
+def _stored_paths(user_id: int) -> list[Any]:
+    """Return the paths of the files of an account's imports and exports."""
+    paths: list[Any] = []
     for model in (Import, Export):
         names = db.session.scalars(select(model.stored_as).where(model.user_id == user_id))
-        found += [storage.path_of(name) for name in names if name]
-    return found
+        paths += [storage.path_of(name) for name in names if name]
+    return paths
 
 
 def _sweep_redis(user_id: int) -> None:
     """Delete the keys that name a user: counters of limits, marks of jobs."""
     keys = [key for key in redis().scan_iter(count=1_000) if _is_of(key, user_id)]
-    for at in range(0, len(keys), ROWS):
-        redis().delete(*keys[at : at + ROWS])
+    for start in range(0, len(keys), ROWS):
+        redis().delete(*keys[start : start + ROWS])
 
 
 def _is_of(key: bytes, user_id: int) -> bool:
@@ -214,9 +214,9 @@ def _is_of(key: bytes, user_id: int) -> bool:
 
 def _size(_sender: object, *, user_id: int) -> int:
     """Return how many messages and memories there are; counting stops once it is more than matters."""
-    most = deletion.AT_ONCE + 1
-    messages = select(Message.message_id).join(Conversation).where(Conversation.user_id == user_id).limit(most)
-    known = select(Memory.memory_id).where(Memory.user_id == user_id).limit(most)
+    limit = deletion.AT_ONCE + 1
+    messages = select(Message.message_id).join(Conversation).where(Conversation.user_id == user_id).limit(limit)
+    statement = select(Memory.memory_id).where(Memory.user_id == user_id).limit(limit)
     return sum(
-        db.session.scalar(select(func.count()).select_from(query.subquery())) or 0 for query in (messages, known)
+        db.session.scalar(select(func.count()).select_from(query.subquery())) or 0 for query in (messages, statement)
     )

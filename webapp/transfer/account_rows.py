@@ -34,7 +34,7 @@ from webapp.transfer.models import ImportedMessage
 
 
 def own_conversations(user_id: int) -> Select[int]:
-    """The ids of the user's conversations, without deleted and temporary ones."""
+    """Return the ids of the user's conversations, without deleted and temporary ones."""
     return select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
@@ -60,33 +60,33 @@ def of_messages(column: Any) -> Callable[[int], ColumnElement[bool]]:
 def conversation_lines(user_id: int) -> Rows:
     """Yield the conversations, each with its messages."""
     journeys = dict(db.session.execute(select(Journey.journey_id, Journey.slug)).all())
-    mine = select(Conversation).where(Conversation.conversation_id.in_(own_conversations(user_id)))
-    for row in walk(mine, Conversation.conversation_id):
-        where = row.conversation_id
-        mine_messages = select(Message).where(Message.conversation_id == where).order_by(Message.message_id)
+    statement = select(Conversation).where(Conversation.conversation_id.in_(own_conversations(user_id)))
+    for row in walk(statement, Conversation.conversation_id):
+        conversation_id = row.conversation_id
+        mine_messages = select(Message).where(Message.conversation_id == conversation_id).order_by(Message.message_id)
         sources = select(ImportedMessage.message_id, ImportedMessage.source_id).where(
-            ImportedMessage.conversation_id == where
+            ImportedMessage.conversation_id == conversation_id
         )
         source = dict(db.session.execute(sources).all())
         attached: dict[int, list[dict[str, Any]]] = {}
-        files = select(MessageFile).where(MessageFile.conversation_id == where).order_by(MessageFile.file_id)
+        files = select(MessageFile).where(MessageFile.conversation_id == conversation_id).order_by(MessageFile.file_id)
         for file in db.session.scalars(files) if row.has_files else ():
             attached.setdefault(file.message_id, []).append({"file_id": file.file_id, "mode": file.mode})
         messages = []
         rows = db.session.scalars(mine_messages).all()
         thought = select(MessageReasoning).join(Message, Message.message_id == MessageReasoning.message_id)
         thoughts = {
-            found.message_id: {"reasoning": found.content, "reasoning_ms": found.duration_ms}
-            for found in db.session.scalars(thought.where(Message.conversation_id == where))
+            part.message_id: {"reasoning": part.content, "reasoning_ms": part.duration_ms}
+            for part in db.session.scalars(thought.where(Message.conversation_id == conversation_id))
         }
         for message in rows:
-            more: dict[str, Any] = {}
-            more |= thoughts.get(message.message_id, {})
+            fields: dict[str, Any] = {}
+            fields |= thoughts.get(message.message_id, {})
             if message.message_id in source:
-                more["source_id"] = source[message.message_id]
+                fields["source_id"] = source[message.message_id]
             if message.message_id in attached:
-                more["files"] = attached[message.message_id]
-            messages.append(dump(message) | more)
+                fields["files"] = attached[message.message_id]
+            messages.append(dump(message) | fields)
             db.session.expunge(message)
         yield dump(row) | {"journey": journeys.get(row.journey_id or 0), "tags": row.tags, "messages": messages}
 
@@ -103,16 +103,16 @@ def journey_lines(user_id: int) -> Rows:
 
 
 def own_spaces(user_id: int) -> Select[int]:
-    """The ids of the spaces a user owns."""
+    """Return the ids of the spaces a user owns."""
     return select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
 
 
 def space_lines(user_id: int) -> Rows:
     """Yield the spaces that the user owns, each with its documents and the portrait as its members can read it."""
     for row in walk(select(Space).where(Space.space_id.in_(own_spaces(user_id))), Space.space_id):
-        mine = select(SpaceDocument).where(SpaceDocument.space_id == row.space_id)
+        statement = select(SpaceDocument).where(SpaceDocument.space_id == row.space_id)
         documents = []
-        for document in db.session.scalars(mine.order_by(SpaceDocument.document_id)):
+        for document in db.session.scalars(statement.order_by(SpaceDocument.document_id)):
             parts = select(DocumentChunk.document_chunk_id).where(DocumentChunk.document_id == document.document_id)
             documents.append(
                 {
@@ -141,8 +141,8 @@ def file_lines(user_id: int) -> Rows:
 
 def digest_lines(user_id: int) -> Rows:
     """Yield the digests, each with its versions."""
-    mine = select(ConversationMemory).where(ConversationMemory.conversation_id.in_(own_conversations(user_id)))
-    for row in walk(mine, ConversationMemory.id):
+    statement = select(ConversationMemory).where(ConversationMemory.conversation_id.in_(own_conversations(user_id)))
+    for row in walk(statement, ConversationMemory.id):
         history = select(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id == row.id)
         versions = db.session.scalars(history.order_by(ConversationMemoryVersion.version))
         yield dump(row) | {"versions": [dump(item) for item in versions]}
@@ -157,7 +157,7 @@ def portrait_lines(user_id: int) -> Rows:
 def point_lines(
     model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
 ) -> Callable[[int], Rows]:
-    """A reader of rows about points, with the slugs by which another installation can find journey and point."""
+    """Return a reader of rows about points, with the slugs by which another installation can find journey and point."""
 
     def read(user_id: int) -> Rows:
         names = select(ConversationPoint.point_id, ConversationPoint.slug, Journey.slug).join(Journey)
@@ -171,8 +171,8 @@ def point_lines(
 
 def report_lines(user_id: int) -> Rows:
     """Yield the summaries of journeys, each with its evidence."""
-    mine = select(ConversationReport).where(ConversationReport.conversation_id.in_(own_conversations(user_id)))
-    for row in walk(mine, ConversationReport.report_id):
+    statement = select(ConversationReport).where(ConversationReport.conversation_id.in_(own_conversations(user_id)))
+    for row in walk(statement, ConversationReport.report_id):
         rests = select(ReportEvidence.evidence_id).where(ReportEvidence.report_id == row.report_id)
         evidence = list(db.session.scalars(rests.order_by(ReportEvidence.evidence_id)))
         yield dump(row) | {"evidence": evidence, "file": report_path(row.conversation_id)}
@@ -180,15 +180,15 @@ def report_lines(user_id: int) -> Rows:
 
 def tombstone_key_lines(user_id: int) -> Rows:
     """Yield the keys that the user's tombstones were made with."""
-    used = select(MemoryTombstone.key_id).where(MemoryTombstone.user_id == user_id).distinct()
-    names = set(db.session.scalars(used))
+    statement = select(MemoryTombstone.key_id).where(MemoryTombstone.user_id == user_id).distinct()
+    names = set(db.session.scalars(statement))
     for name, key in sorted(keys_of(user_id).items()):
         if name in names:
             yield {"key_id": name, "key": key.hex()}
 
 
 def report_path(conversation_id: int) -> str:
-    """The path in an export of the PDF summary for a conversation's journey."""
+    """Return the path in an export of the PDF summary for a conversation's journey."""
     return f"reports/conversation-{conversation_id}.pdf"
 
 

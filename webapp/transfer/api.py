@@ -66,8 +66,8 @@ def create_import() -> tuple[Any, int]:
 def list_imports(query: PageQuery) -> dict[str, Any]:
     """Your imports, newest first."""
     page = service.list_imports(current_user_id(), query)
-    found = ImportList(imports=[ImportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
-    return found.model_dump(mode="json")
+    listing = ImportList(imports=[ImportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
+    return listing.model_dump(mode="json")
 
 
 @blueprint.get("/imports/<int:import_id>", responses={200: ImportOut})
@@ -82,8 +82,8 @@ def get_import(path: ImportPath) -> dict[str, Any]:
 def list_items(path: ImportPath, query: ItemQuery) -> dict[str, Any]:
     """Return what became of each part of an import, and why."""
     page = service.list_items(current_user_id(), path.import_id, query)
-    found = ItemList(items=[ItemOut.of(row) for row in page.items], next_cursor=page.next_cursor)
-    return found.model_dump(mode="json")
+    listing = ItemList(items=[ItemOut.of(row) for row in page.items], next_cursor=page.next_cursor)
+    return listing.model_dump(mode="json")
 
 
 @blueprint.post("/imports/<int:import_id>/start", responses={202: ImportOut})
@@ -151,8 +151,8 @@ def create_export(body: NewExport) -> tuple[Any, int]:
 def list_exports(query: PageQuery) -> dict[str, Any]:
     """Your exports, newest first."""
     page = export_jobs.list_exports(current_user_id(), query)
-    found = ExportList(exports=[ExportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
-    return found.model_dump(mode="json")
+    listing = ExportList(exports=[ExportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
+    return listing.model_dump(mode="json")
 
 
 @blueprint.get("/exports/<int:export_id>", responses={200: ExportOut})
@@ -173,7 +173,7 @@ def download_export(path: ExportPath) -> Any:
 
 
 def send_export(export_id: int) -> Any:
-    """The file of one of the caller's exports, as a download."""
+    """Return the file of one of the caller's exports, as a download."""
     row = export_jobs.download(current_user_id(), export_id)
     place, name, media_type = storage.path_of(row.stored_as or ""), row.filename, row.media_type
     db.session.commit()
@@ -185,8 +185,8 @@ def _learning(row: Import, *, commit: bool = False) -> dict[str, Any]:
     status, progress, user_id, import_id = row.learn_status, row.learning, row.user_id, row.import_id
     if commit:
         db.session.commit()
-    found = import_learning.estimate(user_id, import_id)
-    return LearningOut(status=status, progress=progress, **asdict(found)).model_dump(mode="json")
+    estimate = import_learning.estimate(user_id, import_id)
+    return LearningOut(status=status, progress=progress, **asdict(estimate)).model_dump(mode="json")
 
 
 def _import(row: Any) -> dict[str, Any]:

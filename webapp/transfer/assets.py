@@ -40,74 +40,74 @@ class ConversationFiles:
         """Return which files could not be taken in, in words; empty if all could."""
         if not self.left_out:
             return ""
-        many = f"{len(self.left_out)} files were" if len(self.left_out) > 1 else "1 file was"
-        return f"{many} left out: {self.left_out[0]}"[:255]
+        phrase = f"{len(self.left_out)} files were" if len(self.left_out) > 1 else "1 file was"
+        return f"{phrase} left out: {self.left_out[0]}"[:255]
 
 
 def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) -> ConversationFiles:
     """Take in the files of a conversation, each in a transaction of its own. One that already exists is used again, so
     that nothing is duplicated if a job runs twice."""
-    found = ConversationFiles()
+    result = ConversationFiles()
     for message in part.messages:
         for file in message.files[: files.MOST_ATTACHED]:
             try:
-                file_id, mode = _taken(import_id, user_id, upload, file)
+                file_id, mode = _take_file(import_id, user_id, upload, file)
             except DomainError as error:
                 problem = error.detail or (error.errors or [{}])[0].get("msg") or "It cannot be attached."
-                found.left_out.append(f"{file.name}: {problem}")
+                result.left_out.append(f"{file.name}: {problem}")
                 continue
             except (ImportRefused, OSError, KeyError) as error:
-                found.left_out.append(f"{file.name}: {error}")
+                result.left_out.append(f"{file.name}: {error}")
                 continue
-            found.by_message.setdefault(message.source_id, {})[file_id] = mode
-    return found
+            result.by_message.setdefault(message.source_id, {})[file_id] = mode
+    return result
 
 
-def attach(conversation: Conversation, message: Message, wanted: dict[int, str]) -> None:
+def attach(conversation: Conversation, message: Message, file_names: dict[int, str]) -> None:
     """Attach files to a message that has just been written."""
-    names = files.attach(conversation.user_id, conversation.conversation_id, message.message_id, wanted)
+    names = files.attach(conversation.user_id, conversation.conversation_id, message.message_id, file_names)
     before = message.custom_payload or {}
     message.custom_payload = {**before, "files": [*before.get("files", []), *names]}
     conversation.has_files = True
 
 
-def without(wanted: dict[int, str], names: Collection[str]) -> dict[int, str]:
-    """Return the files of `wanted` whose names a message never had."""
-    known = db.session.execute(select(File.file_id, File.name).where(File.file_id.in_(wanted)))
-    return {file_id: wanted[file_id] for file_id, name in known if name not in names}
+def without(file_names: dict[int, str], names: Collection[str]) -> dict[int, str]:
+    """Return the files of `file_names` whose names a message never had."""
+    rows = db.session.execute(select(File.file_id, File.name).where(File.file_id.in_(file_names)))
+    return {file_id: file_names[file_id] for file_id, name in rows if name not in names}
 
 
 def take_back(user_id: int, import_id: int) -> None:
-    """Delete the files that an import brought and that no message has any more."""
-    brought = select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == BROUGHT)
+    """Delete the imported files that no message uses any more."""
+    statement = select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == BROUGHT)
     unused = select(File.file_id).where(
-        File.user_id == user_id, File.file_id.in_(brought), File.file_id.not_in(select(MessageFile.file_id))
+        File.user_id == user_id, File.file_id.in_(statement), File.file_id.not_in(select(MessageFile.file_id))
     )
     for file_id in db.session.scalars(unused).all():
         files.delete_file(user_id, file_id)
 
 
-def _taken(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
-    """The id of a file, and whether it goes into prompts whole or is searched. Raises DomainError, Refused."""
+def _take_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
+    """Return the id of a file, and whether it goes into prompts whole or is searched. Raises DomainError, Refused."""
     data = file.data
     if data is None:
         with upload.open(file.member or "") as member:
             data = member.read(app_settings().max_file_bytes + 1)
-    name = _named(file.name, data)
+    name = _file_name(file.name, data)
     with write_transaction():
-        there = db.session.scalar(
+        existing = db.session.scalar(
             select(File)
             .where(File.user_id == user_id, File.digest == hashlib.sha256(data).hexdigest(), File.name == name)
             .limit(1)
         )
-        row = there or take_in(user_id, name, BytesIO(data))
-        if there is None:
+        row = existing or take_in(user_id, name, BytesIO(data))
+        if existing is None:
             db.session.add(RestoredRow(import_id=import_id, kind=BROUGHT, old_id=row.file_id, new_id=row.file_id))
         return row.file_id, "whole" if row.tokens <= WHOLE_TOKENS else "search"
 
 
-def _named(name: str, data: bytes) -> str:
-    """A valid name for a file, with the right extension: ChatGPT names some pictures .dat."""
+def _file_name(name: str, data: bytes) -> str:
+    """Return a valid name for a file, with the right extension: ChatGPT names some pictures .dat."""
     safe = safe_name(name)
     suffix = PurePosixPath(safe).suffix.lower()
     if suffix in ("", ".dat"):

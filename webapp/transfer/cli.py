@@ -91,11 +91,13 @@ def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, pa
 def estimate(email: str, import_id: int) -> None:
     """Print what learning from an import is likely to take: conversations, calls, tokens in and out, dollars."""
     try:
-        found = import_learning.estimate(_user_id(email), import_id)
+        estimate = import_learning.estimate(_user_id(email), import_id)
     except DomainError as error:
         raise click.ClickException(str(error)) from None
-    dollars = "unknown" if found.dollars is None else f"{found.dollars:.2f}"
-    click.echo(f"{found.conversations}\t{found.calls}\t{found.input_tokens}\t{found.output_tokens}\t{dollars}")
+    dollars = "unknown" if estimate.dollars is None else f"{estimate.dollars:.2f}"
+    click.echo(
+        f"{estimate.conversations}\t{estimate.calls}\t{estimate.input_tokens}\t{estimate.output_tokens}\t{dollars}"
+    )
 
 
 def _user_id(email: str) -> int:

@@ -120,61 +120,61 @@ def day(value: Any) -> date | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """A moment as exports give it: seconds or milliseconds since 1970, or ISO 8601; None for anything else."""
+    """Return a moment as exports give it: seconds or milliseconds since 1970, or ISO 8601; None for anything else."""
     try:
         if isinstance(value, bool) or value in (None, ""):
             return None
         if isinstance(value, int | float):
             seconds = float(value)
-            at = datetime.fromtimestamp(seconds / 1000 if seconds > 1e11 else seconds, UTC)
+            moment = datetime.fromtimestamp(seconds / 1000 if seconds > 1e11 else seconds, UTC)
         else:
-            at = datetime.fromisoformat(str(value))
-            at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+            moment = datetime.fromisoformat(str(value))
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None
-    return at if is_dated(at) and at <= LATEST else None
+    return moment if is_dated(moment) and moment <= LATEST else None
 
 
 def text_or_none(value: Any) -> str | None:
-    """A string that is not blank, stripped; None for anything else."""
+    """Return a string that is not blank, stripped; None for anything else."""
     return value.strip() or None if isinstance(value, str) else None
 
 
 def branch(parents: dict[str, str | None], leaf: str | None) -> list[str]:
-    """The ids from the root to a leaf, oldest first; a circle ends the walk."""
-    found: list[str] = []
+    """Return the ids from the root to a leaf, oldest first; a circle ends the walk."""
+    path: list[str] = []
     seen: set[str] = set()
     while leaf is not None and leaf in parents and leaf not in seen:
         seen.add(leaf)
-        found.append(leaf)
+        path.append(leaf)
         leaf = parents[leaf]
-    return found[::-1]
+    return path[::-1]
 
 
-def newest_leaf(parents: dict[str, str | None], at: dict[str, float]) -> str | None:
-    """The leaf that was written last; the last one listed if times do not tell."""
+def newest_leaf(parents: dict[str, str | None], times: dict[str, float]) -> str | None:
+    """Return the leaf that was written last; the last one listed if times do not tell."""
     inner = {parent for parent in parents.values() if parent is not None}
     leaves = [node for node in parents if node not in inner] or list(parents)
     order = {node: position for position, node in enumerate(parents)}
-    return max(leaves, key=lambda node: (at.get(node, 0.0), order[node]), default=None)
+    return max(leaves, key=lambda node: (times.get(node, 0.0), order[node]), default=None)
 
 
-def count_omissions(rows: Sized, path: Sized, shown: int) -> Counter[str]:
-    """Count what a conversation of `rows` leaves out if `shown` messages of the branch `path` are shown."""
-    found = Counter({OTHER_VERSIONS: len(rows) - len(path), HIDDEN: len(path) - shown})
-    return +found
+def count_omissions(rows: Sized, path: Sized, shown_count: int) -> Counter[str]:
+    """Count what a conversation of `rows` leaves out if `shown_count` messages of the branch `path` are shown."""
+    counts = Counter({OTHER_VERSIONS: len(rows) - len(path), HIDDEN: len(path) - shown_count})
+    return +counts
 
 
 def shown_path(
-    rows: Mapping[str, dict[str, Any]], parent: str, leaf: object, at: Callable[[dict[str, Any]], datetime | None]
+    rows: Mapping[str, dict[str, Any]], parent: str, leaf: object, get_time: Callable[[dict[str, Any]], datetime | None]
 ) -> list[str]:
     """The ids of the branch that was shown last, oldest first: the one that ends in `leaf`, else in the newest message;
     all of them, in order, if no row names another in its field `parent`."""
-    named = {key: row.get(parent) for key, row in rows.items()}
-    parents = {key: above if isinstance(above, str) and above in rows else None for key, above in named.items()}
+    parent_of = {key: row.get(parent) for key, row in rows.items()}
+    parents = {key: above if isinstance(above, str) and above in rows else None for key, above in parent_of.items()}
     if all(above is None for above in parents.values()):
         return list(rows)
     if isinstance(leaf, str) and leaf in rows:
         return branch(parents, leaf)
-    times = {key: moment.timestamp() for key, row in rows.items() if (moment := at(row))}
+    times = {key: moment.timestamp() for key, row in rows.items() if (moment := get_time(row))}
     return branch(parents, newest_leaf(parents, times))

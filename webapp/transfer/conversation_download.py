@@ -33,12 +33,12 @@ def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]
         names = _write(file, user_id, ids)
         if not names:
             raise NotFound("There is no such conversation.")
-        made = "conversation" if len(names) == 1 else f"{len(names)} conversations"
-        audit.record(user_id, Action.EXPORT_MADE, made, detail={"count": len(names)})
+        title = "conversation" if len(names) == 1 else f"{len(names)} conversations"
+        audit.record(user_id, Action.EXPORT_MADE, title, detail={"count": len(names)})
         if len(names) == 1:
-            ((name, alone),) = names.items()
+            ((name, item),) = names.items()
             with file, zipfile.ZipFile(file) as archive:
-                return alone, "text/markdown; charset=utf-8", io.BytesIO(archive.read(name))
+                return item, "text/markdown; charset=utf-8", io.BytesIO(archive.read(name))
     except BaseException:
         file.close()
         raise
@@ -53,13 +53,13 @@ def _write(file: IO[bytes], user_id: int, ids: Sequence[int]) -> dict[str, str]:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for conversation_id in dict.fromkeys(ids):
             try:
-                stem, made = conversation_as(user_id, conversation_id, "markdown")
+                stem, content = conversation_as(user_id, conversation_id, "markdown")
             except NotFound:
                 continue
-            size += len(made)
+            size += len(content)
             if size > MOST_BYTES:
                 raise Invalid("That is too many for one file. Export your whole account instead.")
             name = f"{stem} ({conversation_id}).md"
-            archive.writestr(name, made)
+            archive.writestr(name, content)
             names[name] = f"{stem}.md"
     return names

@@ -63,7 +63,7 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
         if fields.conversation_id is None:
             raise Invalid.field("conversation_id", "says which conversation; it is missing")
         get_conversation(user_id, fields.conversation_id)
-    waiting = _owned(user_id).where(Export.status == "waiting").limit(AT_ONCE)
+    waiting = _exports_of(user_id).where(Export.status == "waiting").limit(AT_ONCE)
     if len(db.session.scalars(waiting).all()) >= AT_ONCE:
         raise Conflict(say("%(at_once)s exports are already being made. Wait for one to finish.", at_once=AT_ONCE))
     row = Export(
@@ -82,16 +82,16 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
 
 def get_export(user_id: int, export_id: int) -> Export:
     """One of the user's exports. Raises NotFound."""
-    row = db.session.scalar(_owned(user_id).where(Export.export_id == export_id))
+    row = db.session.scalar(_exports_of(user_id).where(Export.export_id == export_id))
     if row is None:
         raise NotFound("There is no such export.")
     return row
 
 
 def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
-    """The user's exports, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("exports", query, int, within=user_id)
-    statement = _owned(user_id).order_by(Export.export_id.desc()).limit(query.limit + 1)
+    """Return the user's exports, newest first. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("exports", query, int, scope=user_id)
+    statement = _exports_of(user_id).order_by(Export.export_id.desc()).limit(query.limit + 1)
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(Export.export_id < last_id)
@@ -99,7 +99,7 @@ def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
 
 
 def download(user_id: int, export_id: int) -> Export:
-    """An export whose file can be downloaded now. Raises NotFound, Conflict while it is being made."""
+    """Return an export whose file can be downloaded now. Raises NotFound, Conflict while it is being made."""
     row = get_export(user_id, export_id)
     if row.status == "waiting":
         raise Conflict("This export is still being made.")
@@ -118,22 +118,22 @@ def make(export_id: int, *, seconds: float | None = None) -> str:
         row = db.session.get(Export, export_id)
         if row is None or row.status != "waiting":
             return row.status if row else "gone"
-        user_id, what, form, conversation_id = row.user_id, row.what, row.format, row.conversation_id
+        user_id, scope, form, conversation_id = row.user_id, row.what, row.format, row.conversation_id
         try:
-            if what == "account":
-                made = time_slices.advance(
+            if scope == "account":
+                result = time_slices.advance(
                     ("export", export_id, row.created_at), partial(_account, user_id), Slice(seconds)
                 )
-                if made is None:
+                if result is None:
                     with write_transaction():
                         enqueue_after_commit("export", export_id=export_id)
                     return "waiting"
-                name, size = made
+                name, size = result
                 stem = f"commonplace-{now():%Y-%m-%d}"
             else:
                 stem, data = (
                     conversation_as(user_id, conversation_id or 0, form)
-                    if what == "conversation"
+                    if scope == "conversation"
                     else (f"memories-{now():%Y-%m-%d}", _memories(user_id, form))
                 )
                 with storage.open_new_file() as (name, file):
@@ -163,9 +163,11 @@ def exports_to_resume(limit: int = 50) -> list[int]:
     )
 
 
-def purge(at: datetime) -> int:
+def purge(moment: datetime) -> int:
     """Delete the files of expired exports, some hundreds at most; returns how many."""
-    rows = db.session.scalars(select(Export).where(Export.status == "ready", Export.expires_at < at).limit(200)).all()
+    rows = db.session.scalars(
+        select(Export).where(Export.status == "ready", Export.expires_at < moment).limit(200)
+    ).all()
     for row in rows:
         storage.drop(row.stored_as)
         row.status, row.stored_as = "expired", None
@@ -196,7 +198,7 @@ def _account(user_id: int) -> Work[tuple[str, int]]:
 
 
 def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str, bytes]:
-    """The stem of a file name for one of the user's conversations, and the file's bytes. Raises NotFound."""
+    """Return the stem of a file name for one of the user's conversations, and the file's bytes. Raises NotFound."""
     row = get_conversation(user_id, conversation_id)
     messages = db.session.scalars(
         select(Message)
@@ -216,8 +218,8 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
         "html": conversations.as_html,
         "pdf": _as_pdf,
     }
-    made = writers[form](talk)
-    return talk.file_stem, made.encode() if isinstance(made, str) else made
+    data = writers[form](talk)
+    return talk.file_stem, data.encode() if isinstance(data, str) else data
 
 
 def _as_pdf(talk: conversations.ExportedConversation) -> bytes:
@@ -227,15 +229,15 @@ def _as_pdf(talk: conversations.ExportedConversation) -> bytes:
 
 
 def _memories(user_id: int, form: str) -> bytes:
-    """The memories in use; in the bundle and in JSON, also those that were replaced or archived."""
-    wanted = select(Memory).where(Memory.user_id == user_id, Memory.needs_review.is_(False))
+    """Return the memories in use; in the bundle and in JSON, also those that were replaced or archived."""
+    statement = select(Memory).where(Memory.user_id == user_id, Memory.needs_review.is_(False))
     if form in ("markdown", "text"):
-        wanted = wanted.where(Memory.valid_to.is_(None), Memory.is_archived.is_(False))
-    rows = db.session.scalars(wanted.order_by(Memory.memory_id)).all()
+        statement = statement.where(Memory.valid_to.is_(None), Memory.is_archived.is_(False))
+    rows = db.session.scalars(statement.order_by(Memory.memory_id)).all()
     quotes: dict[int, list[str]] = {}
-    mine = select(Memory.memory_id).where(Memory.user_id == user_id)
+    subquery = select(Memory.memory_id).where(Memory.user_id == user_id)
     for memory_id, quote in db.session.execute(
-        select(MemoryEvidence.memory_id, MemoryEvidence.quote).where(MemoryEvidence.memory_id.in_(mine))
+        select(MemoryEvidence.memory_id, MemoryEvidence.quote).where(MemoryEvidence.memory_id.in_(subquery))
     ):
         quotes.setdefault(memory_id, []).append(quote)
     export = [
@@ -258,13 +260,13 @@ def _memories(user_id: int, form: str) -> bytes:
         stones = db.session.execute(
             select(MemoryTombstone.digest, MemoryTombstone.created_at).where(MemoryTombstone.user_id == user_id)
         )
-        return memories.as_bundle(export, [(digest, at) for digest, at in stones])
+        return memories.as_bundle(export, [(digest, moment) for digest, moment in stones])
     if form == "markdown":
         return memories.as_markdown(export, memory_wording_for(user_id)).encode()
     return (memories.as_text(export) if form == "text" else memories.as_json(export)).encode()
 
 
-def _owned(user_id: int) -> Select[Export]:
+def _exports_of(user_id: int) -> Select[Export]:
     return select(Export).where(Export.user_id == user_id)
 
 

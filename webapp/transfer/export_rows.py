@@ -27,21 +27,21 @@ Rows = Iterator[dict[str, Any]]
 class ExportFile:
     """One file of an export: what it contains, the table its lines come from, and how a user's lines are read."""
 
-    about: str
+    description: str
     model: type[Base]
     read: Callable[[int], Rows]
-    more: dict[str, str | dict[str, Any]] = field(default_factory=dict)
+    extra: dict[str, str | dict[str, Any]] = field(default_factory=dict)
     """What a line has besides the columns of its table, with the JSON type or schema."""
 
 
 def dump(row: Any) -> dict[str, Any]:
-    """A row's columns by their names in the table, without those that are never exported."""
-    found = {}
+    """Return a row's columns by name, without those that are never exported."""
+    fields = {}
     for attribute in row.__mapper__.column_attrs:
         column = attribute.columns[0]
         if isinstance(column, Column) and goes_out(column):
-            found[column.name] = getattr(row, attribute.key)
-    return found
+            fields[column.name] = getattr(row, attribute.key)
+    return fields
 
 
 def goes_out(column: Any) -> bool:
@@ -50,7 +50,7 @@ def goes_out(column: Any) -> bool:
 
 
 def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
-    """Rows in the order of a key, in batches that are released from the session."""
+    """Yield rows in the order of a key, in batches that are released from the session."""
     last: Any = None
     while True:
         page = statement.order_by(key).limit(BATCH)
@@ -65,11 +65,11 @@ def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
 def own_rows(
     model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
 ) -> Callable[[int], Rows]:
-    """A reader of rows with the user's id, or that meet a condition made from it."""
+    """Return a reader of rows with the user's id, or that meet a condition made from it."""
 
     def read(user_id: int) -> Rows:
-        wanted = condition(user_id) if condition else model.user_id == user_id
-        for row in walk(select(model).where(wanted), key):
+        clause = condition(user_id) if condition else model.user_id == user_id
+        for row in walk(select(model).where(clause), key):
             yield dump(row)
 
     return read

@@ -35,13 +35,13 @@ def _settings(user_id: int) -> tuple[UserSettings, Language]:
 
 
 def readme_for(user_id: int) -> str:
-    """The README of an account's archive, in the user's language."""
+    """Return the README of an account's archive, in the user's language."""
     with use_language(_settings(user_id)[1].code):
         return _(_README)
 
 
 def memory_wording_for(user_id: int) -> MemoryWording:
-    """The headings of a user's memories as Markdown, in the user's language."""
+    """Return the headings of a user's memories as Markdown, in the user's language."""
     with use_language(_settings(user_id)[1].code):
         kinds = {kind: _(name) for kind, name in KINDS.items()}
         return MemoryWording(_("What is remembered"), kinds, _("until %(when)s", when="{when}"))

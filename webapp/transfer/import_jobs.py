@@ -75,8 +75,8 @@ def _write_parts(
     """Write the parts of a file from a position on, which it yields after each batch; returns the status at the end."""
     parts = islice(READERS[name].read(upload), position, None)
     while batch := _batch(parts):
-        brought = _bring(import_id, user_id, upload, batch, options)
-        status = _take(import_id, position, batch, brought)
+        files = _bring(import_id, user_id, upload, batch, options)
+        status = _take(import_id, position, batch, files)
         if status != "running":
             return "stopped"
         position += len(batch)
@@ -85,7 +85,7 @@ def _write_parts(
 
 
 def _batch(parts: Iterator[Part]) -> list[Part]:
-    """The next parts that are written together."""
+    """Return the next parts that are written together."""
     batch: list[Part] = []
     weight = 0
     while len(batch) < BATCH and weight < MOST_WEIGHT and (part := next(parts, None)) is not None:
@@ -107,7 +107,7 @@ def go_on(import_id: int, job: str) -> str:
 
 
 def imports_to_resume(status: str, limit: int = 50) -> list[int]:
-    """Imports with a status, reading or running, that should be making progress but are not."""
+    """Return imports with a status, reading or running, that should be making progress but are not."""
     still = select(Import.import_id).where(Import.status == status, Import.updated_at < now() - STALE)
     return list(db.session.scalars(still.limit(limit)))
 
@@ -127,7 +127,7 @@ def _bring(
     }
 
 
-def _take(import_id: int, position: int, batch: list[Part], brought: dict[int, ConversationFiles]) -> str:
+def _take(import_id: int, position: int, batch: list[Part], files: dict[int, ConversationFiles]) -> str:
     """Write the batch at a position, its reports and the new position in one transaction; returns the import's status,
     `moved` if another job has written it."""
     with write_transaction():
@@ -145,12 +145,12 @@ def _take(import_id: int, position: int, batch: list[Part], brought: dict[int, C
             if isinstance(part, ReadMemory):
                 memories.append((part, _place(row, part, options)))
                 continue
-            written = _written(row, part, options, brought.get(number, ConversationFiles()))
-            counts[f"{KINDS[type(part)]}s {written.outcome}"] += 1
-            counts["messages"] += written.messages
-            left_out = _omissions(part, written, brought.get(number))
+            result = _write_part(row, part, options, files.get(number, ConversationFiles()))
+            counts[f"{KINDS[type(part)]}s {result.outcome}"] += 1
+            counts["messages"] += result.messages
+            left_out = _omissions(part, result, files.get(number))
             counts.update({f"{kind} left out": count for kind, count in left_out.items()})
-            db.session.add(_item(row, part, written, left_out))
+            db.session.add(_item(row, part, result, left_out))
         _propose(row, memories, counts)
         row.position += len(batch)
         row.counts = {name: count for name, count in counts.items() if count}
@@ -158,7 +158,7 @@ def _take(import_id: int, position: int, batch: list[Part], brought: dict[int, C
         return row.status
 
 
-def _written(row: Import, part: Part, options: dict[str, Any], brought: ConversationFiles) -> WriteResult:
+def _write_part(row: Import, part: Part, options: dict[str, Any], files: ConversationFiles) -> WriteResult:
     if isinstance(part, Unreadable):
         return WriteResult("skipped", part.reason)
     if isinstance(part, ReadConversation) and not _is_wanted(part, options.get("between")):
@@ -169,10 +169,10 @@ def _written(row: Import, part: Part, options: dict[str, Any], brought: Conversa
                 return write_project(row.user_id, row.format or "", part)
             assert isinstance(part, ReadConversation)
             space_id = options.get("space_id")
-            written = write_conversation(
-                row.user_id, row.format or "", row.import_id, part, space_id=space_id, files=brought.by_message
+            result = write_conversation(
+                row.user_id, row.format or "", row.import_id, part, space_id=space_id, files=files.by_message
             )
-            return replace(written, reason=written.reason or brought.reason)
+            return replace(result, reason=result.reason or files.reason)
     except DomainError as error:
         return WriteResult("skipped", error.detail[:255])
     except DBAPIError as error:
@@ -185,7 +185,7 @@ def _written(row: Import, part: Part, options: dict[str, Any], brought: Conversa
 
 
 def _place(row: Import, part: ReadMemory, options: dict[str, Any]) -> int | None:
-    """The space for a memory: the one that was chosen, or that of its project."""
+    """Return the space for a memory: the one that was chosen, or that of its project."""
     if options.get("space_id"):
         return int(options["space_id"])
     return space_of_project(row.user_id, row.format or "", part.project) if part.project else None
@@ -195,36 +195,37 @@ def _propose(row: Import, memories: Iterable[tuple[ReadMemory, int | None]], cou
     by_place: dict[int | None, list[ReadMemory]] = {}
     for memory, space_id in memories:
         by_place.setdefault(space_id, []).append(memory)
-    for space_id, found in by_place.items():
+    for space_id, statements in by_place.items():
         proposals = [
-            Proposal(memory.content, memory.at, memory.kind, memory.key, memory.value, memory.until) for memory in found
+            Proposal(memory.content, memory.at, memory.kind, memory.key, memory.value, memory.until)
+            for memory in statements
         ]
-        done = propose(row.user_id, proposals, cause="import", space_id=space_id)
-        if done.change_set_id:
-            row.change_set_ids = [*row.change_set_ids, done.change_set_id]
-        for outcome, count in done.counts.items():
+        report = propose(row.user_id, proposals, cause="import", space_id=space_id)
+        if report.change_set_id:
+            row.change_set_ids = [*row.change_set_ids, report.change_set_id]
+        for outcome, count in report.counts.items():
             counts[f"memories {outcome}"] += count
 
 
-def _omissions(part: Part, written: WriteResult, brought: ConversationFiles | None) -> dict[str, int]:
+def _omissions(part: Part, result: WriteResult, files: ConversationFiles | None) -> dict[str, int]:
     """Return what of a conversation was not taken in, by kind."""
-    if not isinstance(part, ReadConversation) or written.outcome not in ("imported", "updated"):
+    if not isinstance(part, ReadConversation) or result.outcome not in ("imported", "updated"):
         return {}
-    refused = Counter({REFUSED_FILES: len(brought.left_out) if brought else 0})
-    return dict(+(part.left_out + refused))
+    counts = Counter({REFUSED_FILES: len(files.left_out) if files else 0})
+    return dict(+(part.left_out + counts))
 
 
-def _item(row: Import, part: Part, written: WriteResult, left_out: dict[str, int]) -> ImportItem:
+def _item(row: Import, part: Part, result: WriteResult, left_out: dict[str, int]) -> ImportItem:
     # An imported conversation is shown by its own title, which forgetting reaches; no copy is kept here.
-    title = "" if written.target_id and isinstance(part, ReadConversation) else _name(part)
+    title = "" if result.target_id and isinstance(part, ReadConversation) else _name(part)
     return ImportItem(
         import_id=row.import_id,
         kind=KINDS[type(part)],
         title=title[:255] or None,
-        outcome=written.outcome,
-        reason=written.reason or None,
-        target_id=written.target_id,
-        message_count=written.messages,
+        outcome=result.outcome,
+        reason=result.reason or None,
+        target_id=result.target_id,
+        message_count=result.messages,
         left_out=left_out or None,
     )
 
@@ -232,19 +233,19 @@ def _item(row: Import, part: Part, written: WriteResult, left_out: dict[str, int
 def _name(part: Part) -> str:
     if isinstance(part, ReadMemory):
         return "Memory"
-    found = {ReadConversation: "title", ReadProject: "name", Unreadable: "place"}[type(part)]
-    return str(getattr(part, found) or "Untitled")
+    field = {ReadConversation: "title", ReadProject: "name", Unreadable: "place"}[type(part)]
+    return str(getattr(part, field) or "Untitled")
 
 
 def _is_wanted(part: ReadConversation, between: dict[str, str | None] | None) -> bool:
     if not between:
         return True
-    at = part.updated_at or (part.messages[-1].at if part.messages else None) or part.created_at
-    if at is None:
+    moment = part.updated_at or (part.messages[-1].at if part.messages else None) or part.created_at
+    if moment is None:
         return True
     first, last = (datetime.fromisoformat(value) if value else None for value in (between["first"], between["last"]))
     first, last = (edge.replace(tzinfo=UTC) if edge and edge.tzinfo is None else edge for edge in (first, last))
-    return (first is None or at >= first) and (last is None or at <= last)
+    return (first is None or moment >= first) and (last is None or moment <= last)
 
 
 def _end(import_id: int, status: str, error: str | None = None) -> str:

@@ -68,16 +68,16 @@ def estimate(user_id: int, import_id: int) -> Estimate:
     ).all()
     tokens = [math.ceil(int(size) / CHARACTERS) for size, asked in rows if asked]
     calls = sum(max(1, math.ceil(count / CALL_TOKENS)) for count in tokens)
-    given, made = sum(tokens) + calls * OVERHEAD_TOKENS, calls * ANSWER_TOKENS
-    model, own = _priced()
-    dollars = cost(model, (given, 0, made), own)
-    return Estimate(len(tokens), calls, given, made, dollars, model)
+    input_tokens, output_tokens = sum(tokens) + calls * OVERHEAD_TOKENS, calls * ANSWER_TOKENS
+    model, prices = _priced()
+    dollars = cost(model, (input_tokens, 0, output_tokens), prices)
+    return Estimate(len(tokens), calls, input_tokens, output_tokens, dollars, model)
 
 
 def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
     """Start learning, or continue after a pause, up to some tokens or dollars. Raises NotFound, Conflict, TooMany."""
     row = get_import(user_id, import_id, lock=True)
-    known = dict(row.learning or {})
+    state = dict(row.learning or {})
     if row.stage not in ("done", "cancelled"):
         raise Conflict("Nothing can be learned from an import that has not run yet or has been undone.")
     if row.learn_status == "running":
@@ -94,7 +94,7 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
         raise Conflict("This import has no conversation to learn from.")
     fresh = {"read": 0, "calls": 0, "input_tokens": 0, "output_tokens": 0, "proposed": 0, "failed": 0}
     limits = fields.model_dump(include={"most_tokens", "most_dollars"})
-    row.learning = fresh | known | {"of": total, "reason": None} | limits
+    row.learning = fresh | state | {"of": total, "reason": None} | limits
     row.learn_status, row.updated_at = "running", now()
     db.session.flush()
     enqueue_after_commit("learn", import_id=import_id)
@@ -141,7 +141,7 @@ def run(import_id: int, *, seconds: float = SECONDS) -> str:
 
 
 def learning_to_resume(limit: int = 50) -> list[int]:
-    """Imports whose learning should be making progress but is not."""
+    """Return imports whose learning has stalled."""
     still = select(Import.import_id).where(Import.learn_status == "running", Import.updated_at < now() - STALE)
     return list(db.session.scalars(still.limit(limit)))
 
@@ -152,26 +152,26 @@ def _next(import_id: int) -> tuple[int, int, int] | str:
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.learn_status != "running":
             return (row.learn_status if row else "") or "gone"
-        known = dict(row.learning or {})
-        if known.get("at"):
-            return int(known["at"]), int(known.get("after") or 0), row.user_id
-        wanted = _conversations(row.user_id, import_id)
-        if known.get("last"):
-            last = db.session.get(Conversation, known["last"])
+        state = dict(row.learning or {})
+        if state.get("at"):
+            return int(state["at"]), int(state.get("after") or 0), row.user_id
+        statement = _conversations(row.user_id, import_id)
+        if state.get("last"):
+            last = db.session.get(Conversation, state["last"])
             moment = last.created_at if last is not None else None
             if moment is not None:
-                wanted = wanted.where(
-                    tuple_(Conversation.created_at, Conversation.conversation_id) > tuple_(moment, known["last"])
+                statement = statement.where(
+                    tuple_(Conversation.created_at, Conversation.conversation_id) > tuple_(moment, state["last"])
                 )
             else:
-                wanted = wanted.where(Conversation.conversation_id > known["last"])
-        found = db.session.scalar(wanted.limit(1))
+                statement = statement.where(Conversation.conversation_id > state["last"])
+        next_row = db.session.scalar(statement.limit(1))
         row.updated_at = now()
-        if found is None:
-            row.learn_status, row.learning = "done", known | {"reason": None}
+        if next_row is None:
+            row.learn_status, row.learning = "done", state | {"reason": None}
             return "done"
-        row.learning = known | {"at": found, "after": 0}
-        return found, 0, row.user_id
+        row.learning = state | {"at": next_row, "after": 0}
+        return next_row, 0, row.user_id
 
 
 def _write(
@@ -181,39 +181,41 @@ def _write(
     conversation_id, after = place
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
-        known = dict(row.learning or {}) if row is not None else {}
-        if row is None or known.get("at") != conversation_id or (known.get("after") or 0) != after:
+        state = dict(row.learning or {}) if row is not None else {}
+        if row is None or state.get("at") != conversation_id or (state.get("after") or 0) != after:
             return (row.learn_status if row else "") or "gone"
-        found = past_conversations.write(step) if step is not None else None
-        known["failed"] = known.get("failed", 0) + failed
-        if found is not None and found.asked:
-            known["calls"] += 1
-            known["input_tokens"] += found.tokens[0]
-            known["output_tokens"] += found.tokens[1]
-            known["proposed"] += found.proposed
-            known["model"] = found.model
-            if found.change_set_id:
-                row.change_set_ids = [*row.change_set_ids, found.change_set_id]
-                row.counts = row.counts | {"memories proposed": row.counts.get("memories proposed", 0) + found.proposed}
-        if found is not None and found.more and found.through > after:
-            known["after"] = found.through
+        result = past_conversations.write(step) if step is not None else None
+        state["failed"] = state.get("failed", 0) + failed
+        if result is not None and result.asked:
+            state["calls"] += 1
+            state["input_tokens"] += result.tokens[0]
+            state["output_tokens"] += result.tokens[1]
+            state["proposed"] += result.proposed
+            state["model"] = result.model
+            if result.change_set_id:
+                row.change_set_ids = [*row.change_set_ids, result.change_set_id]
+                row.counts = row.counts | {
+                    "memories proposed": row.counts.get("memories proposed", 0) + result.proposed
+                }
+        if result is not None and result.has_more and result.last_id > after:
+            state["after"] = result.last_id
         else:
-            known |= {"at": None, "after": 0, "last": conversation_id, "read": known["read"] + 1}
-        reason = _spent(known, price)
+            state |= {"at": None, "after": 0, "last": conversation_id, "read": state["read"] + 1}
+        reason = _spent(state, price)
         if reason and row.learn_status == "running":
-            row.learn_status, known["reason"] = "paused", reason
-        row.learning, row.updated_at = known, now()
+            row.learn_status, state["reason"] = "paused", reason
+        row.learning, row.updated_at = state, now()
         return row.learn_status or "gone"
 
 
-def _spent(known: dict[str, Any], price: Price) -> str | None:
+def _spent(state: dict[str, Any], price: Price) -> str | None:
     """Return why it may not continue, in words; None if it may."""
-    tokens = known["input_tokens"] + known["output_tokens"]
-    if known.get("most_tokens") is not None and tokens >= known["most_tokens"]:
+    tokens = state["input_tokens"] + state["output_tokens"]
+    if state.get("most_tokens") is not None and tokens >= state["most_tokens"]:
         return N_("The tokens you allowed are used up.")
-    if known.get("most_dollars") is not None:
-        spent = cost(known.get("model"), (known["input_tokens"], 0, known["output_tokens"]), price)
-        if spent is not None and spent >= known["most_dollars"]:
+    if state.get("most_dollars") is not None:
+        spent = cost(state.get("model"), (state["input_tokens"], 0, state["output_tokens"]), price)
+        if spent is not None and spent >= state["most_dollars"]:
             return N_("The amount you allowed is used up.")
     return None
 
@@ -228,20 +230,20 @@ def _halt(user_id: int, import_id: int, status: str, before: tuple[str, ...]) ->
 
 
 def _priced() -> tuple[str | None, Price]:
-    """The model for background work, and its price if an admin set one. Ends the current transaction."""
+    """Return the model for background work, and its price if an admin set one. Ends the current transaction."""
     target = background_target()
     if target is None:
         return app_settings().model.background_model, None
-    own = next(((o.input_price, o.output_price) for o in catalogue.all() if o.target.id == target.id), None)
-    return target.model, own
+    prices = next(((o.input_price, o.output_price) for o in catalogue.all() if o.target.id == target.id), None)
+    return target.model, prices
 
 
 def _learnable(user_id: int, import_id: int) -> tuple[Any, ...]:
-    """The conditions for conversations that an import brought and that memories may be made from."""
-    brought = select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id)
+    """Return the conditions for conversations that an import brought and that memories may be made from."""
+    statement = select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id)
     return (
         Conversation.user_id == user_id,
-        Conversation.conversation_id.in_(brought),
+        Conversation.conversation_id.in_(statement),
         Conversation.deleted_at.is_(None),
         Conversation.uses_memory.is_(True),
         Conversation.makes_memory.is_(True),
@@ -249,7 +251,7 @@ def _learnable(user_id: int, import_id: int) -> tuple[Any, ...]:
 
 
 def _conversations(user_id: int, import_id: int) -> Any:
-    """The ids of those conversations, oldest first."""
+    """Return the ids of those conversations, oldest first."""
     return (
         select(Conversation.conversation_id)
         .where(*_learnable(user_id, import_id))

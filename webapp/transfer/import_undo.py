@@ -54,7 +54,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
         return row.stage if row else "gone"
     steps = _steps(row)
     undone = (row.options or {}).get("undone") or {}
-    parts, most, rest = undone.get("parts", 0), undone.get("of", 0), 0
+    parts, total, rest = undone.get("parts", 0), undone.get("of", 0), 0
     db.session.rollback()
     while True:
         with write_transaction():
@@ -65,7 +65,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
             if step is None:
                 return _end(row, rest).stage
             parts, rest = parts + step[0], rest + step[1]
-            undone = {"parts": min(most, max(undone.get("parts", 0), parts)), "of": most}
+            undone = {"parts": min(total, max(undone.get("parts", 0), parts)), "of": total}
             row.options = {**(row.options or {}), "undone": undone}
             row.updated_at = now()
             is_late = step[0] > 0 and not turn.goes_on()  # steps without counted parts are short
@@ -76,7 +76,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
 
 
 def undos_to_resume(limit: int = 50) -> list[int]:
-    """Imports whose undoing should be making progress but is not."""
+    """Return imports whose undoing has stalled."""
     still = select(Import.import_id).where(Import.undo_status == "running", Import.updated_at < now() - STALE)
     return list(db.session.scalars(still.limit(limit)))
 
@@ -87,11 +87,11 @@ def _size(row: Import) -> int:
             RestoredRow.import_id == row.import_id, RestoredRow.kind.in_(("conversation", "memory", "file"))
         )
         return db.session.scalar(parts) or 0
-    return len(_touched(row.import_id)) + len(row.change_set_ids)
+    return len(_conversations_of(row.import_id)) + len(row.change_set_ids)
 
 
 def _steps(row: Import) -> Iterator[Step]:
-    """The steps of undoing an import; each runs in the current transaction, or in one of its own."""
+    """Yield the steps of undoing an import; each runs in the current transaction, or in one of its own."""
     if (row.options or {}).get("restore"):
         before = (row.options or {}).get("before")
         return restore_undoing.steps(row.user_id, row.import_id, row.created_at, before)
@@ -99,17 +99,17 @@ def _steps(row: Import) -> Iterator[Step]:
 
 
 def _of_import(user_id: int, import_id: int, sets: Sequence[int]) -> Iterator[Step]:
-    touched = _touched(import_id)
-    for at in range(0, len(touched), BATCH):
-        some = touched[at : at + BATCH]
-        yield len(some), sum(_take_back(user_id, conversation_id, import_id) for conversation_id in some)
+    ids = _conversations_of(import_id)
+    for start in range(0, len(ids), BATCH):
+        batch = ids[start : start + BATCH]
+        yield len(batch), sum(_take_back(user_id, conversation_id, import_id) for conversation_id in batch)
     for change_set_id in reversed(sets):
         yield 1, _undo_set(user_id, change_set_id)
     assets.take_back(user_id, import_id)
     yield 0, 0
 
 
-def _touched(import_id: int) -> list[int]:
+def _conversations_of(import_id: int) -> list[int]:
     return sorted(
         db.session.scalars(
             select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id).distinct()
@@ -119,8 +119,8 @@ def _touched(import_id: int) -> list[int]:
 
 def _undo_set(user_id: int, change_set_id: int) -> int:
     """Undo a change set of proposals; returns 1 if some were changed since, and stay."""
-    done = select(MemoryChangeSet.undone_at).where(MemoryChangeSet.change_set_id == change_set_id)
-    if db.session.scalar(done) is not None:  # by a job that was killed after it, or by the person
+    statement = select(MemoryChangeSet.undone_at).where(MemoryChangeSet.change_set_id == change_set_id)
+    if db.session.scalar(statement) is not None:  # by a job that was killed after it, or by the person
         return 0
     try:
         with db.session.begin_nested():
@@ -154,24 +154,24 @@ def _take_back(user_id: int, conversation_id: int, import_id: int) -> int:
         .where(Message.conversation_id == conversation_id)
         .order_by(Message.message_id)
     ).all()
-    mine = [message_id for message_id, by in rows if by == import_id]
-    if any(by is None for _, by in rows) or not mine:
+    message_ids = [message_id for message_id, owner in rows if owner == import_id]
+    if any(owner is None for _, owner in rows) or not message_ids:
         return 1
-    if len(mine) == len(rows):
+    if len(message_ids) == len(rows):
         conversation_shown.send(None, conversation=conversation)
         db.session.execute(delete(Conversation).where(Conversation.conversation_id == conversation_id))
         return 0
-    _remove(conversation, mine)
+    _remove(conversation, message_ids)
     return 0
 
 
 def _remove(conversation: Conversation, message_ids: Sequence[int]) -> None:
     db.session.execute(update(Message).where(Message.superseded_by_id.in_(message_ids)).values(superseded_by_id=None))
     db.session.execute(delete(Message).where(Message.message_id.in_(message_ids)))
-    there = select(Message.message_id, Message.created_at).where(
+    statement = select(Message.message_id, Message.created_at).where(
         Message.conversation_id == conversation.conversation_id, Message.superseded_by_id.is_(None)
     )
-    left = db.session.execute(there.order_by(Message.message_id)).all()
+    left = db.session.execute(statement.order_by(Message.message_id)).all()
     conversation.message_count = len(left)
     if left:
         conversation.updated_at = left[-1].created_at

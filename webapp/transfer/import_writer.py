@@ -52,17 +52,17 @@ def write_conversation(
     if not part.messages:
         return WriteResult("skipped", "It has no messages that can be shown.")
     origin = origin_of(source, "conversation", part.source_id)
-    known = db.session.get(ImportSource, (user_id, origin))
-    row = _conversation(user_id, known.target_id) if known else None
+    stored = db.session.get(ImportSource, (user_id, origin))
+    row = _conversation(user_id, stored.target_id) if stored else None
     if row is not None:
         return _continue(row, import_id, part, files or {})
-    at = _span(part)
+    period = _span(part)
     row = Conversation(
         user_id=user_id,
         title=(part.title or _first_words(part))[:255],
         title_source="user" if part.title else "auto",
-        created_at=part.created_at or at[0],
-        updated_at=at[1],
+        created_at=part.created_at or period[0],
+        updated_at=period[1],
         is_archived=part.is_archived,
         is_pinned=part.is_pinned,
         uses_memory=part.may_remember,
@@ -73,21 +73,21 @@ def write_conversation(
     )
     db.session.add(row)
     db.session.flush()
-    if known:
-        known.target_id = row.conversation_id
+    if stored:
+        stored.target_id = row.conversation_id
     else:
         db.session.add(ImportSource(user_id=user_id, origin=origin, target_id=row.conversation_id))
-    _append(row, import_id, part.messages, at[0], parent_id=None, files=files or {})
-    reason = "" if is_dated(at[1]) else "It has no date in the export."
+    _append(row, import_id, part.messages, period[0], parent_id=None, files=files or {})
+    reason = "" if is_dated(period[1]) else "It has no date in the export."
     return WriteResult("imported", reason, row.conversation_id, len(part.messages))
 
 
 def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
     """Import a project as a space with its documents, unless it was imported before."""
     origin = origin_of(source, "project", part.source_id)
-    known = db.session.get(ImportSource, (user_id, origin))
-    if known and db.session.get(Space, known.target_id):
-        return WriteResult("unchanged", "It is there already.", known.target_id)
+    row = db.session.get(ImportSource, (user_id, origin))
+    if row and db.session.get(Space, row.target_id):
+        return WriteResult("unchanged", "It is there already.", row.target_id)
     fields = NewSpace(
         kind="project",
         name=part.name[:200],
@@ -97,8 +97,8 @@ def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
     space = create_space(user_id, fields)
     for title, text in part.documents:
         add_document(user_id, space.space_id, NewDocument(title=clean(title)[:255] or "Document", content=clean(text)))
-    if known:
-        known.target_id = space.space_id
+    if row:
+        row.target_id = space.space_id
     else:
         db.session.add(ImportSource(user_id=user_id, origin=origin, target_id=space.space_id))
     db.session.flush()
@@ -106,13 +106,13 @@ def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
 
 
 def space_of_project(user_id: int, source: str, project: str) -> int | None:
-    """The space that a project was imported as."""
-    known = db.session.get(ImportSource, (user_id, origin_of(source, "project", project)))
-    return known.target_id if known and db.session.get(Space, known.target_id) else None
+    """Return the space that a project was imported as."""
+    row = db.session.get(ImportSource, (user_id, origin_of(source, "project", project)))
+    return row.target_id if row and db.session.get(Space, row.target_id) else None
 
 
 def origin_of(source: str, kind: str, source_id: str) -> str:
-    """A stable name for a part of another program's export."""
+    """Return a stable name for a part of another program's export."""
     return f"{source}:{kind}:{_key(source_id)}"
 
 
@@ -128,29 +128,29 @@ def _continue(
     row: Conversation, import_id: int, part: ReadConversation, files: Mapping[str, dict[int, str]]
 ) -> WriteResult:
     """Append what is new to a conversation that was imported before; an edit supersedes what it replaced."""
-    there = db.session.execute(
+    rows = db.session.execute(
         select(Message.message_id, ImportedMessage.source_id, ImportedMessage.digest)
         .outerjoin(ImportedMessage, ImportedMessage.message_id == Message.message_id)
         .where(Message.conversation_id == row.conversation_id, Message.superseded_by_id.is_(None))
         .order_by(Message.message_id)
     ).all()
-    wanted = [_key(message.source_id) for message in part.messages]
-    same = 0
-    while same < min(len(there), len(wanted)) and there[same].source_id == wanted[same]:
-        same += 1
-    both = zip(there[:same], part.messages[:same], strict=True)
-    completed = _complete(row, {known.message_id: (known.digest, read) for known, read in both}, files)
-    if any(known.source_id is None for known in there):
+    keys = [_key(message.source_id) for message in part.messages]
+    count = 0
+    while count < min(len(rows), len(keys)) and rows[count].source_id == keys[count]:
+        count += 1
+    pairs = zip(rows[:count], part.messages[:count], strict=True)
+    completed = _complete(row, {entry.message_id: (entry.digest, read) for entry, read in pairs}, files)
+    if any(entry.source_id is None for entry in rows):
         reason = "You have gone on with it here."
         return WriteResult("updated" if completed else "skipped", reason, row.conversation_id)
-    if same == len(wanted):
+    if count == len(keys):
         if completed:
             return WriteResult("updated", "Files or words that were missing are there now.", row.conversation_id)
         return WriteResult("unchanged", "It is there already.", row.conversation_id)
-    parent = there[same - 1].message_id if same else None
-    new = _append(row, import_id, part.messages[same:], _span(part)[0], parent_id=parent, files=files)
-    if same < len(there):
-        supersede_from(row, there[same].message_id, new[0], keep=[message.message_id for message in new])
+    parent = rows[count - 1].message_id if count else None
+    new = _append(row, import_id, part.messages[count:], _span(part)[0], parent_id=parent, files=files)
+    if count < len(rows):
+        supersede_from(row, rows[count].message_id, new[0], keep=[message.message_id for message in new])
     row.updated_at = _span(part)[1]
     db.session.flush()
     return WriteResult("updated", target_id=row.conversation_id, messages=len(new))
@@ -158,21 +158,21 @@ def _continue(
 
 def _complete(
     row: Conversation,
-    known: Mapping[int, tuple[str | None, ReadMessage]],
+    messages: Mapping[int, tuple[str | None, ReadMessage]],
     files: Mapping[str, dict[int, str]],
 ) -> bool:
     """Add to messages that were imported before what their export had not then: files, and words that differ from those
     imported unless they were changed here; returns whether there was any. Files that were deleted here stay away."""
     due = [
         message_id
-        for message_id, (digest, read) in known.items()
+        for message_id, (digest, read) in messages.items()
         if read.source_id in files or (digest and digest != digest_of(read.content))
     ]
-    changed = []
+    rows = []
     for message in db.session.scalars(select(Message).where(Message.message_id.in_(due)).order_by(Message.message_id)):
-        digest, read = known[message.message_id]
-        had = {about.get("name") for about in (message.custom_payload or {}).get("files") or ()}
-        missing = assets.without(files.get(read.source_id, {}), had)
+        digest, read = messages[message.message_id]
+        names = {file.get("name") for file in (message.custom_payload or {}).get("files") or ()}
+        missing = assets.without(files.get(read.source_id, {}), names)
         if missing:
             assets.attach(row, message, missing)
         is_new = digest == digest_of(message.content) and digest != digest_of(read.content)
@@ -184,12 +184,12 @@ def _complete(
                 .values(digest=digest_of(read.content))
             )
         if missing or is_new:
-            changed.append(message.message_id)
-    if changed:
-        messages_changed.send(None, conversation=row, first_id=changed[0])
+            rows.append(message.message_id)
+    if rows:
+        messages_changed.send(None, conversation=row, first_id=rows[0])
         row.extraction_due = row.summary_due = False
         db.session.flush()
-    return bool(changed)
+    return bool(rows)
 
 
 def digest_of(text: str) -> str:
@@ -207,28 +207,28 @@ def _append(
     files: Mapping[str, dict[int, str]],
 ) -> list[Message]:
     """Append messages after one. No background work is due for them: no title, no memories."""
-    made: list[Message] = []
-    asked: Message | None = None
-    at = fallback
+    rows: list[Message] = []
+    question: Message | None = None
+    moment = fallback
     for message in messages:
-        at = message.at or at
-        made.append(
+        moment = message.at or moment
+        rows.append(
             Message(
                 conversation_id=row.conversation_id,
                 role=message.role,
                 content=clean(message.content),
                 status="complete",
-                created_at=at,
+                created_at=moment,
                 model=message.model[:200] if message.model else None,
             )
         )
-    db.session.add_all(made)
+    db.session.add_all(rows)
     db.session.flush()  # in one statement: the ids come in order
-    for new in made:
+    for new in rows:
         new.parent_id = parent_id
-        new.reply_to_id = asked.message_id if asked is not None and new.role == "assistant" else None
+        new.reply_to_id = question.message_id if question is not None and new.role == "assistant" else None
         parent_id = new.message_id
-        asked = new if new.role == "user" else asked
+        question = new if new.role == "user" else question
     sources = [
         {
             "message_id": new.message_id,
@@ -237,22 +237,22 @@ def _append(
             "source_id": _key(read.source_id),
             "digest": digest_of(read.content),
         }
-        for new, read in zip(made, messages, strict=True)
+        for new, read in zip(rows, messages, strict=True)
     ]
     db.session.flush()
     db.session.execute(insert(ImportedMessage), sources)
-    for new, read in zip(made, messages, strict=True):
+    for new, read in zip(rows, messages, strict=True):
         if read.thought:
             db.session.add(MessageReasoning(message_id=new.message_id, content=clean(read.thought)))
             new.custom_payload = {"reasoning": {"duration_ms": 0}}
         if read.source_id in files:
             assets.attach(row, new, files[read.source_id])
-    row.message_count += len(made)
-    row.extracted_through = made[-1].message_id
-    messages_changed.send(None, conversation=row, first_id=made[0].message_id)
+    row.message_count += len(rows)
+    row.extracted_through = rows[-1].message_id
+    messages_changed.send(None, conversation=row, first_id=rows[0].message_id)
     row.extraction_due = row.summary_due = False
     db.session.flush()
-    return made
+    return rows
 
 
 def _conversation(user_id: int, conversation_id: int) -> Conversation | None:
@@ -270,10 +270,10 @@ def _conversation(user_id: int, conversation_id: int) -> Conversation | None:
 def _folder(user_id: int, name: str | None) -> int | None:
     if not name:
         return None
-    known = db.session.scalar(
+    folder_id = db.session.scalar(
         select(Folder.folder_id).where(Folder.user_id == user_id, Folder.name == name[:100]).limit(1)
     )
-    return known or create_folder(user_id, FolderFields(name=name[:100])).folder_id
+    return folder_id or create_folder(user_id, FolderFields(name=name[:100])).folder_id
 
 
 def _tags(names: list[str]) -> list[str]:
@@ -290,11 +290,11 @@ def _span(part: ReadConversation) -> tuple[datetime, datetime]:
 
 
 def _first_words(part: ReadConversation) -> str:
-    asked = next((message.content for message in part.messages if message.role == "user"), part.messages[0].content)
-    line = " ".join(clean(asked).split())
+    text = next((message.content for message in part.messages if message.role == "user"), part.messages[0].content)
+    line = " ".join(clean(text).split())
     return line if len(line) <= TITLE_WORDS else line[:TITLE_WORDS].rsplit(" ", 1)[0] + "…"
 
 
 def _key(source_id: str) -> str:
-    """An id of any length and script in a form that fits into a key."""
+    """Return an id of any length and script in a form that fits into a key."""
     return source_id if len(source_id) <= 64 and source_id.isascii() else hashlib.sha256(source_id.encode()).hexdigest()

@@ -107,7 +107,7 @@ def show_import(import_id: int) -> ViewResult:
         outcome=outcome if outcome in get_args(Outcome) else None,
     )
     page = service.list_items(current_user_id(), import_id, query)
-    shown = {
+    context = {
         "row": row,
         "reader": READERS.get(row.format or ""),
         "counted": [(label, row.counts[name]) for name, label in COUNTED.items() if row.counts.get(name)],
@@ -120,13 +120,13 @@ def show_import(import_id: int) -> ViewResult:
     }
     part = request.args.get("part")
     if wants_partial() and part == "progress":
-        answer = make_response(render_template("transfer/_progress.html", **shown))
+        answer = make_response(render_template("transfer/_progress.html", **context))
         if not row.is_moving:  # a page that was polling needs the rest now: what to import, or the outcome
             answer.headers["HX-Refresh"] = "true"
         return answer
     if wants_partial() and query.cursor:
-        return render_template("transfer/_items.html", **shown)
-    return render_template("transfer/import.html", **shown)
+        return render_template("transfer/_items.html", **context)
+    return render_template("transfer/import.html", **context)
 
 
 @blueprint.post("/imports/<int:import_id>/start")
@@ -157,10 +157,10 @@ def start(import_id: int) -> ViewResult:
 def show_learning(import_id: int) -> ViewResult:
     """The progress of learning from an import."""
     row = service.get_import(current_user_id(), import_id)
-    shown = _learning(row)
-    if row.learn_status not in _BEGUN and shown["estimate"] is None:  # not taken in yet, undone, or a restore
+    context = _learning(row)
+    if row.learn_status not in _BEGUN and context["estimate"] is None:  # not taken in yet, undone, or a restore
         raise NotFound("There is no such import.")
-    return render_template("transfer/_learning.html", row=row, **shown)
+    return render_template("transfer/_learning.html", row=row, **context)
 
 
 @blueprint.post("/imports/<int:import_id>/learning/<wish>")
@@ -186,8 +186,8 @@ def _learning(row: Import) -> dict[str, Any]:
         return {"learnable": False, "estimate": None}
     if row.learn_status in _BEGUN:  # what it takes is told before, and measures every message
         return {"learnable": True, "estimate": None}
-    found = import_learning.estimate(row.user_id, row.import_id)
-    return {"learnable": bool(found.conversations), "estimate": found}
+    estimate = import_learning.estimate(row.user_id, row.import_id)
+    return {"learnable": bool(estimate.conversations), "estimate": estimate}
 
 
 @blueprint.post("/imports/<int:import_id>/cancel")
@@ -217,10 +217,10 @@ def undo(import_id: int) -> ViewResult:
 @limit_transfers
 def create_export() -> ViewResult:
     """Request an export."""
-    what = request.form.get("what", "account")
+    content = request.form.get("what", "account")
     form = request.form.get("format") or None
     fields = NewExport.model_validate(
-        {"what": what, "format": form, "conversation_id": parse_id(request.form.get("conversation_id", ""))}
+        {"what": content, "format": form, "conversation_id": parse_id(request.form.get("conversation_id", ""))}
     )
     try:
         export_jobs.create_export(current_user_id(), fields)
@@ -235,7 +235,7 @@ def create_export() -> ViewResult:
 @limit_transfers
 def export_chosen() -> ViewResult:
     """The chosen conversations as an immediate download."""
-    ids = [known for value in request.form.getlist("id")[:MOST_CHOSEN] if (known := parse_id(value)) is not None]
+    ids = [number for value in request.form.getlist("id")[:MOST_CHOSEN] if (number := parse_id(value)) is not None]
     try:
         name, media_type, file = conversation_download.write_chosen(current_user_id(), ids)
     except Invalid as error:
@@ -255,7 +255,7 @@ def download(export_id: int) -> ViewResult:
 def _page(*, error: str = "") -> str:
     user_id = current_user_id()
     exports = export_jobs.list_exports(user_id, PageQuery(limit=SHOWN)).items
-    shown: dict[str, Any] = {
+    context: dict[str, Any] = {
         "imports": service.list_imports(user_id, PageQuery(limit=SHOWN)).items,
         "exports": exports,
         "waiting": any(row.status == "waiting" for row in exports),
@@ -263,5 +263,5 @@ def _page(*, error: str = "") -> str:
         "error": error,
     }
     if wants_partial() and request.args.get("part") == "exports":
-        return render_template("transfer/_exports.html", **shown)
-    return render_template("transfer/index.html", **shown)
+        return render_template("transfer/_exports.html", **context)
+    return render_template("transfer/index.html", **context)

@@ -51,25 +51,25 @@ def of_space(space_id: int) -> ViewResult:
 def _file(portrait: PortraitView, title: str) -> ViewResult:
     if not portrait.sentences:
         raise NotFound("There is no portrait to download yet.")
-    printed = _printed(portrait, title)
+    printed = _printable_portrait(portrait, title)
     db.session.remove()  # no connection is held while it is made
-    made = run_bounded(WRITER, given=printed.as_json())
-    if "pdf" not in made:
+    data = run_bounded(WRITER, data=printed.as_json())
+    if "pdf" not in data:
         raise Unavailable("The PDF could not be made. Try again in a moment.")
     day = now().astimezone(reader_zone()).date()
-    return pdf_response(base64.b64decode(made["pdf"]), f"portrait-{day.isoformat()}.pdf")
+    return pdf_response(base64.b64decode(data["pdf"]), f"portrait-{day.isoformat()}.pdf")
 
 
-def _printed(portrait: PortraitView, title: str) -> PrintedPortrait:
-    """The portrait in the reader's language and time zone."""
+def _printable_portrait(portrait: PortraitView, title: str) -> PrintedPortrait:
+    """Return the portrait in the reader's language and time zone."""
     zone, language = reader_zone(), language_of(this_app())
     numbers = {source.memory.memory_id: number for number, source in enumerate(portrait.sources, 1)}
     today = _day(now(), zone)
-    written = _day(portrait.made_at, zone) if portrait.made_at else today
+    date = _day(portrait.made_at, zone) if portrait.made_at else today
     return PrintedPortrait(
         title=title,
         heading=_("Portrait"),
-        written=_("Written %(when)s from what is in use.", when=written),
+        written=_("Written %(when)s from what is in use.", when=date),
         foot=f"{title} · {today}",
         rests_on=_("What it rests on"),
         sentences=[(item.text, [numbers[number] for number in item.memory_ids]) for item in portrait.sentences],
@@ -84,11 +84,11 @@ def _source(source: Source, zone: tzinfo) -> PrintedSource:
         (quoted.row.quote, f"{_day(quoted.row.said_at, zone)} · {quoted.title or _('New conversation')}")
         for quoted in source.quotes
     ]
-    by = _("Shared by %(by)s", by=source.by) if source.by else ""
-    return PrintedSource(source.memory.content, quotes, by)
+    attribution = _("Shared by %(by)s", by=source.by) if source.by else ""
+    return PrintedSource(source.memory.content, quotes, attribution)
 
 
-def _day(at: datetime, zone: tzinfo) -> str:
-    if not is_dated(at):
+def _day(moment: datetime, zone: tzinfo) -> str:
+    if not is_dated(moment):
         return _("no date")
-    return full_date(at.replace(tzinfo=at.tzinfo or UTC).astimezone(zone).date(), language_of(this_app()).code)
+    return full_date(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(zone).date(), language_of(this_app()).code)

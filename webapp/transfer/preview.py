@@ -33,7 +33,7 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
     key = "look_at_import", import_id, row.stored_as if row else None
     if row is None or row.status != "reading":
         return row.status if row else "gone"
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     error, name = None, row.format
     looking = partial(_file_preview, row.stored_as or "", row.filename, row.format)
     db.session.rollback()  # no connection is held while a large file is read
@@ -41,8 +41,8 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
         seen = time_slices.advance(key, looking, Slice(seconds))
         if seen is None:
             return go_on(import_id, "look_at_import")
-        name, found = seen
-        if not found["total"] and not found.get("restore", {}).get("counts"):
+        name, result = seen
+        if not result["total"] and not result.get("restore", {}).get("counts"):
             error = "There is nothing in this file that could be imported."
     except ImportRefused as refusal:
         error = str(refusal)
@@ -53,7 +53,7 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "reading":
             return row.status if row else "gone"
-        row.format, row.preview, row.error = name, found or None, error
+        row.format, row.preview, row.error = name, result or None, error
         row.status = "failed" if error else "ready"
         row.updated_at = now()
         if error:
@@ -66,10 +66,10 @@ def _file_preview(stored: str, filename: str, wish: str | None) -> Work[tuple[st
     with Upload(storage.path_of(stored), filename) as upload:
         reader = recognise(upload, wish)
         yield None
-        found = yield from _preview(reader.read(upload))
-        if reader.name == "commonplace" and (whole := (yield from restoring.counts(upload))):
-            found["restore"] = whole
-        return reader.name, found
+        preview = yield from _preview(reader.read(upload))
+        if reader.name == "commonplace" and (counts := (yield from restoring.counts(upload))):
+            preview["restore"] = counts
+        return reader.name, preview
 
 
 def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
@@ -85,7 +85,9 @@ def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
         counts[TAKES[type(part)] or "problems"] += 1
         if isinstance(part, ReadConversation):
             counts["messages"] += len(part.messages)
-            times = [at for at in (part.created_at, part.updated_at, *(m.at for m in part.messages[:1])) if at]
+            times = [
+                moment for moment in (part.created_at, part.updated_at, *(m.at for m in part.messages[:1])) if moment
+            ]
             first = min([*times, *([first] if first else [])], default=None)
             last = max([*times, *([last] if last else [])], default=None)
         if len(sample) < SAMPLE and not isinstance(part, Unreadable):

@@ -28,8 +28,8 @@ SECONDS = 8.0
 def show(import_id: int) -> ViewResult:
     """The memories from one import that are waiting for review."""
     group = proposals.group_of(service.get_import(current_user_id(), import_id))
-    came = Memory.memory_id.in_(group.came)
-    return show_queue(group.place, group.count, came, part=group.place, group=group)
+    condition = Memory.memory_id.in_(group.statement)
+    return show_queue(group.place, group.count, condition, part=group.place, group=group)
 
 
 @blueprint.post("/imports/<int:import_id>/proposals")
@@ -41,12 +41,12 @@ def decide(import_id: int) -> ViewResult:
         raise Invalid.field("decision", "is not one of the choices offered")
     end, done, left, last_id = time.monotonic() + SECONDS, 0, 0, 0
     while True:
-        some = proposals.decide_some(user_id, import_id, Decision(decision), after=last_id)
+        step = proposals.decide_batch(user_id, import_id, Decision(decision), after=last_id)
         db.session.commit()
-        done, left = done + some.done, left + some.left
-        if not some.last_id or time.monotonic() > end:
+        done, left = done + step.done, left + step.left
+        if not step.last_id or time.monotonic() > end:
             break
-        last_id = some.last_id
+        last_id = step.last_id
     group = proposals.group_of(service.get_import(user_id, import_id))
     sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", done)
     if decision == Decision.REJECT.value:

@@ -14,7 +14,7 @@ from webapp.errors import Conflict
 from webapp.i18n.request_language import gettext as _
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.review import decisions
-from webapp.memories.review.groups import Group, groups_wanted, waits
+from webapp.memories.review.groups import Group, review_groups, waits
 from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.store import forgetting
@@ -42,19 +42,19 @@ class DecisionCounts:
 
 def init_proposals() -> None:
     """Provide the review with groups."""
-    groups_wanted.connect(_groups)
+    review_groups.connect(_groups)
 
 
 def import_memories(row: Import) -> Select[int]:
-    """The ids of the memories that an import brought, or that were learned from it."""
+    """Return the ids of the memories that an import brought, or that were learned from it."""
     return select(MemoryRevision.memory_id).where(
         MemoryRevision.change_set_id.in_(row.change_set_ids), MemoryRevision.revision == 1
     )
 
 
 def group_of(row: Import) -> Group:
-    """An import as a group of the review."""
-    waiting = select(func.count()).select_from(_waiting(row).subquery())
+    """Return an import as a group of the review."""
+    waiting = select(func.count()).select_from(_select_waiting(row).subquery())
     reader = READERS.get(row.format or "")
     name = _("your pasted list") if row.filename == PASTED else row.filename
     return Group(
@@ -62,11 +62,11 @@ def group_of(row: Import) -> Group:
         at=row.created_at,
         count=db.session.scalar(waiting) or 0,
         place=url_for("proposal_pages.show", import_id=row.import_id),
-        came=import_memories(row),
+        statement=import_memories(row),
     )
 
 
-def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int = 0) -> DecisionCounts:
+def decide_batch(user_id: int, import_id: int, decision: Decision, *, after: int = 0) -> DecisionCounts:
     """Keep or drop the next proposals of an import, up to AT_ONCE, after an id. Raises NotFound.
 
     The caller commits, and continues after `last_id`. What contradicts another memory is not kept, but left for a
@@ -74,7 +74,7 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
     """
     row = get_import(user_id, import_id)
     ids = db.session.scalars(
-        _waiting(row).where(Memory.memory_id > after).order_by(Memory.memory_id).limit(AT_ONCE)
+        _select_waiting(row).where(Memory.memory_id > after).order_by(Memory.memory_id).limit(AT_ONCE)
     ).all()
     if not ids:
         return DecisionCounts(0, 0, 0)
@@ -82,10 +82,10 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
         return DecisionCounts(len(forgetting.forget(user_id, list(ids), cause="rejected").memory_ids), 0, ids[-1])
     query = MemoryQuery(limit=AT_ONCE)
     pairs = decisions.list_conflict_pairs(user_id, query, Memory.memory_id.in_(ids)).items
-    against = {row.memory_id for row, other in pairs if other is not None}
-    left = len(against)
+    memory_ids = {row.memory_id for row, other in pairs if other is not None}
+    left = len(memory_ids)
     for memory_id in ids:
-        if memory_id in against:  # keeping it would replace the other one
+        if memory_id in memory_ids:  # keeping it would replace the other one
             continue
         try:
             with db.session.begin_nested():
@@ -95,9 +95,9 @@ def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int 
     return DecisionCounts(len(ids) - left, left, ids[-1])
 
 
-def _waiting(row: Import) -> Select[int]:
-    mine = Memory.user_id == row.user_id
-    return select(Memory.memory_id).where(mine, *waits(), Memory.memory_id.in_(import_memories(row)))
+def _select_waiting(row: Import) -> Select[int]:
+    condition = Memory.user_id == row.user_id
+    return select(Memory.memory_id).where(condition, *waits(), Memory.memory_id.in_(import_memories(row)))
 
 
 def _groups(_sender: object, *, user_id: int) -> list[Group]:

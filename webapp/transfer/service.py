@@ -62,14 +62,14 @@ def paste(user_id: int, fields: PastedImport) -> Import:
 
 
 def add_stored(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:
-    """An import of a file that is already stored; the caller examines it. Raises Invalid, Conflict."""
+    """Return an import of a file that is already stored; the caller examines it. Raises Invalid, Conflict."""
     _check(user_id, wish)
     return _add(user_id, filename, stored_as, size, wish, by_job=False)
 
 
 def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
     """One of the user's imports. Raises NotFound."""
-    query = _owned(user_id).where(Import.import_id == import_id)
+    query = _imports_of(user_id).where(Import.import_id == import_id)
     row = db.session.scalar(query.with_for_update() if lock else query)
     if row is None:
         raise NotFound("There is no such import.")
@@ -77,9 +77,9 @@ def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
 
 
 def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
-    """The user's imports, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("imports", query, int, within=user_id)
-    statement = _owned(user_id).order_by(Import.import_id.desc()).limit(query.limit + 1)
+    """Return the user's imports, newest first. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("imports", query, int, scope=user_id)
+    statement = _imports_of(user_id).order_by(Import.import_id.desc()).limit(query.limit + 1)
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(Import.import_id < last_id)
@@ -87,9 +87,9 @@ def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
 
 
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
-    """The outcomes of the parts of an import, in order. Raises NotFound, Invalid."""
+    """Return the outcomes of the parts of an import, in order. Raises NotFound, Invalid."""
     get_import(user_id, import_id)
-    keyset = Keyset("parts of an import", query, int, within=import_id)
+    keyset = Keyset("parts of an import", query, int, scope=import_id)
     titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)
     statement = (
         select(ImportItem, Conversation.title)
@@ -178,11 +178,11 @@ def undo(user_id: int, import_id: int) -> Import:
 def _check(user_id: int, wish: str | None) -> None:
     if wish and wish not in READERS:
         raise Invalid.field("format", say("is not one of %(names)s", names=", ".join(READERS)))
-    for statuses, most in ((("reading", "running"), AT_ONCE), (("ready",), MOST_READY)):
-        found = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(statuses)).limit(most)
-        if len(db.session.scalars(found).all()) >= most:
+    for statuses, limit in ((("reading", "running"), AT_ONCE), (("ready",), MOST_READY)):
+        statement = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(statuses)).limit(limit)
+        if len(db.session.scalars(statement).all()) >= limit:
             raise Conflict(
-                say("%(at_once)s imports are already waiting or running. Finish or cancel one first.", at_once=most)
+                say("%(at_once)s imports are already waiting or running. Finish or cancel one first.", at_once=limit)
             )
 
 
@@ -210,5 +210,5 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
             after_commit(partial(storage.drop, name))
 
 
-def _owned(user_id: int) -> Select[Import]:
+def _imports_of(user_id: int) -> Select[Import]:
     return select(Import).where(Import.user_id == user_id)

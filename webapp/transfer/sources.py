@@ -46,7 +46,7 @@ class Upload:
         self.filename = filename
         self._archive: zipfile.ZipFile | None = None
         if zipfile.is_zipfile(path) and not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
-            self._archive = _opened(path)
+            self._archive = _open(path)
 
     @property
     def is_archive(self) -> bool:
@@ -63,12 +63,12 @@ class Upload:
         return [name for name in names if not any(part in name for part in hidden)]
 
     def size(self, name: str) -> int:
-        """The uncompressed bytes that a member claims to have."""
+        """Return the uncompressed bytes that a member claims to have."""
         return self.path.stat().st_size if self._archive is None else self._archive.getinfo(name).file_size
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """A member's bytes. Raises Refused if it is encrypted or broken."""
+        """Yield a member's bytes. Raises Refused if it is encrypted or broken."""
         if self._archive is None:
             with self.path.open("rb") as file:
                 yield file
@@ -91,25 +91,25 @@ class Upload:
             raise ImportRefused(say("“%(name)s” in the ZIP is broken.", name=name)) from error
 
     def peek(self, name: str) -> str:
-        """The beginning of a member as text."""
+        """Return the beginning of a member as text."""
         with self.open(name) as file:
             return file.read(PEEK_BYTES).decode("utf-8", "replace").lstrip("\ufeff")
 
-    def text(self, name: str, most: int) -> str:
-        """A whole member as text, of at most `most` bytes. Raises Refused for a longer one."""
+    def text(self, name: str, limit: int) -> str:
+        """Return a whole member as text, of at most `limit` bytes. Raises Refused for a longer one."""
         with self.open(name) as file:
-            data = file.read(most + 1)
-        if len(data) > most:
-            raise ImportRefused(f"“{name}” is longer than {most // 1024**2} MB.")
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise ImportRefused(f"“{name}” is longer than {limit // 1024**2} MB.")
         return data.decode("utf-8", "replace").lstrip("\ufeff")
 
     def items(self, name: str) -> Iterator[Any]:
-        """The items of a JSON array, one at a time. Raises ValueError where the JSON stops being valid."""
+        """Yield the items of a JSON array, one at a time. Raises ValueError where the JSON stops being valid."""
         with self._events(name) as events:
             yield from _items(events)
 
     def items_under(self, name: str, *keys: str) -> Iterator[tuple[str, Any]]:
-        """The items of the JSON arrays under some keys of an object, each with its key, one at a time.
+        """Yield the items of the JSON arrays under some keys of an object, each with its key, one at a time.
 
         Raises ValueError where the JSON stops being valid.
         """
@@ -125,7 +125,7 @@ class Upload:
                 raise ValueError("the file is damaged or was cut off") from error
 
     def first_item(self, name: str) -> Any:
-        """The first item of a JSON array, or a whole member that is a JSON object; None for anything else."""
+        """Return the first item of a JSON array, or a whole member that is a JSON object; None for anything else."""
         beginning = self.peek(name).lstrip()
         try:
             if beginning.startswith("["):
@@ -150,13 +150,13 @@ class Upload:
             yield from self.items(name)
         elif self._is_lines(name):
             yield from self._lines(name)
-        elif is_record(whole := self.first_item(name)):
-            yield whole
+        elif is_record(record := self.first_item(name)):
+            yield record
         else:
             yield from (item for _, item in self.items_under(name, *WRAPPERS))
 
     def first_record(self, name: str, is_record: Callable[[Any], bool]) -> Any:
-        """The first record of a member; None if there is none."""
+        """Return the first record of a member; None if there is none."""
         try:
             return next(self.records(name, is_record), None)
         except (ValueError, RecursionError):
@@ -208,7 +208,7 @@ class _WithoutMark:
 
 
 def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-    """The items of an array from the events of a parser. Raises Refused for one that is too deep or too large.
+    """Yield the items of an array from the events of a parser. Raises Refused for one that is too deep or too large.
 
     `ijson.items` would keep the names of all levels above for every level: a small file could take all memory.
     """
@@ -242,7 +242,7 @@ def _items_under(keys: Collection[str], events: Iterator[tuple[str, Any]]) -> It
 
 
 def _next_value(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """The events of one value, taken from those of what it is in."""
+    """Yield the events of one value, taken from those of what it is in."""
     depth = 0
     for event, value in events:
         yield event, value
@@ -255,7 +255,7 @@ def _without_mark(file: IO[bytes]) -> _WithoutMark:
     return _WithoutMark(file, file.read(3).removeprefix(b"\xef\xbb\xbf"))
 
 
-def _opened(path: Path) -> zipfile.ZipFile:
+def _open(path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
     except NotImplementedError as error:  # what zipfile raises for an unknown version of the format

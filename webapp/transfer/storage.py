@@ -16,7 +16,7 @@ from webapp.extensions import app_settings
 
 
 def folder() -> Path:
-    """The folder, created if it is missing."""
+    """Return the folder, created if it is missing."""
     path = app_settings().var_dir.absolute() / "transfer"
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
@@ -42,7 +42,7 @@ def keep_text(text: str) -> tuple[str, int]:
 
 @contextmanager
 def open_new_file() -> Iterator[tuple[str, BinaryIO]]:
-    """A new file to write, with its name; nothing is left of it if writing fails."""
+    """Yield a new file to write, with its name; nothing is left of it if writing fails."""
     name = secrets.token_hex(16)
     path = folder() / name
     try:
@@ -55,7 +55,7 @@ def open_new_file() -> Iterator[tuple[str, BinaryIO]]:
 
 
 def path_of(name: str) -> Path:
-    """The path of a stored file."""
+    """Return the path of a stored file."""
     return folder() / Path(name).name
 
 

@@ -42,8 +42,8 @@ def events(query: EventQuery) -> ViewResult:
 @login_required
 def list_webhooks() -> dict[str, Any]:
     """Your webhooks, newest first."""
-    found = [WebhookOut.of(row) for row in service.list_webhooks(current_user_id())]
-    return WebhookList(webhooks=found).model_dump(mode="json")
+    hooks = [WebhookOut.of(row) for row in service.list_webhooks(current_user_id())]
+    return WebhookList(webhooks=hooks).model_dump(mode="json")
 
 
 @blueprint.post("/webhooks", responses={201: CreatedWebhook})

@@ -76,7 +76,7 @@ def deliver(webhook_id: int) -> int:
 
 
 def _claim(webhook_id: int) -> _Letter | None:
-    """The next delivery that is due, reserved for a while; None if there is none."""
+    """Return the next delivery that is due, reserved for a while; None if there is none."""
     hook = db.session.get(Webhook, webhook_id)
     if hook is None or not hook.is_active:
         return None
@@ -102,13 +102,13 @@ def _claim(webhook_id: int) -> _Letter | None:
     if not secret:
         service.disable(hook, "its secret cannot be read any more; make a new one")
         return None
-    mine = update(WebhookDelivery).where(
+    statement = update(WebhookDelivery).where(
         WebhookDelivery.delivery_id == row.delivery_id,
         WebhookDelivery.attempts == row.attempts,
         WebhookDelivery.due_at == row.due_at,
     )
     attempts = row.attempts + 1
-    if rows_changed(mine.values(attempts=attempts, due_at=now() + LEASE)) != 1:
+    if rows_changed(statement.values(attempts=attempts, due_at=now() + LEASE)) != 1:
         return None
     body = json.dumps(_delivery_body(hook, row), ensure_ascii=False, separators=(",", ":")).encode()
     signed = headers(secret, row.event_id, int(time.time()), body)
@@ -171,40 +171,44 @@ def _note(webhook_id: int, letter: _Letter, outcome: _Outcome) -> None:
 
 def _wait_too(webhook_id: int, until: datetime) -> None:
     """Postpone what waits behind a failed delivery: a URL that does not answer is tried once, not for each delivery."""
-    behind = update(WebhookDelivery).where(
+    statement = update(WebhookDelivery).where(
         WebhookDelivery.webhook_id == webhook_id, WebhookDelivery.status == "waiting", WebhookDelivery.due_at < until
     )
-    rows_changed(behind.values(due_at=until))
+    rows_changed(statement.values(due_at=until))
 
 
 def _delivery_body(hook: Webhook, row: WebhookDelivery) -> dict[str, Any]:
-    """The body of a delivery, from what exists now: nothing of what was forgotten meanwhile is in it."""
+    """Return the body of a delivery, from what exists now: nothing of what was forgotten meanwhile is in it."""
     data = dict(row.data)
     if row.kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         data |= _of_change_set(hook, int(data["change_set_id"]), row.kind == Kind.MEMORY_CHANGED)
     elif hook.with_content and "message_id" in data:
         latest = select(Message.content).join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        data["content"] = db.session.scalar(_own(latest, hook).where(Message.message_id == data["message_id"]))
+        data["content"] = db.session.scalar(
+            _own_conversations(latest, hook).where(Message.message_id == data["message_id"])
+        )
     elif hook.with_content and "conversation_id" in data and row.kind != Kind.CONVERSATION_DELETED:
-        named = _own(select(Conversation.title), hook)
-        data["title"] = db.session.scalar(named.where(Conversation.conversation_id == data["conversation_id"]))
+        statement = _own_conversations(select(Conversation.title), hook)
+        data["title"] = db.session.scalar(statement.where(Conversation.conversation_id == data["conversation_id"]))
     if isinstance(data.get("content"), str):
         data["content"] = data["content"][:MOST_TEXT]
     return {"type": row.kind, "timestamp": utc_text(row.created_at), "data": data}
 
 
-def _own(statement: Any, hook: Webhook) -> Any:
+def _own_conversations(statement: Any, hook: Webhook) -> Any:
     return statement.where(Conversation.user_id == hook.user_id, Conversation.deleted_at.is_(None))
 
 
 def _of_change_set(hook: Webhook, change_set_id: int, may_tell: bool) -> dict[str, Any]:
-    made = db.session.get(MemoryChangeSet, change_set_id)
-    if made is None or made.user_id != hook.user_id:
+    change_set = db.session.get(MemoryChangeSet, change_set_id)
+    if change_set is None or change_set.user_id != hook.user_id:
         return {"memory_ids": []}
-    ids = [change["memory_id"] for change in made.changes]
-    found: dict[str, Any] = {"memory_ids": ids, "counts": made.counts}
+    ids = [change["memory_id"] for change in change_set.changes]
+    fields: dict[str, Any] = {"memory_ids": ids, "counts": change_set.counts}
     if may_tell and hook.with_content:
-        held = select(Memory.memory_id, Memory.content).where(Memory.user_id == hook.user_id, Memory.memory_id.in_(ids))
-        rows = db.session.execute(held.order_by(Memory.memory_id)).all()
-        found["memories"] = [{"memory_id": number, "content": content} for number, content in rows]
-    return found
+        statement = select(Memory.memory_id, Memory.content).where(
+            Memory.user_id == hook.user_id, Memory.memory_id.in_(ids)
+        )
+        rows = db.session.execute(statement.order_by(Memory.memory_id)).all()
+        fields["memories"] = [{"memory_id": number, "content": content} for number, content in rows]
+    return fields

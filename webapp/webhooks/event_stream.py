@@ -47,7 +47,7 @@ def position(user_id: int, wish: str) -> tuple[str, bool]:
     """
     stream = _keys(user_id)[0]
     ends = [redis().xrange(stream, count=1), redis().xrevrange(stream, count=1)]
-    first, last = (_text(found[0][0]) if found else "" for found in ends)
+    first, last = (_text(entries[0][0]) if entries else "" for entries in ends)
     if not _POSITION.fullmatch(wish):
         return last or "0-0", False
     if not first or _number(wish) > _number(last):
@@ -60,8 +60,8 @@ def read(user_id: int, after: str) -> Iterator[tuple[str, str, str]]:
 
     It does not block: a blocking read would look like a Redis that does not respond.
     """
-    found: Any = redis().xread({_keys(user_id)[0]: after}, count=100)
-    for _, entries in found or ():
+    rows: Any = redis().xread({_keys(user_id)[0]: after}, count=100)
+    for _, entries in rows or ():
         for entry_id, fields in entries:
             yield _text(entry_id), _text(fields[b"k"]), _text(fields[b"d"])
 
@@ -75,5 +75,5 @@ def _text(value: bytes | str | None) -> str:
 
 
 def _number(entry_id: str) -> tuple[int, int]:
-    at, _, order = entry_id.partition("-")
-    return int(at), int(order or 0)
+    milliseconds, _, order = entry_id.partition("-")
+    return int(milliseconds), int(order or 0)

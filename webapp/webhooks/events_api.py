@@ -53,17 +53,17 @@ class EventQuery(BaseModel):
 
 
 def response(user_id: int, query: EventQuery) -> Response:
-    """The stream of events. Raises TooMany, and Unavailable while Redis is away."""
+    """Return the stream of events. Raises TooMany, and Unavailable while Redis is away."""
     identity = require_identity()
-    wanted = {kind.strip() for kind in query.kinds.split(",") if kind.strip()}
+    kinds = {kind.strip() for kind in query.kinds.split(",") if kind.strip()}
     try:
         event_stream.listen(user_id)
-        after, lost = event_stream.position(user_id, request.headers.get("Last-Event-ID") or query.after)
+        after, is_gap = event_stream.position(user_id, request.headers.get("Last-Event-ID") or query.after)
     except RedisError:
         raise Unavailable("Events cannot be sent at the moment.") from None
     db.session.remove()  # no connection is held while the stream is open
     _enter(user_id)
-    return sse.response(_CountedStream(user_id, _stream(this_app(), identity, after, lost, wanted)))
+    return sse.response(_CountedStream(user_id, _stream(this_app(), identity, after, is_gap, kinds)))
 
 
 class _CountedStream:
@@ -88,23 +88,23 @@ class _CountedStream:
             _leave(self._user_id)
 
 
-def _stream(app: Flask, identity: Identity, after: str, lost: bool, wanted: set[str]) -> Generator[bytes, None, None]:
+def _stream(app: Flask, identity: Identity, after: str, is_gap: bool, kinds: set[str]) -> Generator[bytes, None, None]:
     yield b"retry: 3000\n: connected\n\n"
-    if lost:
+    if is_gap:
         yield sse.event("missed", {}, after)
-    began = last = time.monotonic()
-    while time.monotonic() - began < LONGEST and not _ending.is_set():
+    start = last = time.monotonic()
+    while time.monotonic() - start < LONGEST and not _ending.is_set():
         try:
             with app.app_context():
-                found = list(event_stream.read(identity.user_id, after))
+                entries = list(event_stream.read(identity.user_id, after))
         except RedisError:
             return  # the client reconnects by itself, and continues where this ended
-        if found and not _may_go_on(app, identity):
+        if entries and not _may_go_on(app, identity):
             return
-        for after, kind, data in found:  # noqa: B020
-            if not wanted or kind in wanted:
+        for after, kind, data in entries:  # noqa: B020
+            if not kinds or kind in kinds:
                 yield sse.event(kind, data, after)
-        if not found:
+        if not entries:
             _ending.wait(PAUSE)
         if time.monotonic() - last >= HEARTBEAT:
             if not _may_go_on(app, identity):
@@ -123,8 +123,8 @@ def _may_go_on(app: Flask, identity: Identity) -> bool:
             if identity.token_id is not None:
                 good = good.join(ApiToken, ApiToken.token_id == identity.token_id).where(*tokens.usable_tokens())
             else:
-                held = UserSession.session_id == identity.session_id
-                good = good.join(UserSession, held).where(*sessions.active_sessions(now()))
+                condition = UserSession.session_id == identity.session_id
+                good = good.join(UserSession, condition).where(*sessions.active_sessions(now()))
             return db.session.scalar(good) is not None
         except RedisError:
             return False

@@ -50,15 +50,15 @@ def index() -> ViewResult:
 @password_required
 def create() -> ViewResult:
     """Add a webhook; the page shows its secret, only this once."""
-    given = {"url": request.form.get("url", "").strip(), "kinds": request.form.getlist("kinds")}
+    values = {"url": request.form.get("url", "").strip(), "kinds": request.form.getlist("kinds")}
     try:
-        fields = NewWebhook.model_validate({**given, "with_content": bool(request.form.get("with_content"))})
+        fields = NewWebhook.model_validate({**values, "with_content": bool(request.form.get("with_content"))})
         row, secret = service.create_webhook(current_user_id(), fields)
     except ValidationError as error:
-        found = field_errors(error)[0]
-        return _page(errors={found["loc"][0]: _said(found)}, values=given), 422
+        error_fields = field_errors(error)[0]
+        return _page(errors={error_fields["loc"][0]: _error_text(error_fields)}, values=values), 422
     except DomainError as error:
-        return _page(errors={"url": error.detail}, values=given), error.status
+        return _page(errors={"url": error.detail}, values=values), error.status
     db.session.commit()
     return _page(secret=secret, fresh=row.webhook_id), 201
 
@@ -94,8 +94,10 @@ def _page(
     fresh: int = 0,
 ) -> str:
     rows = service.list_webhooks(current_user_id())
-    chosen = parse_id(request.args.get("show", "")) or fresh
-    deliveries = service.list_deliveries(current_user_id(), chosen) if any(r.webhook_id == chosen for r in rows) else []
+    webhook_id = parse_id(request.args.get("show", "")) or fresh
+    deliveries = (
+        service.list_deliveries(current_user_id(), webhook_id) if any(r.webhook_id == webhook_id for r in rows) else []
+    )
     return render_template(
         "webhooks/page.html",
         rows=rows,
@@ -106,10 +108,10 @@ def _page(
         values=values or {"kinds": ALL},
         secret=secret,
         fresh=fresh,
-        chosen=chosen,
+        chosen=webhook_id,
         deliveries=deliveries,
     )
 
 
-def _said(found: dict[str, Any]) -> str:
-    return _("Choose at least one event.") if found["loc"][0] == "kinds" else _("This is not an address.")
+def _error_text(result: dict[str, Any]) -> str:
+    return _("Choose at least one event.") if result["loc"][0] == "kinds" else _("This is not an address.")

@@ -52,7 +52,7 @@ class WebhookOut(BaseModel):
     created_at: Instant
 
     @classmethod
-    def of(cls, row: Webhook, **more: Any) -> WebhookOut:
+    def of(cls, row: Webhook, **fields: Any) -> WebhookOut:
         return cls(
             webhook_id=row.webhook_id,
             url=row.url,
@@ -61,7 +61,7 @@ class WebhookOut(BaseModel):
             is_active=row.is_active,
             disabled_reason=row.disabled_reason,
             created_at=row.created_at,
-            **more,
+            **fields,
         )
 
 

@@ -45,9 +45,9 @@ def init_webhooks() -> None:
 
 
 def list_webhooks(user_id: int) -> Sequence[Webhook]:
-    """A person's webhooks, newest first."""
-    own = select(Webhook).where(Webhook.user_id == user_id)
-    return db.session.scalars(own.order_by(Webhook.webhook_id.desc())).all()
+    """Return a person's webhooks, newest first."""
+    statement = select(Webhook).where(Webhook.user_id == user_id)
+    return db.session.scalars(statement.order_by(Webhook.webhook_id.desc())).all()
 
 
 def _hosts(user_id: int) -> list[str]:
@@ -68,15 +68,15 @@ def get_webhook(user_id: int, webhook_id: int) -> Webhook:
 
 
 def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
-    """A new webhook and its secret, readable only this once. Raises Invalid, Conflict."""
+    """Return a new webhook and its secret, readable only this once. Raises Invalid, Conflict."""
     if len(list_webhooks(user_id)) >= MAX_WEBHOOKS:
         raise Conflict(f"There are already {MAX_WEBHOOKS} webhooks.")
     secret, identity = new_secret(), current_identity()
     row = Webhook(
         user_id=user_id,
         token_id=identity.token_id if identity else None,
-        url=_usable(fields.url),
-        kinds=_listed(fields.kinds),
+        url=_check_url(fields.url),
+        kinds=_join_kinds(fields.kinds),
         with_content=bool(fields.with_content),
         secret=seal(Secrets(secret)),
     )
@@ -90,16 +90,16 @@ def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
 def change_webhook(user_id: int, webhook_id: int, changes: WebhookChanges) -> Webhook:
     """Change the given fields; a webhook that is switched on starts afresh. Raises NotFound, Invalid, Forbidden."""
     row = get_webhook(user_id, webhook_id)
-    given = changes.model_dump(exclude_unset=True)
-    if "url" in given:
+    values = changes.model_dump(exclude_unset=True)
+    if "url" in values:
         _require_maker(row)
-        row.url = _usable(given["url"])
-    if "kinds" in given:
-        row.kinds = _listed(given["kinds"])
-    if "with_content" in given:
-        row.with_content = given["with_content"]
-    if "is_active" in given:
-        row.is_active, row.disabled_reason, row.failing_since = given["is_active"], None, None
+        row.url = _check_url(values["url"])
+    if "kinds" in values:
+        row.kinds = _join_kinds(values["kinds"])
+    if "with_content" in values:
+        row.with_content = values["with_content"]
+    if "is_active" in values:
+        row.is_active, row.disabled_reason, row.failing_since = values["is_active"], None, None
         if not row.is_active:
             _drop_waiting(webhook_id)
     db.session.flush()
@@ -135,10 +135,10 @@ def ping(user_id: int, webhook_id: int) -> WebhookDelivery:
 
 
 def list_deliveries(user_id: int, webhook_id: int) -> Sequence[WebhookDelivery]:
-    """A webhook's latest deliveries, newest first, waiting ones included. Raises NotFound."""
+    """Return a webhook's latest deliveries, newest first, waiting ones included. Raises NotFound."""
     get_webhook(user_id, webhook_id)
-    own = select(WebhookDelivery).where(WebhookDelivery.webhook_id == webhook_id)
-    return db.session.scalars(own.order_by(WebhookDelivery.delivery_id.desc()).limit(SHOWN)).all()
+    statement = select(WebhookDelivery).where(WebhookDelivery.webhook_id == webhook_id)
+    return db.session.scalars(statement.order_by(WebhookDelivery.delivery_id.desc()).limit(SHOWN)).all()
 
 
 def disable(row: Webhook, reason: str) -> None:
@@ -160,33 +160,38 @@ def _note(_sender: object, *, user_id: int, kind: Happening, data: Mapping[str, 
         .where(WebhookDelivery.webhook_id == Webhook.webhook_id, WebhookDelivery.status == "waiting")
         .scalar_subquery()
     )
-    wanted = select(Webhook.webhook_id).where(
+    statement = select(Webhook.webhook_id).where(
         Webhook.user_id == user_id, Webhook.is_active, Webhook.kinds.contains(f",{kind},"), waiting < MAX_WAITING
     )
-    _owe(db.session.scalars(wanted).all(), kind, data)
+    _owe(db.session.scalars(statement).all(), kind, data)
 
 
 def _owe(webhook_ids: Iterable[int], kind: str, data: Mapping[str, Any]) -> list[WebhookDelivery]:
     event_id = new_event_id()
-    made = [WebhookDelivery(webhook_id=one, event_id=event_id, kind=kind, data=dict(data)) for one in webhook_ids]
-    if made:
-        db.session.add_all(made)
+    deliveries = [
+        WebhookDelivery(webhook_id=webhook_id, event_id=event_id, kind=kind, data=dict(data))
+        for webhook_id in webhook_ids
+    ]
+    if deliveries:
+        db.session.add_all(deliveries)
         db.session.flush()
-        for row in made:
+        for row in deliveries:
             enqueue_after_commit("deliver", webhook_id=row.webhook_id)
-    return made
+    return deliveries
 
 
 def _drop_waiting(webhook_id: int) -> None:
-    own = WebhookDelivery.webhook_id == webhook_id, WebhookDelivery.status == "waiting"
-    rows_changed(update(WebhookDelivery).where(*own).values(status="skipped", answer="the webhook was switched off"))
+    conditions = WebhookDelivery.webhook_id == webhook_id, WebhookDelivery.status == "waiting"
+    rows_changed(
+        update(WebhookDelivery).where(*conditions).values(status="skipped", answer="the webhook was switched off")
+    )
 
 
 def _mark(user_id: int) -> None:
     """Store on the account whether it has active webhooks, so that the end of a turn needs no query for that."""
     active = select(Webhook.webhook_id).where(Webhook.user_id == user_id, Webhook.is_active).limit(1)
-    there = db.session.scalar(active) is not None
-    db.session.execute(update(User).where(User.user_id == user_id).values(has_webhooks=there))
+    is_active = db.session.scalar(active) is not None
+    db.session.execute(update(User).where(User.user_id == user_id).values(has_webhooks=is_active))
 
 
 def _require_maker(row: Webhook) -> None:
@@ -196,7 +201,7 @@ def _require_maker(row: Webhook) -> None:
         raise Forbidden(BROWSER_ONLY)
 
 
-def _usable(url: str) -> str:
+def _check_url(url: str) -> str:
     try:
         outbound.check_host(url, app_settings().outbound_allowed)
     except outbound.RequestRefused as error:
@@ -204,7 +209,7 @@ def _usable(url: str) -> str:
     return url
 
 
-def _listed(kinds: Iterable[str]) -> str:
+def _join_kinds(kinds: Iterable[str]) -> str:
     return "," + "".join(f"{kind}," for kind in sorted(set(kinds)))
 
 

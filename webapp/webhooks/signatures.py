@@ -13,24 +13,24 @@ WAITS = (5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000)
 
 
 def new_secret() -> str:
-    """A secret: 24 random bytes behind the prefix that libraries expect."""
+    """Return a secret: 24 random bytes behind the prefix that libraries expect."""
     return PREFIX + base64.b64encode(secrets.token_bytes(24)).decode()
 
 
 def new_event_id() -> str:
-    """The id of an event, the same in every attempt."""
+    """Return the id of an event, the same in every attempt."""
     return f"evt_{secrets.token_hex(14)}"
 
 
 def signature(secret: str, event_id: str, timestamp: int, body: bytes) -> str:
     """`v1,` and the signature over id, time and body."""
     key = base64.b64decode(secret.removeprefix(PREFIX))
-    made = hmac.new(key, f"{event_id}.{timestamp}.".encode() + body, hashlib.sha256)
-    return f"v1,{base64.b64encode(made.digest()).decode()}"
+    digest = hmac.new(key, f"{event_id}.{timestamp}.".encode() + body, hashlib.sha256)
+    return f"v1,{base64.b64encode(digest.digest()).decode()}"
 
 
 def headers(secret: str, event_id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """The headers of a delivery."""
+    """Return the headers of a delivery."""
     return {
         "Content-Type": "application/json",
         "webhook-id": event_id,

@@ -313,7 +313,7 @@ def test_an_index_that_has_to_be_rebuilt_is_left_to_whoever_asks(
             note(user.user_id, Change("memories"))
         keeper.listen(told)
         keeper.work()
-        assert index_cache().held(user.user_id) is entry and not index_cache()._building
+        assert index_cache().peek(user.user_id) is entry and not index_cache()._building
 
 
 def test_only_what_is_committed_is_announced_and_once(app: Flask, user: Person, told: PubSub) -> None:

@@ -83,7 +83,7 @@ def test_entries_survive_redis(app: Flask) -> None:
         ("done", {"message": {"content": "x"}}, 0),
     ]
     assert turnlog.read(client, 1, found[0].id) == found[1:]
-    assert turnlog.read(client, 1, through=found[1].id) == found[:2]
+    assert turnlog.read(client, 1, last_id=found[1].id) == found[:2]
     turnlog.report(client, 2, "title", {})
     assert not client.exists(turnlog.log_key(2)), "nobody reads a stream that is gone"
 

@@ -199,9 +199,9 @@ def test_a_slow_redis_is_written_to_less_often(writing: Callable[..., Handed]) -
     async def work(writer: TurnWriter, _handed: Handed) -> None:
         writer._open[1] = object()  # type: ignore[assignment]
         assert writer._wait(1) == 0
-        writer._took = 0.02
+        writer._duration = 0.02
         assert writer._wait(1) == pytest.approx(0.04)
-        writer._took = 9
+        writer._duration = 9
         assert writer._wait(1) == pytest.approx(0.05)
         writer._open.clear()
 

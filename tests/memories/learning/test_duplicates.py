@@ -130,7 +130,7 @@ def test_what_changed_while_the_model_read_stays(app, user, model, keep):
         with app.app_context(), write_transaction():
             row = db.session.get(Memory, first)
             row.content = "Drives an electric car to work"
-            Journal(user.user_id, "edited").changed(row)
+            Journal(user.user_id, "edited").record_change(row)
         return {"structured": {"same": [1]}}
 
     model.script(match="same_memories", respond=edited_meanwhile)

@@ -130,7 +130,7 @@ def test_a_server_that_refuses_tools_still_answers(app, client, model) -> None:
     model.script(match="", fault={"refuse_tools": True})
     assert send(client, "Hello there")["content"] == "Hello."
     with app.app_context():
-        app.extensions["completions"].capabilities._known.clear()
+        app.extensions["completions"].capabilities._cache.clear()
 
 
 @pytest.mark.parametrize("new", [{"is_temporary": True}, {"uses_memory": False}])

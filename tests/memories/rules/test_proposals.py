@@ -23,5 +23,5 @@ def test_a_memory_in_use_is_neither_closed_nor_sent_to_review() -> None:
 
 
 def test_a_proposal_is_not_beside_itself() -> None:
-    (found, *_) = for_review([NEW, Flag(5, -1)], proposed=[5])
+    (found, *_) = for_review([NEW, Flag(5, -1)], proposed_refs=[5])
     assert isinstance(found, Insert)

@@ -72,20 +72,20 @@ def write_manifest(archive: zipfile.ZipFile, manifest: Manifest) -> None:
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
-    """The manifest. Raises BackupError unless this is a complete backup in the format of this version."""
+    """Return the manifest. Raises BackupError unless this is a complete backup in the format of this version."""
     try:
-        found = json.loads(archive.read(MANIFEST))
-        made_with = found["format"]
+        data = json.loads(archive.read(MANIFEST))
+        made_with = data["format"]
     except (*_DAMAGE, TypeError):
         raise BackupError("This is not a Commonplace backup, or it was never finished.") from None
     if made_with != FORMAT:
         raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that version.")
-    return TypeAdapter(Manifest).validate_python(found)
+    return TypeAdapter(Manifest).validate_python(data)
 
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """The file for reading. Raises BackupError, also for damage that is found while it is read."""
+    """Yield the file for reading. Raises BackupError, also for damage that is found while it is read."""
     try:
         archive = zipfile.ZipFile(path)
     except FileNotFoundError:
@@ -101,14 +101,14 @@ def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 @contextmanager
 def read_table(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[list[str], Iterator[list[Any]]]]:
-    """The columns and the rows of a table."""
+    """Yield the columns and the rows of a table."""
     with archive.open(f"tables/{name}.jsonl") as stream:
         columns = json.loads(stream.readline())
-        yield columns, ([_restored(value) for value in json.loads(line)] for line in stream)
+        yield columns, ([_decode(value) for value in json.loads(line)] for line in stream)
 
 
 def attachments(archive: zipfile.ZipFile) -> Iterator[str]:
-    """The names of the attachments; anything with another kind of name is ignored."""
+    """Yield the names of the attachments; anything with another kind of name is ignored."""
     return (name for name in archive.namelist() if is_attachment(name))
 
 
@@ -131,5 +131,5 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Decimal | date) else value
 
 
-def _restored(value: Any) -> Any:
+def _decode(value: Any) -> Any:
     return base64.b64decode(value["b64"]) if isinstance(value, dict) else value

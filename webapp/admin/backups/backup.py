@@ -81,8 +81,8 @@ def note_backup() -> None:
 
 def last_backup() -> datetime | None:
     """Return when a backup was last made with `backup create`, of what is noted here; None if none was."""
-    noted = get_setting(LAST)
-    return datetime.fromisoformat(noted) if isinstance(noted, str) else None
+    stored = get_setting(LAST)
+    return datetime.fromisoformat(stored) if isinstance(stored, str) else None
 
 
 def check_backup(path: Path) -> Manifest:
@@ -106,12 +106,12 @@ def check_backup(path: Path) -> Manifest:
 
 
 def key_mark() -> str:
-    """A fingerprint of this installation's SECRET_KEY, which does not reveal it."""
+    """Return a fingerprint of this installation's SECRET_KEY, which does not reveal it."""
     return hashlib.sha256(b"backup:" + str(current_app.config["SECRET_KEY"]).encode()).hexdigest()[:16]
 
 
 def columns_of(connection: Connection, table: str) -> list[tuple[str, bool]]:
-    """The columns of a table that are stored rather than computed, and whether each is a float."""
+    """Return the columns of a table that are stored rather than computed, and whether each is a float."""
     return [
         (column["name"], isinstance(column["type"], Float))
         for column in inspect(connection).get_columns(table)
@@ -120,7 +120,7 @@ def columns_of(connection: Connection, table: str) -> list[tuple[str, bool]]:
 
 
 def _revision(may_be_empty: bool) -> str:
-    """The version of a database that is worth a backup. Raises BackupError."""
+    """Return the version of a database that is worth a backup. Raises BackupError."""
     place = public_url(db.engine)
     try:
         if (revision := current_revision()) != newest_revision():
@@ -137,8 +137,8 @@ def _revision(may_be_empty: bool) -> str:
 def _fill(archive: zipfile.ZipFile, revision: str) -> Manifest:
     counts: dict[str, int] = {}
     with _snapshot() as connection:
-        there = set(inspect(connection).get_table_names())
-        for table in (table for table in db.metadata.sorted_tables if table.name in there):
+        tables = set(inspect(connection).get_table_names())
+        for table in (table for table in db.metadata.sorted_tables if table.name in tables):
             columns = columns_of(connection, table.name)
             rows = _select(connection, table.name, columns)
             counts[table.name] = write_table(archive, table.name, [name for name, _ in columns], rows)
@@ -172,7 +172,7 @@ def _add_file(archive: zipfile.ZipFile, key: str) -> bool:
 
 @contextmanager
 def _snapshot() -> Iterator[Connection]:
-    """A connection that sees the database as it is now, whatever is written meanwhile."""
+    """Yield a connection that sees the database as it is now, whatever is written meanwhile."""
     expect_writes(False)
     with db.engine.connect() as connection:
         if connection.dialect.name != "sqlite":
@@ -187,23 +187,23 @@ def _select(connection: Connection, table: str, columns: list[tuple[str, bool]])
     quote = connection.dialect.identifier_preparer.quote
     # MySQL prints a four-byte float with six digits; multiplied by one it becomes a double, with all its digits.
     exact = connection.dialect.name != "sqlite"
-    named = ", ".join(f"{quote(name)} * 1e0" if exact and is_float else quote(name) for name, is_float in columns)
+    column_list = ", ".join(f"{quote(name)} * 1e0" if exact and is_float else quote(name) for name, is_float in columns)
     streaming = connection.execution_options(stream_results=True, yield_per=ROWS_AT_ONCE)
-    with streaming.exec_driver_sql(f"SELECT {named} FROM {quote(table)}") as result:
+    with streaming.exec_driver_sql(f"SELECT {column_list} FROM {quote(table)}") as result:
         for row in result:
             yield tuple(row)
 
 
 def _next_ids(connection: Connection) -> dict[str, int]:
-    """The id that the next row of each table gets: ids of deleted rows must not be used again."""
+    """Return the id that the next row of each table gets: ids of deleted rows must not be used again."""
     if connection.dialect.name == "sqlite":
-        found = connection.exec_driver_sql("SELECT name, seq + 1 FROM sqlite_sequence")
+        rows = connection.exec_driver_sql("SELECT name, seq + 1 FROM sqlite_sequence")
     else:
         if not getattr(connection.dialect, "is_mariadb", False):
             connection.exec_driver_sql("SET SESSION information_schema_stats_expiry = 0")
-        found = connection.exec_driver_sql(
+        rows = connection.exec_driver_sql(
             "SELECT table_name, auto_increment FROM information_schema.tables "
             "WHERE table_schema = DATABASE() AND auto_increment IS NOT NULL"
         )
-    ours = {table.name for table in db.metadata.sorted_tables}
-    return {name: int(number) for name, number in found if name in ours}
+    own_tables = {table.name for table in db.metadata.sorted_tables}
+    return {name: int(number) for name, number in rows if name in own_tables}

@@ -82,8 +82,8 @@ def _prepare(manifest: Manifest) -> bool:
 
 
 def _check_tables(connection: Connection, manifest: Manifest) -> None:
-    there = set(inspect(connection).get_table_names())
-    if missing := sorted((set(manifest.tables) | set(manifest.next_ids)) - there):
+    tables = set(inspect(connection).get_table_names())
+    if missing := sorted((set(manifest.tables) | set(manifest.next_ids)) - tables):
         raise BackupError(f"This version has no table named {', '.join(missing)}.")
 
 
@@ -103,21 +103,23 @@ def _fill(connection: Connection, archive: zipfile.ZipFile, manifest: Manifest) 
 
 def _check_references(connection: Connection) -> None:
     """Raise BackupError for rows that refer to a row which the backup does not have."""
-    quote, there = connection.dialect.identifier_preparer.quote, inspect(connection)
-    for table in there.get_table_names():
-        for key in there.get_foreign_keys(table):
+    quote, inspector = connection.dialect.identifier_preparer.quote, inspect(connection)
+    for table in inspector.get_table_names():
+        for key in inspector.get_foreign_keys(table):
             pairs = list(zip(key["constrained_columns"], key["referred_columns"], strict=True))
-            same = " AND ".join(f"here.{quote(mine)} = other.{quote(theirs)}" for mine, theirs in pairs)
-            is_set = " AND ".join(f"here.{quote(mine)} IS NOT NULL" for mine, _ in pairs)
-            found = connection.scalar(
+            condition = " AND ".join(
+                f"here.{quote(own_key)} = other.{quote(other_key)}" for own_key, other_key in pairs
+            )
+            is_set = " AND ".join(f"here.{quote(own_key)} IS NOT NULL" for own_key, _ in pairs)
+            count = connection.scalar(
                 text(
-                    f"SELECT COUNT(*) FROM {quote(table)} here LEFT JOIN {quote(key['referred_table'])} other ON {same}"
-                    f" WHERE {is_set} AND other.{quote(pairs[0][1])} IS NULL"
+                    f"SELECT COUNT(*) FROM {quote(table)} here LEFT JOIN {quote(key['referred_table'])} other"
+                    f" ON {condition} WHERE {is_set} AND other.{quote(pairs[0][1])} IS NULL"
                 )
             )
-            if found:
-                named = f"{table}.{', '.join(key['constrained_columns'])}"
-                raise BackupError(f"{found} rows are missing from {key['referred_table']} that {named} refers to.")
+            if count:
+                name = f"{table}.{', '.join(key['constrained_columns'])}"
+                raise BackupError(f"{count} rows are missing from {key['referred_table']} that {name} refers to.")
 
 
 def _insert(connection: Connection, archive: zipfile.ZipFile, table: str) -> None:
@@ -125,9 +127,9 @@ def _insert(connection: Connection, archive: zipfile.ZipFile, table: str) -> Non
         if unknown := set(columns) - {name for name, _ in columns_of(connection, table)}:
             raise BackupError(f"This version has no {table}.{min(unknown)}.")
         quote = connection.dialect.identifier_preparer.quote
-        named = ", ".join(map(quote, columns))
+        column_list = ", ".join(map(quote, columns))
         values = ", ".join(f":c{number}" for number in range(len(columns)))
-        statement = text(f"INSERT INTO {quote(table)} ({named}) VALUES ({values})")
+        statement = text(f"INSERT INTO {quote(table)} ({column_list}) VALUES ({values})")
         while batch := list(_parameters(rows)):
             connection.execute(statement, batch)
 

@@ -78,13 +78,13 @@ def keys() -> Iterator[Finding]:
 def data() -> Iterator[Finding]:
     """Yield whether others on this machine can read the data, and how much room is left."""
     folder = app_settings().var_dir.absolute()
-    opened = [path for pattern in OURS for path in folder.glob(pattern) if open_to_others(path)]
+    open_paths = [path for pattern in OURS for path in folder.glob(pattern) if open_to_others(path)]
     if is_ours(folder) and open_to_others(folder):
-        opened.insert(0, folder)
-    if opened:
+        open_paths.insert(0, folder)
+    if open_paths:
         yield fault(
             "data",
-            f"others on this machine can use {', '.join(map(str, opened[:3]))}",
+            f"others on this machine can use {', '.join(map(str, open_paths[:3]))}",
             f"They belong to another user: chown -R them to the one that runs Commonplace, then chmod -R go= {folder}.",
         )
     else:
@@ -139,23 +139,23 @@ def servers() -> Iterator[Finding]:
 
 
 def database() -> Iterator[Finding]:
-    """The database's clock, and whether it has room for the connections of our processes."""
+    """Yield the database's clock, and whether it has room for the connections of our processes."""
     dialect = db.engine.dialect.name
     address = public_url(db.engine)
     if dialect == "sqlite":
         yield ok("database", f"{address}, for one machine, all of whose processes use the same disk")
         return
     before = datetime.now(UTC)
-    theirs = db.session.scalar(text("SELECT UTC_TIMESTAMP(6)"))
+    server_time = db.session.scalar(text("SELECT UTC_TIMESTAMP(6)"))
     after = datetime.now(UTC)
     yield ok("database", address)
-    if theirs is not None:
-        yield clock("database", (theirs.replace(tzinfo=UTC) - (before + (after - before) / 2)).total_seconds())
-    most, settings = int(db.session.scalar(text("SELECT @@max_connections")) or 0), app_settings()
-    if most < settings.database_pool * 2:
+    if server_time is not None:
+        yield clock("database", (server_time.replace(tzinfo=UTC) - (before + (after - before) / 2)).total_seconds())
+    maximum, settings = int(db.session.scalar(text("SELECT @@max_connections")) or 0), app_settings()
+    if maximum < settings.database_pool * 2:
         yield warning(
             "database",
-            f"max_connections is {most}, and one process may take {settings.database_pool * 2}",
+            f"max_connections is {maximum}, and one process may take {settings.database_pool * 2}",
             "Raise max_connections (400 is a good start) or lower DATABASE_POOL.",
         )
 
@@ -217,22 +217,22 @@ def queues() -> Iterator[Finding]:
 def model() -> Iterator[Finding]:
     """Return whether the server that answers does, accepts the key and has the models that are used."""
     answering = status()
-    used = answering.server
+    server = answering.server
     db.session.rollback()
     if not answering.is_connected:
         advice = "Connect one under Administration, Models, or set OPENAI_API_KEY or OPENAI_BASE_URL."
         yield warning("model", "no language model is connected: the built-in demonstration answers", advice)
-    place = overview.without_credentials(used.base_url)
+    place = overview.without_credentials(server.base_url)
     try:
-        with sync_client(used) as client:
-            names = {found.id for found in client.with_options(timeout=MODEL_SECONDS).models.list()}
+        with sync_client(server) as client:
+            names = {item.id for item in client.with_options(timeout=MODEL_SECONDS).models.list()}
     except Exception as error:  # whatever a foreign server answers
         advice = "Check its address and key under Administration, Models, or in OPENAI_BASE_URL and OPENAI_API_KEY."
         yield fault("model", f"{place}: {classify_exception(error).detail}", advice)
         return
     yield ok("model", f"{place} answers, with {len(names)} models")
-    wanted = {answering.model} | ({used.background_model} if answering.source != "connection" else set())
-    for name in sorted(wanted - names if names else set()):
+    models = {answering.model} | ({server.background_model} if answering.source != "connection" else set())
+    for name in sorted(models - names if names else set()):
         advice = "Check the spelling of its name; some servers list only part of what they have."
         yield warning("model", f"{name} is not in its list", advice)
 

@@ -29,17 +29,17 @@ def ok(part: str, text: str) -> Finding:
 
 
 def warning(part: str, text: str, advice: str) -> Finding:
-    """It works, but may not go on working."""
+    """Return a finding about something that works now but may fail later."""
     return Finding(part, "warning", text, advice)
 
 
 def fault(part: str, text: str, advice: str) -> Finding:
-    """It does not work, or lets in people it should not."""
+    """Return a finding about something that fails, or that is not secure."""
     return Finding(part, "fault", text, advice)
 
 
 def clock(part: str, off: float) -> Finding:
-    """The finding about a clock that is off by so many seconds."""
+    """Return the finding about a clock that is off by so many seconds."""
     difference = f"its clock is {abs(off):.1f} s {'ahead of' if off > 0 else 'behind'} ours"
     advice = "Set every machine's clock by NTP (systemd-timesyncd, chrony): sessions, leases and codes rest on it."
     if abs(off) >= CLOCK_FAULT:
@@ -48,7 +48,7 @@ def clock(part: str, off: float) -> Finding:
 
 
 def in_lines(findings: Iterable[Finding]) -> list[str]:
-    """The findings as lines for a terminal, each with its advice below."""
+    """Return the findings as lines for a terminal, each with its advice below."""
     lines = []
     for finding in findings:
         lines.append(f"{MARKS[finding.state]}  {finding.part}: {finding.text}")

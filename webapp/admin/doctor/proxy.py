@@ -45,20 +45,20 @@ def _judge(url: str, seen: dict[str, Any], arrived: list[float]) -> Iterator[Fin
         yield fault("proxy", "a stream arrives in one piece at its end", advice)
     else:
         yield ok("proxy", f"a stream through {url} arrives as it is sent")
-    wanted = urlsplit(url)
-    if seen["scheme"] != wanted.scheme:
+    target = urlsplit(url)
+    if seen["scheme"] != target.scheme:
         advice = "Have the proxy send X-Forwarded-Proto and set TRUSTED_PROXIES to how many proxies stand in front."
-        yield fault("proxy", f"we see {seen['scheme']} where people use {wanted.scheme}", advice)
-    if seen["host"] != wanted.netloc:
+        yield fault("proxy", f"we see {seen['scheme']} where people use {target.scheme}", advice)
+    if seen["host"] != target.netloc:
         advice = "Have the proxy send Host or X-Forwarded-Host, or links and sign-in lead elsewhere."
-        yield fault("proxy", f"we see the host {seen['host']} where people use {wanted.netloc}", advice)
+        yield fault("proxy", f"we see the host {seen['host']} where people use {target.netloc}", advice)
     if seen["forwarded"] and not settings.trusted_proxies:
         advice = "Set TRUSTED_PROXIES: everybody has the proxy's address at present, in limits and in the audit."
         yield warning("proxy", "a proxy stands in front, and none is trusted", advice)
     if settings.trusted_proxies and not seen["forwarded"]:
         advice = "Set TRUSTED_PROXIES=0, or anybody can claim any address."
         yield fault("proxy", "a proxy is trusted where none stands in front", advice)
-    if wanted.scheme == "https" and not settings.session_cookie_secure:
+    if target.scheme == "https" and not settings.session_cookie_secure:
         yield warning("proxy", "cookies may travel without TLS", "Set SESSION_COOKIE_SECURE=1.")
 
 

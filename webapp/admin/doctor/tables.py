@@ -19,9 +19,9 @@ def tables() -> Iterator[Finding]:
     if readiness().get("migrations") != "ok":
         return  # `servers` has said so, and something is certain to be missing
     inspector = inspect(db.session.connection())
-    if lost := list(_columns(inspector)):
+    if missing := list(_columns(inspector)):
         advice = "Restore the backup from before the upgrade, and upgrade again."
-        yield fault("tables", f"missing: {', '.join(lost[:MOST_NAMED])}", advice)
+        yield fault("tables", f"missing: {', '.join(missing[:MOST_NAMED])}", advice)
         return
     slow = list(_indexes(inspector))
     for index in slow[:MOST_NAMED]:
@@ -34,22 +34,22 @@ def tables() -> Iterator[Finding]:
 
 
 def _columns(inspector: Inspector) -> Iterator[str]:
-    """The missing tables, and the missing columns of the others."""
-    there = {
+    """Yield the missing tables, and the missing columns of the others."""
+    existing = {
         name: {column["name"] for column in columns} for (_, name), columns in inspector.get_multi_columns().items()
     }
     for table in db.metadata.sorted_tables:
-        if table.name not in there:
+        if table.name not in existing:
             yield table.name
         else:
             yield from (
-                f"{table.name}.{column.name}" for column in table.columns if column.name not in there[table.name]
+                f"{table.name}.{column.name}" for column in table.columns if column.name not in existing[table.name]
             )
 
 
 def _indexes(inspector: Inspector) -> Iterator[Index]:
-    there = {index["name"] for indexes in inspector.get_multi_indexes().values() for index in indexes}
+    names = {index["name"] for indexes in inspector.get_multi_indexes().values() for index in indexes}
     for table in db.metadata.sorted_tables:
         yield from sorted(
-            (index for index in table.indexes if index.name not in there), key=lambda index: str(index.name)
+            (index for index in table.indexes if index.name not in names), key=lambda index: str(index.name)
         )

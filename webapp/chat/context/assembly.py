@@ -61,39 +61,39 @@ class TurnGone(Exception):
 
 
 def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None) -> AssembledPrompt:
-    """The prompt of a reply, with the tools of the `client` that asks.
+    """Return the prompt of a reply, with the tools of the `client` that asks.
 
     Raises TurnGone, and BudgetTooSmall when the model's window cannot hold a prompt.
     """
-    started = time.perf_counter()
-    found = db.session.execute(read_rows(), {"turn": turn_id}).one_or_none()
-    if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
+    start = time.perf_counter()
+    stored = db.session.execute(read_rows(), {"turn": turn_id}).one_or_none()
+    if stored is None or stored.Message.status != "streaming" or stored.Message.superseded_by_id is not None:
         raise TurnGone
-    reply, conversation, owner, asked, request, tool_servers, stands, active = parts_of(found)
+    reply, conversation, owner, question, request, tool_servers, stands, active = parts_of(stored)
     # A summary covers a batch of messages, which still count: with fewer messages than that there is none.
     has_chunks = conversation.message_count >= settings.summary_batch
     chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)] if has_chunks else []
-    closed = chunks[-1].end if chunks else 0
+    summary_end = chunks[-1].end if chunks else 0
     if (
-        conversation.message_count == 2 and asked is not None and reply.reply_to_id is not None
+        conversation.message_count == 2 and question is not None and reply.reply_to_id is not None
     ):  # this exchange: many have no other
-        history = [ContextMessage(reply.reply_to_id, "user", asked, "complete")]
+        history = [ContextMessage(reply.reply_to_id, "user", question, "complete")]
     else:
-        history = _history(reply, after=closed)
+        history = _history(reply, after=summary_end)
     waits_for = next((message.id for message in history if message.status == "streaming"), None)
     if waits_for is not None:
         return AssembledPrompt([], [], "", Step("context", {}), waits_for)
     earlier = parts_before(reply)
     if earlier is not None:
-        history = earlier.without(history, str(asked or ""))
+        history = earlier.without(history, str(question or ""))
     remembers = memory_is_on(conversation, owner)
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
     targets = targets_for(reply.model or conversation.model, owner.user_id, is_admin=owner.is_admin)
     targets = targets or tour_targets(owner.settings, is_admin=owner.is_admin)
-    wanted = reply_parameters(request, reply.custom_payload)
-    if conversation.parameters or wanted:
-        targets = with_parameters(targets, Parameters.of(conversation.parameters).given | wanted)
+    parameters = reply_parameters(request, reply.custom_payload)
+    if conversation.parameters or parameters:
+        targets = with_parameters(targets, Parameters.of(conversation.parameters).given | parameters)
     window = targets[0].context_window if targets else None
     toolset, size = Toolset(), window or settings.context_tokens
     if settings.model_tools:
@@ -110,7 +110,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     tail = earlier.prompt(size, toolset) if earlier is not None else Tail()
     # The last use of the rows: retrieval may give the connection back.
     instruction = str((reply.custom_payload or {}).get("instruction", ""))
-    made = compose(
+    composed = compose(
         conversation,
         owner,
         history,
@@ -128,33 +128,39 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
             stands=stands.position,
         ),
     )
-    label = made.place.label or prompt.label
+    label = composed.place.label or prompt.label
     return AssembledPrompt(
-        messages=[*made.context.messages, *tail.messages],
+        messages=[*composed.context.messages, *tail.messages],
         targets=targets,
         prompt_version=f"{label}, {opening.label}" if opening else label,
         step=Step(
             "context",
-            partial(_account, made.context),
-            duration_ms=round((time.perf_counter() - started) * 1000),
+            partial(_account, composed.context),
+            duration_ms=round((time.perf_counter() - start) * 1000),
         ),
-        toolset=toolset if made.place.has_tools else with_clients(Toolset(), client),
+        toolset=toolset if composed.place.has_tools else with_clients(Toolset(), client),
         tool_tokens=tool_tokens,
-        receipt=made.context.receipt,
-        words=made.context.words,
-        seen=PromptMemories(_shown(made), stands.memory_version, any("by" in item.extra for item in made.found.items)),
-        retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
-        offers=made.offers,
-        tokens=made.context.tokens + tail.tokens,
-        is_tainted=reply.is_tainted or tail.is_tainted or made.is_tainted or any(m.is_tainted for m in history),
+        receipt=composed.context.receipt,
+        words=composed.context.words,
+        seen=PromptMemories(
+            _memories_of_prompt(composed),
+            stands.memory_version,
+            any("by" in item.extra for item in composed.result.items),
+        ),
+        retrieval=Step(
+            "retrieval", composed.result.account, duration_ms=round(sum(composed.result.durations.values()))
+        ),
+        offers=composed.offers,
+        tokens=composed.context.tokens + tail.tokens,
+        is_tainted=reply.is_tainted or tail.is_tainted or composed.is_tainted or any(m.is_tainted for m in history),
     )
 
 
-def _shown(made: ComposedPrompt) -> list[tuple[int, str]]:
-    """The memories that the prompt may hold: id and content."""
-    known = [(item.id, item.content) for item in made.place.known]
-    known += [(item.id, item.content) for item in made.place.facts]
-    return known + [(item.id, item.content) for item in made.found.items if item.kind == "memory"]
+def _memories_of_prompt(prompt: ComposedPrompt) -> list[tuple[int, str]]:
+    """Return the memories that the prompt may hold: id and content."""
+    items = [(item.id, item.content) for item in prompt.place.known]
+    items += [(item.id, item.content) for item in prompt.place.facts]
+    return items + [(item.id, item.content) for item in prompt.result.items if item.kind == "memory"]
 
 
 def _history(reply: Message, *, after: int) -> list[ContextMessage]:

@@ -67,9 +67,9 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     """
     limits = source.limits
     current, excluded = split_messages(source.messages)
-    instructions, known = fit_instructions(source, count), fit_known(source, count)
+    instructions, memories = fit_instructions(source, count), fit_known(source, count)
     standing = fit_standing(source, count)
-    known_left = limits.of("known") - known.tokens
+    known_left = limits.of("known") - memories.tokens
     facts = fit_facts(source, max(0, known_left + (limits.of("facts") if source.facts else 0)), count)
     unused = max(0, known_left - facts.tokens)
     summaries = fit_summaries(source, limits.of("summaries") + unused, count)
@@ -77,7 +77,7 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]
     directive = shorten(source.directive, max(1, limits.prompt * 3 // 20), count)
     task = Segment(directive, source.directive_record)
-    stable = [instructions, standing, known, facts, fit_files(source, count), summaries]
+    stable = [instructions, standing, memories, facts, fit_files(source, count), summaries]
 
     room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD
     room -= (
@@ -90,9 +90,9 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
         room = min(room, limits.history)
     for found_budget in (limits.of("retrieved"),) * 3 + (0,) * 3:
         history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS), count)
-        present = standing.injected | known.injected | facts.injected | summaries.injected | history.injected
-        found = fit_retrieved(source, found_budget, present, count)
-        made_of = _assemble(stable, history, found, [source.file_pages, task], len(tail), len(summaries.left_out))
+        present = standing.injected | memories.injected | facts.injected | summaries.injected | history.injected
+        passages = fit_retrieved(source, found_budget, present, count)
+        made_of = _assemble(stable, history, passages, [source.file_pages, task], len(tail), len(summaries.left_out))
         messages = [message.sent() for message in made_of]
         tokens = sum(message.size(count) + MESSAGE_OVERHEAD for message in made_of)
         if tokens <= limits.prompt:
@@ -101,7 +101,7 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
         room -= tokens - limits.prompt
     else:
         raise BudgetTooSmall(f"the last message does not fit into {limits.prompt} tokens")
-    parts = [*stable, history, found]
+    parts = [*stable, history, passages]
     sections = [Section(part.name, part.tokens, part.budget, len(part.injected)) for part in parts]
     sections.append(Section("overhead", tokens - sum(part.tokens for part in parts), 0, 0))
     return Context(
@@ -110,10 +110,10 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
         sections=sections,
         left_out=[*excluded, *(item for part in parts for item in part.left_out)],
         receipt=[item for part in parts for item in part.receipt],
-        verbatim=[shown.message.id for shown in history.shown if shown.shortened_to is None],
+        verbatim=[entry.message.id for entry in history.shown if entry.shortened_to is None],
         words=[
-            *(shown.text for shown in history.shown if shown.message.role == "user"),
-            *map(model_text, (found.segments, [source.file_pages, task])),
+            *(entry.text for entry in history.shown if entry.message.role == "user"),
+            *map(model_text, (passages.segments, [source.file_pages, task])),
         ],
         tokens=tokens,
         budget=limits.prompt,
@@ -125,30 +125,30 @@ def _missing_note(messages: int, summaries: int) -> str:
 
 
 def _assemble(
-    stable: Sequence[Part], history: Part, found: Part, tasks: Line, tail: int, summaries: int
+    stable: Sequence[Part], history: Part, passages: Part, tasks: Line, tail: int, summaries: int
 ) -> list[PromptMessage]:
-    """Return the chat messages: in the system message what everybody shares, in the first of the user's what is known
-    in this conversation, in the last what was retrieved.
+    """Return the chat messages of the prompt.
 
-    Servers put the definitions of tools after the system message, so anything personal in it would have everybody's
-    tools read again.
+    The system message holds what is the same for everybody, the user's first message what is known in this
+    conversation, and the last message what was retrieved. Servers put tool definitions after the system message, so
+    anything personal in it would invalidate their cache of the tools.
     """
     missing = tail - len(history.shown)
     note = [Segment(_missing_note(missing, summaries))] if missing or summaries else []
-    known = join_segments("\n\n", [*(part.segments for part in stable), note])
-    known = [_OPENS, *known, _CLOSES] if known else []
-    extra = join_segments("\n\n", (found.segments, *([segment] for segment in tasks)))
+    segments = join_segments("\n\n", [*(part.segments for part in stable), note])
+    segments = [_OPENS, *segments, _CLOSES] if segments else []
+    extra = join_segments("\n\n", (passages.segments, *([segment] for segment in tasks)))
     messages = [
-        PromptMessage(shown.message.role, (), shown.message.id, shown.text, shown.shortened_to, shown.pictures)
-        for shown in history.shown
+        PromptMessage(entry.message.role, (), entry.message.id, entry.text, entry.shortened_to, entry.pictures)
+        for entry in history.shown
     ]
     if extra and not (messages and messages[-1].role == "user"):
         messages.append(PromptMessage("user"))
-    if known and not (messages and messages[0].role == "user"):
+    if segments and not (messages and messages[0].role == "user"):
         messages.insert(0, PromptMessage("user"))
     if messages:
         messages[-1] = _prepend(messages[-1], extra)
-        messages[0] = _prepend(messages[0], known)
+        messages[0] = _prepend(messages[0], segments)
     shared = join_segments("\n\n", [part.shared for part in stable])
     return [PromptMessage("system", tuple(shared)), *messages] if shared else messages
 
@@ -157,5 +157,5 @@ def _prepend(message: PromptMessage, texts: Line) -> PromptMessage:
     """Return a message with texts before it."""
     if not texts:
         return message
-    between = (Segment("\n\n"),) if message.segments or message.message_id is not None else ()
-    return replace(message, segments=(*texts, *between, *message.segments))
+    separator = (Segment("\n\n"),) if message.segments or message.message_id is not None else ()
+    return replace(message, segments=(*texts, *separator, *message.segments))

@@ -12,7 +12,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.blocks import escape
 from webapp.chat.context.budget import Limits
 from webapp.chat.context.builder import Context, ContextInput, build_context
-from webapp.chat.context.knowledge import changes_since_beginning, excerpt_candidates, with_found_pictures
+from webapp.chat.context.knowledge import changes_since_beginning, excerpt_candidates, with_retrieved_pictures
 from webapp.chat.context.opening_prompt import Opening
 from webapp.chat.context.segments import Line, Segment, filled_mark, join_segments
 from webapp.chat.context.space_context import Place, Spot, place_of
@@ -46,7 +46,7 @@ class ComposedPrompt:
     """
 
     context: Context
-    found: Result
+    result: Result
     place: Place
     offers: bool = False
     is_tainted: bool = False
@@ -80,9 +80,9 @@ def compose(
     settings: Settings,
     particulars: Particulars = Particulars(),
 ) -> ComposedPrompt:
-    """The prompt for a history, the summaries of what came before it, and this text as the system prompt.
+    """Build the prompt from a history, the summaries of the messages before it, and this system prompt.
 
-    May give the connection back. Raises BudgetTooSmall.
+    May return the database connection to the pool. Raises BudgetTooSmall.
     """
     opening, request, window = particulars.opening, particulars.request, particulars.window
     remembers = memory_is_on(conversation, owner)
@@ -102,7 +102,7 @@ def compose(
     # No use of the rows from here on: once the connection has been given back, each would be read again.
     looking = LookUp(question, settings.index_wait_seconds, particulars.stands)
     place = place_of(spot, remembers=remembers, since=fixed_at, version=looking.memory_version)
-    found = looking.finish()
+    result = looking.finish()
     if looking.was_long:  # anything others withdrew in the meantime is not in it
         place = place_of(spot, remembers=remembers, since=fixed_at)
     limits = Limits(
@@ -116,19 +116,21 @@ def compose(
         files = file_texts(spot.conversation_id, question.text, limits.prompt)
         looks = pictures_of([message.id for message in history], limits.prompt)
         history = [replace(message, pictures=looks.get(message.id, ())) for message in history] if looks else history
-    history = with_found_pictures(history, found, int(limits.prompt * SHARE))
-    if place.opens:
-        opens[0] = [Segment(place.opens)]
+    history = with_retrieved_pictures(history, result, int(limits.prompt * SHARE))
+    if place.opening:
+        opens[0] = [Segment(place.opening)]
     if particulars.addition:
         opens.append([Segment(particulars.addition)])
-    offers = may_offer and not place.opens
+    offers = may_offer and not place.opening
     if offers:
         opens.append([Segment(INSTRUCTION)])
     source = ContextInput(
         prompt=join_segments("\n\n", opens),
         space_instructions=place.instructions,
         directive="\n\n".join(
-            filter(None, (about_request(request), task.text if task else "", _wanted(particulars.instruction)))
+            filter(
+                None, (about_request(request), task.text if task else "", _instruction_line(particulars.instruction))
+            )
         ),
         # What was known about the point at the time is not kept: it may be forgotten one day.
         directive_record=_directive(about_request(request), task.record) if task else None,
@@ -139,23 +141,23 @@ def compose(
         facts=place.facts,
         facts_heading=place.facts_heading,
         chunks=chunks,
-        retrieved=[*changes_since_beginning(place), *excerpt_candidates(found)],
+        retrieved=[*changes_since_beginning(place), *excerpt_candidates(result)],
         files=Segment(files.stable, files.stable_record),
         file_pages=Segment(files.excerpts, files.excerpts_record),
         limits=limits,
     )
     context = build_context(source)
-    is_tainted = bool(about_request(request)) or _is_tainted(context, files, found, place)
-    return ComposedPrompt(context, found, place, offers, is_tainted)
+    is_tainted = bool(about_request(request)) or _is_tainted(context, files, result, place)
+    return ComposedPrompt(context, result, place, offers, is_tainted)
 
 
-def _is_tainted(context: Context, files: FileTexts, found: Result, place: Place) -> bool:
-    shown = {(item.kind, item.id) for item in context.receipt if item.injected}
+def _is_tainted(context: Context, files: FileTexts, result: Result, place: Place) -> bool:
+    keys = {(item.kind, item.id) for item in context.receipt if item.injected}
     return (
         bool(files.stable or files.excerpts)
-        or any(item.by for item in place.known)
+        or any(item.author for item in place.known)
         or any(fact.is_others for fact in place.facts)
-        or any("by" in item.extra or item.kind == "document" for item in found.items if (item.kind, item.id) in shown)
+        or any("by" in item.extra or item.kind == "document" for item in result.items if (item.kind, item.id) in keys)
     )
 
 
@@ -163,32 +165,32 @@ def _directive(*parts: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _wanted(instruction: str) -> str:
+def _instruction_line(instruction: str) -> str:
     return f"[For this reply the user asks: {instruction}]" if instruction else ""
 
 
 def _question(
-    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, closed: int
+    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, summary_end: int
 ) -> Question:
     """Return what to look up: the last user message, with the one before it in case it says little on its own."""
     questions = [message.content for message in history if message.role == "user"]
-    wished = UserSettings.of(owner.settings)
-    elsewhere = wished.past_conversations_enabled and not conversation.is_temporary
+    settings = UserSettings.of(owner.settings)
+    includes_past = settings.past_conversations_enabled and not conversation.is_temporary
     return Question(
         user_id=owner.user_id,
         text=questions[-1] if questions else "",
         before=questions[-2] if len(questions) > 1 else "",
         conversation_id=conversation.conversation_id,
-        verbatim_from=closed + 1,
+        verbatim_from=summary_end + 1,
         memories=remembers,
-        other_conversations=elsewhere,
-        space_documents=wished.space_documents_enabled or conversation.space_id is not None,
+        other_conversations=includes_past,
+        space_documents=settings.space_documents_enabled or conversation.space_id is not None,
         space_id=conversation.space_id,
     )
 
 
 def about_request(payload: Mapping[str, Any] | None) -> str:
-    """The blocks for the prompt; empty when nothing was said."""
+    """Return the blocks for the prompt; empty when nothing was said."""
     lines = []
     if purpose := (payload or {}).get("purpose"):
         lines.append(f"Purpose: {escape(' '.join(str(purpose).split()))}")
@@ -198,6 +200,6 @@ def about_request(payload: Mapping[str, Any] | None) -> str:
             f"Context: {escape(text if len(text) <= LONGEST_CONTEXT else text[:LONGEST_CONTEXT] + ' […shortened…]')}"
         )
     blocks = ["\n".join(["<request>", _NOTE, *lines, "</request>"])] if lines else []
-    if wished := (payload or {}).get("client_prompt"):
-        blocks.append("\n".join(["<client>", _CLIENT, escape(str(wished)), "</client>"]))
+    if client_prompt := (payload or {}).get("client_prompt"):
+        blocks.append("\n".join(["<client>", _CLIENT, escape(str(client_prompt)), "</client>"]))
     return "\n\n".join(blocks)

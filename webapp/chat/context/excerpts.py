@@ -40,7 +40,7 @@ class Excerpt:
             ]
         is_memory = first.kind == "memory"
         source = f' source="{attribute(first.source)}"' if first.source else ""
-        sentences = _piece_line(first) if first.kind == "message" else _whole(first)
+        sentences = _piece_line(first) if first.kind == "message" else _full_line(first)
         return [
             Segment(f'<item n="{number}" kind="{attribute(first.kind)}"'),
             Segment(source, None if is_memory else ""),
@@ -60,66 +60,66 @@ class PackedExcerpts:
     shown: list[RetrievedPassage] = field(default_factory=list)
 
     def lines(self) -> list[Line]:
-        """The items of the prompt."""
+        """Return the items of the prompt."""
         return [excerpt.line(number) for number, excerpt in enumerate(self.excerpts, 1)]
 
 
 def pack(
-    found: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]], count: Count
+    passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]], count: Count
 ) -> PackedExcerpts:
     """Take what was retrieved by rank while it fits; what does not fit is skipped, and nothing is repeated.
 
     The first IN_FULL come whole, the others as their cores; the room left then goes to whole pieces, by rank.
     """
-    there, packed, left = set(present), PackedExcerpts(), budget
-    taken: dict[int, tuple[Excerpt, RetrievedPassage]] = {}
+    keys, packed, tokens_left = set(present), PackedExcerpts(), budget
+    selection: dict[int, tuple[Excerpt, RetrievedPassage]] = {}
     by_group: dict[tuple[str, int], Excerpt] = {}
     sentences: set[str] = set()
-    for rank, item in enumerate(found):
+    for rank, item in enumerate(passages):
         words = " ".join(item.content.split()).casefold()
-        shown = item if rank < IN_FULL or left < LEAST else item.by_core
+        passage = item if rank < IN_FULL or tokens_left < LEAST else item.by_core
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
-        price = _price(excerpt, shown, count) if left >= LEAST else left + 1
-        is_present = (item.kind, item.id) in there or words in sentences
-        reason = PRESENT if is_present else NO_ROOM if price > left else ""
+        price = _price(excerpt, passage, count) if tokens_left >= LEAST else tokens_left + 1
+        is_present = (item.kind, item.id) in keys or words in sentences
+        reason = PRESENT if is_present else NO_ROOM if price > tokens_left else ""
         packed.reasons.append(reason)
         packed.tokens.append(price)
-        packed.shown.append(shown)
+        packed.shown.append(passage)
         if reason:
             continue
         if item.kind != "message":
-            there.add((item.kind, item.id))
+            keys.add((item.kind, item.id))
         sentences.add(words)
-        left -= price
+        tokens_left -= price
         if excerpt is None:
             excerpt = Excerpt()
             packed.excerpts.append(excerpt)
             if item.group:
                 by_group[item.kind, item.group] = excerpt
-        excerpt.parts.append(shown)
-        taken[rank] = excerpt, shown
-    for rank, (excerpt, shown) in taken.items():
-        if shown is found[rank]:
+        excerpt.parts.append(passage)
+        selection[rank] = excerpt, passage
+    for rank, (excerpt, passage) in selection.items():
+        if passage is passages[rank]:
             continue
-        if left < LEAST:
+        if tokens_left < LEAST:
             break
-        price = count(model_text(_piece_line(found[rank]))) - count(model_text(_piece_line(shown)))
-        if price <= left:
-            left -= price
-            excerpt.parts = [found[rank] if part is shown else part for part in excerpt.parts]
-            packed.shown[rank] = found[rank]
+        price = count(model_text(_piece_line(passages[rank]))) - count(model_text(_piece_line(passage)))
+        if price <= tokens_left:
+            tokens_left -= price
+            excerpt.parts = [passages[rank] if part is passage else part for part in excerpt.parts]
+            packed.shown[rank] = passages[rank]
     return packed
 
 
 def _price(excerpt: Excerpt | None, item: RetrievedPassage, count: Count) -> int:
-    """The tokens that one more piece costs."""
+    """Return the tokens that one more piece costs."""
     if excerpt is None:
         return count(model_text(Excerpt([item]).line(99))) + 1
     return count(model_text(_piece_line(item))) + count("\n")
 
 
 def _merged(parts: Sequence[RetrievedPassage]) -> Iterator[RetrievedPassage]:
-    """The pieces of one conversation in its order, overlapping ones merged."""
+    """Yield the pieces of one conversation in its order, overlapping ones merged."""
     last: RetrievedPassage | None = None
     for part in sorted(parts, key=lambda part: (part.id, part.start)):
         if last is not None and last.id == part.id and part.start <= last.end:
@@ -134,7 +134,7 @@ def _merged(parts: Sequence[RetrievedPassage]) -> Iterator[RetrievedPassage]:
 
 
 def _piece_line(part: RetrievedPassage) -> Line:
-    """A piece of a message, after its speaker, with an ellipsis where the message continues."""
+    """Return a piece of a message, after its speaker, with an ellipsis where the message continues."""
     before = "… " if part.start > 0 else ""
     after = " …" if part.end < part.length else ""
     is_cut = bool(before or after)
@@ -143,6 +143,6 @@ def _piece_line(part: RetrievedPassage) -> Line:
     return [Segment(f"{speaker}{before}"), Segment(escape(part.content.strip()), mark), Segment(after)]
 
 
-def _whole(part: RetrievedPassage) -> Line:
+def _full_line(part: RetrievedPassage) -> Line:
     mark = memory_mark(part.id, part.revision or 0) if part.kind == "memory" else passage_mark(part.kind, part.id)
     return [Segment(escape(part.content.strip()), mark)]

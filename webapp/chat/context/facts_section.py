@@ -22,38 +22,38 @@ def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
     """
     part = Part("facts", budget)
     title = escape(source.facts_heading)
-    left = budget - count(f"{title}\n") - 1
+    tokens_left = budget - count(f"{title}\n") - 1
     ordered = sorted(source.facts, key=lambda fact: fact.id)
-    lines, shown = [_line(fact) for fact in ordered], list(ordered)
-    if sum(count(model_text(line)) + 1 for line in lines) > left:
-        shown = _that_fit(ordered, left, count)
-        lines = _grouped(shown)
-        if len(shown) < len(ordered):
-            lines.append([Segment(_MORE.format(len(ordered) - len(shown)))])
-    ids = {fact.id for fact in shown}
+    lines, selection = [_line(fact) for fact in ordered], list(ordered)
+    if sum(count(model_text(line)) + 1 for line in lines) > tokens_left:
+        selection = _that_fit(ordered, tokens_left, count)
+        lines = _group_lines(selection)
+        if len(selection) < len(ordered):
+            lines.append([Segment(_MORE.format(len(ordered) - len(selection)))])
+    ids = {fact.id for fact in selection}
     for rank, fact in enumerate(sorted(source.facts, key=_weight), 1):
         tokens = count(fact.statement) + 1
         item = KnownMemory(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
         part.account(item, rank, tokens, "" if fact.id in ids else "over the section's budget")
-    if lines and shown:
+    if lines and selection:
         part.set_text([*join_segments("\n", [[Segment(title)], *lines]), Segment("\n")], count)
     return part
 
 
 def _weight(fact: Fact) -> tuple[float, int]:
-    """The most telling first; among equals the newest."""
+    """Return the most telling first; among equals the newest."""
     return -fact.weight, -fact.id
 
 
 def _that_fit(facts: Sequence[Fact], budget: int, count: Count) -> list[Fact]:
-    """The most telling facts whose grouped lines fit, in order of extraction."""
+    """Return the most informative facts whose grouped lines fit the budget, in order of extraction."""
     low, high = 0, len(facts)
     ranked = sorted(facts, key=_weight)
     while low < high:
         middle = (low + high + 1) // 2
-        chosen = _grouped(sorted(ranked[:middle], key=lambda fact: fact.id))
-        more = count(_MORE.format(len(facts))) + 1 if middle < len(facts) else 0
-        fits = sum(count(model_text(line)) + 1 for line in chosen) + more <= budget
+        selection = _group_lines(sorted(ranked[:middle], key=lambda fact: fact.id))
+        note_tokens = count(_MORE.format(len(facts))) + 1 if middle < len(facts) else 0
+        fits = sum(count(model_text(line)) + 1 for line in selection) + note_tokens <= budget
         low, high = (middle, high) if fits else (low, middle - 1)
     return sorted(ranked[:low], key=lambda fact: fact.id)
 
@@ -66,11 +66,11 @@ def _line(fact: Fact) -> Line:
     ]
 
 
-def _grouped(facts: Sequence[Fact]) -> list[Line]:
+def _group_lines(facts: Sequence[Fact]) -> list[Line]:
     """One line for all facts that begin and end alike: same category, same visibility, same member who said them."""
-    alike = sorted(facts, key=lambda fact: (fact.before, fact.after, fact.id))
+    ordered = sorted(facts, key=lambda fact: (fact.before, fact.after, fact.id))
     lines: list[Line] = []
-    for (before, after), group in groupby(alike, key=lambda fact: (fact.before, fact.after)):
+    for (before, after), group in groupby(ordered, key=lambda fact: (fact.before, fact.after)):
         statements = [
             [Segment(escape(fact.statement.rstrip(" .")), memory_mark(fact.id, fact.revision))] for fact in group
         ]

@@ -29,14 +29,14 @@ def changes_since_beginning(place: Place) -> list[RetrievedPassage]:
             item.importance,
             "learned recently",
             item.revision,
-            f"shared by {item.by}, who says this" if item.by else "",
+            f"shared by {item.author}, who says this" if item.author else "",
         )
         for item in place.known
         if item.group == NEW
     ]
 
 
-def excerpt_candidates(found: Result) -> list[RetrievedPassage]:
+def excerpt_candidates(result: Result) -> list[RetrievedPassage]:
     """Return what was retrieved, best first, as candidates for the excerpts of a prompt."""
     return [
         RetrievedPassage(
@@ -50,25 +50,25 @@ def excerpt_candidates(found: Result) -> list[RetrievedPassage]:
             start=item.start,
             end=item.start + len(item.content),
             length=item.length,
-            core=partial(core_of, item.content, found.asked) if item.kind == "message" else None,
+            core=partial(core_of, item.content, result.query_terms) if item.kind == "message" else None,
             # What was said in one conversation on one day is shown together.
             group=(item.conversation_id or 0) * 1_000_000 + item.at.toordinal() if item.kind == "message" else 0,
             speaker=_SPEAKERS.get(item.role or "", ""),
         )
-        for item in found.items
+        for item in result.items
     ]
 
 
-def with_found_pictures(history: Sequence[Message], found: Result, room: int) -> Sequence[Message]:
-    """The messages, the last with the retrieved pictures and pictured pages, as many as there is room for."""
-    documents = [item.extra["picture"] for item in found.items if "picture" in item.extra]
+def with_retrieved_pictures(history: Sequence[Message], result: Result, room: int) -> Sequence[Message]:
+    """Return the messages, the last with the retrieved pictures and pictured pages, as many as there is room for."""
+    documents = [item.extra["picture"] for item in result.items if "picture" in item.extra]
     if not documents or not history or history[-1].role != "user":
         return history
     room -= sum(picture.tokens for picture in history[-1].pictures)
-    shown = []
+    messages = []
     for title, digest, media_type, pages in documents:
         for picture in pictures_of_document(title, digest, media_type, pages, size_of_views()):
             if picture.tokens <= room:
                 room -= picture.tokens
-                shown.append(picture)
-    return [*history[:-1], replace(history[-1], pictures=(*history[-1].pictures, *shown))]
+                messages.append(picture)
+    return [*history[:-1], replace(history[-1], pictures=(*history[-1].pictures, *messages))]

@@ -28,7 +28,7 @@ class Opening:
 
 
 def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -> Opening | None:
-    """The task of a reply that opens a point, from the point's current guidance; None for any other reply."""
+    """Return the task of a reply that opens a point, from the point's current guidance; None for any other reply."""
     slug = messages.point_opened_by(reply)
     if slug is None or conversation.journey_id is None:
         return None
@@ -39,8 +39,8 @@ def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -
     prompt = prompts.active("assistant_initiated")
     guide = view.guide
     return Opening(
-        text=_filled(conversation, prompt.text, directive(guide, profile)),
-        record=_filled(conversation, prompt.text, directive(_unknowing(guide))),
+        text=_fill(conversation, prompt.text, directive(guide, profile)),
+        record=_fill(conversation, prompt.text, directive(_unknowing(guide))),
         about=" ".join([guide.title, guide.description]),
         label=prompt.label,
     )
@@ -50,5 +50,5 @@ def _unknowing(guide: PointGuide) -> PointGuide:
     return replace(guide, known=(), quotes=(), to_check=())
 
 
-def _filled(conversation: Conversation, template: str, task: str) -> str:
+def _fill(conversation: Conversation, template: str, task: str) -> str:
     return fill_for(conversation, template, texts={"POINT": task})

@@ -40,13 +40,13 @@ class Earlier:
     asked_id: int
     rows: Sequence[tuple[int, str, Sequence[Mapping[str, Any]]]]
 
-    def without(self, history: Sequence[ContextMessage], asked: str) -> list[ContextMessage]:
-        """A history that ends with the question."""
+    def without(self, history: Sequence[ContextMessage], question: str) -> list[ContextMessage]:
+        """Return a history that ends with the question."""
         before = [message for message in history if message.id < self.asked_id]
-        return [*before, ContextMessage(self.asked_id, "user", asked)]
+        return [*before, ContextMessage(self.asked_id, "user", question)]
 
     def prompt(self, window: int, toolset: Toolset) -> Tail:
-        """The parts as they are sent, with the names that the client's tools have in this turn."""
+        """Return the parts as they are sent, with the names that the client's tools have in this turn."""
         names = {tool.title: tool.name for tool in toolset.tools if tool.kind == CLIENT}
         rows = [
             (number, text, [{**call, "tool_name": _name(call, names)} for call in calls])
@@ -58,7 +58,7 @@ class Earlier:
 
 
 def parts_before(reply: Message) -> Earlier | None:
-    """The parts of a reply before this one; None if it is the first. One statement, if there are any."""
+    """Return the parts of a reply before this one; None if it is the first. One statement, if there are any."""
     if reply.reply_to_id is None or reply.parent_id in (None, reply.reply_to_id):
         return None
     rows = db.session.execute(
@@ -76,5 +76,5 @@ def parts_before(reply: Message) -> Earlier | None:
 
 
 def _name(call: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    own = str(call.get("tool_name", ""))
-    return names.get(own, own) if call.get("by") == CLIENT else own
+    name = str(call.get("tool_name", ""))
+    return names.get(name, name) if call.get("by") == CLIENT else name

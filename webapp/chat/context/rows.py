@@ -19,12 +19,12 @@ PROMPT = "chat"
 
 
 class Parts(NamedTuple):
-    """The rows a prompt is made from. `asked` is the question, `request` what came with it."""
+    """The rows a prompt is made from. `question` is the question, `request` what came with it."""
 
     reply: Message
     conversation: Conversation
     owner: User
-    asked: str | None
+    question: str | None
     request: dict[str, Any] | None
     tool_servers: int
     stands: PassageMarks
@@ -32,17 +32,17 @@ class Parts(NamedTuple):
 
 
 def parts_of(row: Row[*tuple[Any, ...]]) -> Parts:
-    """The parts of a row of `beginning`."""
-    reply, conversation, owner, asked, request, tool_servers, *more = row
+    """Return the parts of a row of `beginning`."""
+    reply, conversation, owner, question, request, tool_servers, *rest = row
     split = len(PassageMarks._fields)
-    return Parts(reply, conversation, owner, asked, request, tool_servers, PassageMarks(*more[:split]), more[split:])
+    return Parts(reply, conversation, owner, question, request, tool_servers, PassageMarks(*rest[:split]), rest[split:])
 
 
 @cache
 def read_rows() -> Select[*tuple[Any, ...]]:
     """Everything a prompt is made from, in one statement: reply, conversation, owner, question, the number of tool
     servers the owner can use, the position of their passages, and the prompt's version and text."""
-    asked = aliased(Message)
+    question = aliased(Message)
     tool_servers = (
         select(func.count())
         .select_from(ToolServer)
@@ -57,13 +57,13 @@ def read_rows() -> Select[*tuple[Any, ...]]:
             Message,
             Conversation,
             User,
-            asked.content,
-            asked.custom_payload,
+            question.content,
+            question.custom_payload,
             tool_servers,
             *mark_columns(Conversation.user_id, Conversation),
             *prompts.active_columns(PROMPT),
         )
-        .outerjoin(asked, (asked.message_id == Message.reply_to_id) & asked.superseded_by_id.is_(None))
+        .outerjoin(question, (question.message_id == Message.reply_to_id) & question.superseded_by_id.is_(None))
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .join(User, User.user_id == Conversation.user_id)
         .where(Message.message_id == bindparam("turn"))

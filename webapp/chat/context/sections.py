@@ -101,7 +101,7 @@ class Part:
 
 
 def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Omission]]:
-    """Split messages into those that are context, by id, and those that never are."""
+    """Split messages into those that may be context, by id, and those that never may."""
     current, excluded = [], []
     for message in sorted(messages, key=lambda message: message.id):
         if message.superseded:
@@ -116,7 +116,7 @@ def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Omi
 
 
 def fit_files(source: ContextInput, count: Count) -> Part:
-    """The part of the conversation's files that belongs in the stable prompt; it was chosen within a budget."""
+    """Return the part of the conversation's files that belongs in the stable prompt; it was chosen within a budget."""
     part = Part("files", source.limits.prompt // 2)
     if source.files.text:
         part.set_text([source.files], count)
@@ -129,7 +129,7 @@ def fit_instructions(source: ContextInput, count: Count) -> Part:
     Where they are too long they are shortened, the last one first.
     """
     part = Part("instructions", source.limits.of("instructions"))
-    texts: list[Line] = [_stripped(source.prompt)]
+    texts: list[Line] = [_strip(source.prompt)]
     if source.space_instructions.strip():
         texts.append([Segment(f"Instructions for this space:\n{source.space_instructions.strip()}")])
     if source.custom_instructions.strip():
@@ -151,8 +151,8 @@ def fit_instructions(source: ContextInput, count: Count) -> Part:
     return part
 
 
-def _stripped(prompt: str | Line) -> Line:
-    """A prompt without white space around it."""
+def _strip(prompt: str | Line) -> Line:
+    """Return a prompt without white space around it."""
     if isinstance(prompt, str):
         return [Segment(prompt.strip())]
     segments = [segment for segment in prompt if segment.text]
@@ -163,28 +163,28 @@ def _stripped(prompt: str | Line) -> Line:
 
 
 def _shortened(text: Line, limit: int, count: Count) -> Line:
-    """A text cut to a number of tokens. Marks do not survive a cut: the stored form is cut separately."""
-    whole = model_text(text)
-    cut = shorten(whole, limit, count)
-    return text if cut == whole else [Segment(cut, shorten(stored_text(text), limit, count))]
+    """Return a text cut to a number of tokens. Marks do not survive a cut: the stored form is cut separately."""
+    full_text = model_text(text)
+    cut = shorten(full_text, limit, count)
+    return text if cut == full_text else [Segment(cut, shorten(stored_text(text), limit, count))]
 
 
 def fit_standing(source: ContextInput, count: Count) -> Part:
     """Fit the user's standing instructions in the order they were given; if room is short, the most important and
     newest stay."""
     part = Part("standing", source.limits.of("standing"))
-    left = part.budget - count(f"{_STANDING_NOTE}\n")
+    tokens_left = part.budget - count(f"{_STANDING_NOTE}\n")
     lines: dict[int, Line] = {}
     by_weight = sorted(source.standing, key=lambda item: (-item.importance, -item.id))
     for rank, item in enumerate(by_weight, 1):
         content = " ".join(item.content.split())
         line = [Segment("- "), Segment(escape(content), memory_mark(item.id, item.revision))]
         tokens = count(model_text(line)) + 1
-        fits = tokens <= left
+        fits = tokens <= tokens_left
         part.account(item, rank, tokens, "" if fits else NO_ROOM)
         if fits:
             lines[item.id] = line
-            left -= tokens
+            tokens_left -= tokens
     if lines:
         part.set_text(
             join_segments("\n", ([Segment(_STANDING_NOTE)], *(lines[number] for number in sorted(lines)))), count
@@ -198,19 +198,19 @@ def fit_known(source: ContextInput, count: Count) -> Part:
     order = {group: rank for rank, group in enumerate(_KNOWN_GROUPS)}
     ranked = sorted(source.known, key=lambda m: (order.get(m.group, len(order)), -m.importance, m.id))
     lines: list[Line] = []
-    note = _KNOWN_NOTE + (_OTHERS_NOTE if any(memory.by for memory in ranked) else "")
-    left = part.budget - count(model_text(section_block("known", note, [])))
+    note = _KNOWN_NOTE + (_OTHERS_NOTE if any(memory.author for memory in ranked) else "")
+    tokens_left = part.budget - count(model_text(section_block("known", note, [])))
     for rank, memory in enumerate(ranked, 1):
         content = escape(" ".join(memory.content.split()))
         line = [Segment("- "), Segment(content, memory_mark(memory.id, memory.revision))]
-        if memory.by:
-            line.append(Segment(f" (said by {attribute(memory.by)})"))
+        if memory.author:
+            line.append(Segment(f" (said by {attribute(memory.author)})"))
         tokens = count(model_text(line)) + 1
-        fits = tokens <= left
+        fits = tokens <= tokens_left
         part.account(memory, rank, tokens, "" if fits else NO_ROOM)
         if fits:
             lines.append(line)
-            left -= tokens
+            tokens_left -= tokens
     return part.close("known", note, lines, count)
 
 
@@ -235,8 +235,8 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
         texts.append(message.content if is_whole else shorten(message.content, caps[-1], count))
         looks = sum(picture.tokens for picture in seen[-1])
         costs.append((sizes[index] if is_whole else count(texts[-1])) + looks + MESSAGE_OVERHEAD)
-    over = sum(costs) - room
-    cut, passed, first = -(-over // step) * step if over > 0 else 0, 0, 0
+    excess = sum(costs) - room
+    cut, passed, first = -(-excess // step) * step if excess > 0 else 0, 0, 0
     while first < len(tail) - 1 and passed < cut:
         passed += costs[first]
         first += 1
@@ -257,19 +257,19 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
 
 
 def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, int], None], count: Count) -> Part:
-    """Fit what was retrieved, as excerpts, by rank; what is already in the prompt is not repeated."""
+    """Fit the retrieved passages into their budget as excerpts, by rank; skip text that the prompt already holds."""
     part = Part("retrieved", budget)
-    found: Sequence[RetrievedPassage] = source.retrieved
+    passages: Sequence[RetrievedPassage] = source.retrieved
     frame = count(model_text(section_block("reference", _REFERENCE_NOTE, [])))
-    packed = pack(found, budget - frame, present, count)
+    packed = pack(passages, budget - frame, present, count)
     while packed.excerpts:
         part.set_text(section_block("reference", _REFERENCE_NOTE, packed.lines()), count)
         if part.tokens <= budget:
             break
         # Counters are not quite additive: the last one is dropped.
         last = max(rank for rank, reason in enumerate(packed.reasons) if not reason)
-        found = [*found[:last], *found[last + 1 :]]
-        packed = pack(found, budget - frame, present, count)
+        passages = [*passages[:last], *passages[last + 1 :]]
+        packed = pack(passages, budget - frame, present, count)
     passed_over = 0
     for rank, (item, tokens, reason) in enumerate(zip(packed.shown, packed.tokens, packed.reasons, strict=True), 1):
         if not reason or passed_over < PASSED_OVER:

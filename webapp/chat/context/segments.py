@@ -25,42 +25,42 @@ Line = Sequence[Segment]
 
 
 def memory_mark(memory_id: int, revision: int) -> str:
-    """The mark of a memory's revision."""
+    """Return the mark of a memory's revision."""
     return f"[[memory {memory_id} revision {revision}]]"
 
 
 def passage_mark(kind: str, passage_id: int, place: tuple[int, int] | None = None) -> str:
-    """The mark of a message, document or chunk retrieved for a turn, or of a range of its characters."""
+    """Return the mark of a message, document or chunk retrieved for a turn, or of a range of its characters."""
     return f"[[{kind} {passage_id} from {place[0]} to {place[1]}]]" if place else f"[[{kind} {passage_id}]]"
 
 
 def summary_mark(chunk_id: int) -> str:
-    """The mark of a summary of the conversation itself."""
+    """Return the mark of a summary of the conversation itself."""
     return f"[[summary {chunk_id}]]"
 
 
 def filled_mark(placeholder: str) -> str:
-    """The mark of a placeholder, given with its braces."""
+    """Return the mark of a placeholder, given with its braces."""
     return f"[[filled {placeholder}]]"
 
 
 def model_text(segments: Iterable[Segment]) -> str:
-    """The text as the model reads it."""
+    """Return the text as the model reads it."""
     return "".join(segment.text for segment in segments)
 
 
 def stored_text(segments: Iterable[Segment]) -> str:
-    """The text as it is stored."""
+    """Return the text as it is stored."""
     return "".join(segment.text if segment.mark is None else segment.mark for segment in segments)
 
 
-def join_segments(between: str, texts: Iterable[Line]) -> list[Segment]:
-    """Texts with a separator between them; empty ones are left out."""
-    whole: list[Segment] = []
+def join_segments(separator: str, texts: Iterable[Line]) -> list[Segment]:
+    """Return texts with a separator between them; empty ones are left out."""
+    result: list[Segment] = []
     for text in texts:
         if any(segment.text for segment in text):
-            whole += [Segment(between), *text] if whole else text
-    return whole
+            result += [Segment(separator), *text] if result else text
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class PromptMessage:
     pictures: tuple[Picture, ...] = ()
 
     def sent(self) -> dict[str, Any]:
-        """The message as it goes to the model; pictures are only referred to."""
+        """Return the message as it goes to the model; pictures are only referred to."""
         text = model_text(self.segments) + self.text
         return {"role": self.role, "content": with_parts(text, self.pictures) if self.pictures else text}
 
@@ -87,7 +87,7 @@ class PromptMessage:
         return count(model_text(self.segments) + self.text) + sum(picture.tokens for picture in self.pictures)
 
     def record(self) -> dict[str, Any]:
-        """The message as it is stored: one of the conversation's is named by its id."""
+        """Return the message as it is stored: one of the conversation's is named by its id."""
         stored: dict[str, Any] = {"role": self.role}
         if self.message_id is not None:
             stored["message_id"] = self.message_id

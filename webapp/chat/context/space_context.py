@@ -31,7 +31,7 @@ class _KnownAtVersion:
     """
 
     by_instant: dict[datetime, list[KnownMemory]] = field(default_factory=dict)
-    everything: list[KnownMemory] | None = None
+    all_memories: list[KnownMemory] | None = None
     quiet_since: datetime | None = None
     asked: datetime | None = None
 
@@ -41,9 +41,9 @@ _per_version = PerVersion[_KnownAtVersion]()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`opens` replaces the active prompt, `label` the label of its version; both are empty outside a legacy."""
+    """`opening` replaces the active prompt, `label` the label of its version; both are empty outside a legacy."""
 
-    opens: str = ""
+    opening: str = ""
     label: str = ""
     instructions: str = ""
     facts_heading: str = ""
@@ -64,14 +64,14 @@ class Spot:
 
     @classmethod
     def of(cls, conversation: Conversation) -> Spot:
-        """The spot of a conversation."""
+        """Return the spot of a conversation."""
         return cls(conversation.user_id, conversation.conversation_id, conversation.space_id, conversation.persona)
 
 
 def place_of(
     conversation: Conversation | Spot, *, remembers: bool, since: datetime | None = None, version: int | None = None
 ) -> Place:
-    """The place of a conversation as it is now; without memory, only its instructions and its persona.
+    """Return the place of a conversation as it is now; without memory, only its instructions and its persona.
 
     Memories that changed after `since` are in the group NEW. `version` is that of the user's memory, if already read.
     """
@@ -83,29 +83,29 @@ def place_of(
         return _without_memory(conversation, space)
     if version is None:
         version = current_version(user_id)
-    standing = _standing(conversation, space, version)
+    standing = _standing_memories(conversation, space, version)
     if space is None:
         lookups = _per_version.get(user_id, version, lambda _user_id: _KnownAtVersion())
         lookups.asked = since
         return Place(known=_memories_at(lookups, user_id, since), standing=standing)
     if space.kind != "legacy":
-        known = _made(context_memories(user_id, space.space_id, since=since))
-        return Place(instructions=space.instructions, known=known, standing=standing)
+        memories = _known_memories(context_memories(user_id, space.space_id, since=since))
+        return Place(instructions=space.instructions, known=memories, standing=standing)
     facts = [
-        Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.by), fact.weight)
+        Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.author), fact.weight)
         for fact in facts_for_prompt(user_id, space.space_id)
     ]
     return replace(_without_memory(conversation, space), facts=facts, standing=standing)
 
 
 def _without_memory(conversation: Conversation | Spot, space: Space | None) -> Place:
-    """The persona, and the space's instructions."""
+    """Return the persona, and the space's instructions."""
     if space is None:
         return Place()
     if space.kind != "legacy":
         return Place(instructions=space.instructions)
     return Place(
-        opens=persona_prompt(conversation.persona, space.name),
+        opening=persona_prompt(conversation.persona, space.name),
         label=f"persona/{conversation.persona or space.persona or 'default'}"[:100],
         instructions=space.instructions,
         facts_heading=heading(space.name),
@@ -113,7 +113,7 @@ def _without_memory(conversation: Conversation | Spot, space: Space | None) -> P
     )
 
 
-def _standing(conversation: Conversation | Spot, space: Space | None, version: int) -> list[KnownMemory]:
+def _standing_memories(conversation: Conversation | Spot, space: Space | None, version: int) -> list[KnownMemory]:
     items = standing_instructions(
         conversation.user_id, version, conversation.conversation_id, space.space_id if space else None
     )
@@ -142,19 +142,20 @@ def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None)
     if since is not None and (lookups.quiet_since is None or since < lookups.quiet_since):
         if since in lookups.by_instant:
             return lookups.by_instant[since]
-        if new := _made(new_memories(user_id, since=since)):
-            known = _made(lasting_memories(user_id, until=since)) + new
+        if new := _known_memories(new_memories(user_id, since=since)):
+            memories = _known_memories(lasting_memories(user_id, until=since)) + new
             while len(lookups.by_instant) >= MOST_INSTANTS:
                 lookups.by_instant.pop(next(iter(lookups.by_instant)), None)
-            lookups.by_instant[since] = known
-            return known
+            lookups.by_instant[since] = memories
+            return memories
         lookups.quiet_since = since
-    if lookups.everything is None:
-        lookups.everything = _made(lasting_memories(user_id))
-    return lookups.everything
+    if lookups.all_memories is None:
+        lookups.all_memories = _known_memories(lasting_memories(user_id))
+    return lookups.all_memories
 
 
-def _made(items: Iterable[KnownItem]) -> list[KnownMemory]:
+def _known_memories(items: Iterable[KnownItem]) -> list[KnownMemory]:
     return [
-        KnownMemory(item.memory_id, item.content, item.revision, item.group, item.importance, item.by) for item in items
+        KnownMemory(item.memory_id, item.content, item.revision, item.group, item.importance, item.author)
+        for item in items
     ]

@@ -30,47 +30,47 @@ _MARK = re.compile(
 
 
 def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages of a conversation's stored prompt, as its owner may read them now.
+    """Return the messages of a stored prompt with the text that its owner may read now.
 
-    Inserted text is not scanned again: a mark that occurs in somebody's words stays as it is.
+    Inserted text is not scanned for marks: a mark that somebody typed stays as it is.
     """
     fill = _filler(user_id, conversation, [str(message.get("content") or "") for message in prompt])
     contents = _messages(conversation, [message["message_id"] for message in prompt if "message_id" in message])
-    whole = []
+    segments = []
     for message in prompt:
-        shown = dict(message)
-        limit = shown.pop("shortened_to", None)
-        if isinstance(shown.get("content"), str):
-            shown["content"] = _MARK.sub(fill, shown["content"])
-        if "message_id" in shown:
-            text = contents.get(shown["message_id"], DELETED)
-            shown["content"] = (shown.get("content") or "") + (shorten(text, limit) if limit else text)
-        whole.append(shown)
-    return whole
+        result = dict(message)
+        limit = result.pop("shortened_to", None)
+        if isinstance(result.get("content"), str):
+            result["content"] = _MARK.sub(fill, result["content"])
+        if "message_id" in result:
+            text = contents.get(result["message_id"], DELETED)
+            result["content"] = (result.get("content") or "") + (shorten(text, limit) if limit else text)
+        segments.append(result)
+    return segments
 
 
 def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> Callable[[re.Match[str]], str]:
-    """A function that returns the text for each mark found in some texts."""
-    marks = [found for text in texts for found in _MARK.finditer(text)]
-    memories = _memories(user_id, {int(found["memory"]) for found in marks if found["memory"]})
-    wanted = {(found["kind"], int(found["passage"])) for found in marks if found["kind"]}
-    passages = load_passages(wanted, scope_of(user_id)) if wanted else {}
-    chunks = chunks_of(conversation.conversation_id) if any(found["summary"] for found in marks) else ()
+    """Return a function that returns the text for each mark found in some texts."""
+    marks = [match for text in texts for match in _MARK.finditer(text)]
+    memories = _memories(user_id, {int(match["memory"]) for match in marks if match["memory"]})
+    keys = {(match["kind"], int(match["passage"])) for match in marks if match["kind"]}
+    passages = load_passages(keys, scope_of(user_id)) if keys else {}
+    chunks = chunks_of(conversation.conversation_id) if any(match["summary"] for match in marks) else ()
     summaries = {chunk.chunk_id: chunk.content for chunk in chunks}
 
-    def fill(found: re.Match[str]) -> str:
-        if found["memory"]:
-            text = memories.get((int(found["memory"]), int(found["revision"])), GONE)
+    def fill(match: re.Match[str]) -> str:
+        if match["memory"]:
+            text = memories.get((int(match["memory"]), int(match["revision"])), GONE)
             return escape(" ".join(text.split()))
-        if found["summary"]:
-            return escape(summaries.get(int(found["summary"]), DELETED).strip())
-        if found["kind"]:
-            passage = passages.get((found["kind"], int(found["passage"])))
+        if match["summary"]:
+            return escape(summaries.get(int(match["summary"]), DELETED).strip())
+        if match["kind"]:
+            passage = passages.get((match["kind"], int(match["passage"])))
             if passage is None:
                 return DELETED
-            first, last = (int(found["first"]), int(found["last"])) if found["first"] else (0, None)
+            first, last = (int(match["first"]), int(match["last"])) if match["first"] else (0, None)
             return escape(passage.content[first:last].strip())
-        return fill_for(conversation, found["placeholder"])
+        return fill_for(conversation, match["placeholder"])
 
     return fill
 

@@ -25,24 +25,24 @@ def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
     part = Part("summaries", budget)
     finest = [chunk for chunk in source.chunks if not chunk.level]
     newest_first = sorted(finest, key=lambda chunk: (chunk.start, chunk.end, chunk.id), reverse=True)
-    costs = [count(model_text(_whole(chunk))) + 1 for chunk in newest_first]
-    left = budget - count(model_text(section_block("summaries", _NOTE, [])))
+    costs = [count(model_text(_full_line(chunk))) + 1 for chunk in newest_first]
+    tokens_left = budget - count(model_text(section_block("summaries", _NOTE, [])))
     condensed = 0
-    if sum(costs) > left:
-        left -= count(_CONDENSED_NOTE)
-        condensed = int(left * CONDENSED_SHARE)
+    if sum(costs) > tokens_left:
+        tokens_left -= count(_CONDENSED_NOTE)
+        condensed = int(tokens_left * CONDENSED_SHARE)
     full = 0
-    while full < len(costs) and sum(costs[: full + 1]) <= left - condensed:
+    while full < len(costs) and sum(costs[: full + 1]) <= tokens_left - condensed:
         full += 1
     older = _coarser(newest_first[full:][::-1], [chunk for chunk in source.chunks if chunk.level])
     few = _few_words(older, condensed, count)
-    shown = [*newest_first[:full], *older[::-1]]
-    for rank, chunk in enumerate(shown, 1):
-        tokens = count(few[chunk.id]) if chunk.id in few else count(model_text(_whole(chunk))) + 1
+    selection = [*newest_first[:full], *older[::-1]]
+    for rank, chunk in enumerate(selection, 1):
+        tokens = count(few[chunk.id]) if chunk.id in few else count(model_text(_full_line(chunk))) + 1
         why_not = "" if rank <= full or chunk.id in few else "over the section's budget"
         part.account(chunk, rank, tokens, why_not)
     lines = [_cut(chunk, few[chunk.id]) for chunk in older if chunk.id in few]
-    lines += [_whole(chunk) for chunk in newest_first[:full][::-1]]
+    lines += [_full_line(chunk) for chunk in newest_first[:full][::-1]]
     return part.close("summaries", _NOTE + (_CONDENSED_NOTE if few else ""), lines, count)
 
 
@@ -64,20 +64,20 @@ def _coarser(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[
 
 
 def _few_words(oldest_first: Sequence[Chunk], budget: int, count: Count) -> dict[int, str]:
-    """The beginning of each summary that its equal share of the budget holds, by chunk id."""
+    """Return the beginning of each summary that its equal share of the budget holds, by chunk id."""
     if not oldest_first:
         return {}
     extra = count("- ") + 2  # the dash, the end of the line, and a margin because counters are not additive
-    most = max(0, budget // (FEWEST + extra))
-    if not most:
+    limit = max(0, budget // (FEWEST + extra))
+    if not limit:
         return {}
-    step = -(-len(oldest_first) // most)
-    chosen = oldest_first[::step]
-    share = budget // len(chosen) - extra
-    return {chunk.id: first_words(chunk.content.strip(), share, count) for chunk in chosen}
+    step = -(-len(oldest_first) // limit)
+    selection = oldest_first[::step]
+    share = budget // len(selection) - extra
+    return {chunk.id: first_words(chunk.content.strip(), share, count) for chunk in selection}
 
 
-def _whole(chunk: Chunk) -> Line:
+def _full_line(chunk: Chunk) -> Line:
     return [Segment("- "), Segment(escape(chunk.content.strip()), summary_mark(chunk.id))]
 
 

@@ -42,14 +42,14 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class KnownMemory:
-    """A memory that is in every prompt; `group` is one of profile, pinned, fact, space; `by` names another member."""
+    """A memory in every prompt; `group` is profile, pinned, fact or space; `author` names another member."""
 
     id: int
     content: str
     revision: int = 1
     group: str = "fact"
     importance: float = 0.5
-    by: str = ""
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class Context:
     budget: int
 
     def record(self) -> list[dict[str, Any]]:
-        """The messages with marks in place of what is stored elsewhere."""
+        """Return the messages with a mark in place of each text that is stored elsewhere."""
         return [message.record() for message in self.made_of]
 
 

@@ -35,17 +35,17 @@ class Asker:
         self._client = client
 
     async def ask(self, turn_id: int, number: int) -> str:
-        """The answer to a question that is on the turn's stream."""
-        began = heard = time.monotonic()
+        """Return the answer to a question that is on the turn's stream."""
+        start = last_seen = time.monotonic()
         key = turnlog.consent_key(turn_id, number)
-        while time.monotonic() - began < ASK_SECONDS:
+        while time.monotonic() - start < ASK_SECONDS:
             try:
-                found = await self._client.getdel(key)
-                answer = found.decode() if isinstance(found, bytes) else found
-                heard = time.monotonic()
+                decision = await self._client.getdel(key)
+                answer = decision.decode() if isinstance(decision, bytes) else decision
+                last_seen = time.monotonic()
             except RedisError:
                 answer = None
-                if time.monotonic() - heard > AWAY_SECONDS:
+                if time.monotonic() - last_seen > AWAY_SECONDS:
                     return AWAY
             if answer in _WORDS:
                 return str(answer)

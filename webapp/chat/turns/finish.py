@@ -83,7 +83,7 @@ class FinishedTurn:
     data: dict[str, Any]
     user_id: int
     jobs: list[tuple[str, dict[str, Any]]]
-    used: list[int]
+    memory_ids: list[int]
     rewritten: str | None = None
     """The reply as stored, if that is not what was streamed: something was forgotten in the meantime."""
 
@@ -91,12 +91,12 @@ class FinishedTurn:
 def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     """Make a streaming reply final; None if it already is, or is gone. The caller commits."""
     # Before anything is locked: a long prompt takes a while to serialise, and SQLite has one writer.
-    steps = [_stored(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
+    steps = [_step_values(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
     # The conversation first, like everyone who changes one: two orders of locking end in deadlocks.
-    found = db.session.execute(_conversation_of(), {"turn": turn_id}).one_or_none()
-    if found is None:
+    stored = db.session.execute(_conversation_of(), {"turn": turn_id}).one_or_none()
+    if stored is None:
         return None
-    conversation, version, began_at = found
+    conversation, version, began_at = stored
     scope = TurnScope(conversation.user_id, conversation.space_id, began_at, version or 0)
     text, thoughts, tool_calls = redact(outcome.text, outcome.thoughts, outcome.tool_calls, outcome.seen, scope)
     values: dict[str, Any] = {
@@ -148,9 +148,9 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     _tell(conversation, row, owner.has_webhooks)
     kind, data = final_event(row, retryable=outcome.retryable)
     jobs = jobs_of_turn(conversation, row) if kind == "done" else []
-    used = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
+    memory_ids = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
     is_changed = (text, thoughts) != (outcome.text, outcome.thoughts)
-    return FinishedTurn(kind, data, conversation.user_id, jobs, used, text if is_changed else None)
+    return FinishedTurn(kind, data, conversation.user_id, jobs, memory_ids, text if is_changed else None)
 
 
 def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
@@ -168,13 +168,13 @@ def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
 # Building a statement costs about as much as sending it: those of every reply are built once.
 @cache
 def _conversation_of() -> Select[Conversation, int | None, datetime]:
-    """The conversation of a turn and the version of its user's memory, both locked, and when the turn began."""
-    of = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
+    """Return the conversation of a turn and the version of its user's memory, both locked, and when the turn began."""
+    conversation_id = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
     began_at = select(Message.created_at).where(Message.message_id == bindparam("turn")).scalar_subquery()
     return (
         select(Conversation, MemoryVersion.version, began_at)
         .outerjoin(MemoryVersion, MemoryVersion.user_id == Conversation.user_id)
-        .where(Conversation.conversation_id == of)
+        .where(Conversation.conversation_id == conversation_id)
         .with_for_update()
         .options(
             load_only(
@@ -208,7 +208,7 @@ def _reply_and_owner() -> Select[Message, User]:
     )
 
 
-def _stored(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
+def _step_values(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
     return {
         "message_id": turn_id,
         "ordinal": ordinal,
@@ -224,8 +224,8 @@ def _owe_search(conversation: Conversation, reply: Message) -> None:
     """Make the exchange searchable, ask for its vectors, and note whether a summary is due."""
     settings = app_settings()
     # With so few messages in all there cannot be more of them open: most turns need not count.
-    many = conversation.message_count > settings.summary_threshold
-    conversation.summary_due = many and summaries.is_due(conversation.conversation_id, settings)
+    is_long = conversation.message_count > settings.summary_threshold
+    conversation.summary_due = is_long and summaries.is_due(conversation.conversation_id, settings)
     if conversation.is_temporary:
         return
     conversation.index_due = True
@@ -235,7 +235,7 @@ def _owe_search(conversation: Conversation, reply: Message) -> None:
 
 
 def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:
-    """The last event of a reply's text: `done`, or `error` for one that failed or was interrupted.
+    """Return the last event of a reply's text: `done`, or `error` for one that failed or was interrupted.
 
     Without `retryable` the stored code says whether trying again may help.
     """
@@ -251,9 +251,9 @@ def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, di
 
 
 def _owe_extraction(conversation: Conversation, reply: Message, owner: User) -> None:
-    """Note that the conversation is due to be read for memories.
+    """Mark the conversation as due for memory extraction.
 
-    While memory is off the watermark advances: what was said then is not read once it is switched on again.
+    While memory is off the watermark advances, so messages of that time are not read once it is switched on again.
     """
     conversation.extraction_due = extracts(conversation, owner)
     if not conversation.extraction_due:
@@ -261,7 +261,7 @@ def _owe_extraction(conversation: Conversation, reply: Message, owner: User) -> 
 
 
 def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, dict[str, Any]]]:
-    """The background work a finished reply asks for, at most one model call.
+    """Return the background work a finished reply asks for, at most one model call.
 
     The extraction also titles the conversation; if there is none, the title has its own job. Work that needs an
     additional call replaces the extraction, which then waits for the next turn or the sweep.
@@ -277,7 +277,7 @@ def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, 
 
 
 def fit_column(text: str) -> str:
-    """The longest prefix that fits a message's column."""
+    """Return the longest prefix that fits a message's column."""
     raw = text.replace("\x00", "").encode("utf-8", "replace")
     if len(raw) <= MAX_TEXT_BYTES:
         return raw.decode()

@@ -40,31 +40,31 @@ def follow(
     patience: float | None = None,
     launched: bool = False,
 ) -> Iterator[Entry | None]:
-    """Entries of a turn after a cursor, None as a heartbeat; ends after `done` or `error`.
+    """Yield entries of a turn after a cursor, None as a heartbeat; ends after `done` or `error`.
 
     With `jobs` it continues until `settled`, at most JOBS_SECONDS after the end of the reply. `patience` limits the
     total time in seconds; a turn that was just `launched` cannot have ended yet. The generator holds no database
     connection. A turn whose process died is finished on the way.
     """
-    started = time.monotonic()
+    start = time.monotonic()
     with ExitStack() as stack:
         try:
             subscription = stack.enter_context(hub.subscribe(turn_id, after))
-            seen = {item.kind for item in turnlog.read(redis.of(app), turn_id, through=after)} if after else set()
+            seen = {item.kind for item in turnlog.read(redis.of(app), turn_id, last_id=after)} if after else set()
             has_log = launched or bool(redis.of(app).exists(turnlog.log_key(turn_id)))
         except RedisError:
-            yield from _stored_turn(app, turn_id, started, patience)
+            yield from _stored_turn(app, turn_id, start, patience)
             return
         if SETTLED in seen or (seen.intersection(FINAL_KINDS) and not jobs):
             return
-        ended_at = started if seen.intersection(FINAL_KINDS) else None
+        ended_at = start if seen.intersection(FINAL_KINDS) else None
         stored = None if has_log else stored_entries(app, turn_id)
         if stored is not None:
             yield from _rest(stored, after)
             return
         first_look = FIRST_LOOK_SECONDS
         while True:
-            item = subscription.get(min(first_look, _wait(started, ended_at, patience)))
+            item = subscription.get(min(first_look, _wait(start, ended_at, patience)))
             first_look = HEARTBEAT_SECONDS
             if item is not None:
                 if item.kind == SETTLED and ended_at is None:
@@ -81,13 +81,13 @@ def follow(
             now = time.monotonic()
             if ended_at is not None and now - ended_at >= JOBS_SECONDS:
                 return
-            if patience is not None and now - started >= patience:
+            if patience is not None and now - start >= patience:
                 return
             yield None
             try:
                 stored = _ended(app, turn_id) if ended_at is None else None
             except RedisError:
-                yield from _stored_turn(app, turn_id, started, patience)
+                yield from _stored_turn(app, turn_id, start, patience)
                 return
             if stored is not None:
                 yield from stored[-1:] or [Entry("0-3", SETTLED, {})]  # it was deleted
@@ -99,20 +99,20 @@ def _rest(stored: list[Entry], after: str) -> list[Entry]:
     return [item for item in stored if order(item.id) > order(after)] or stored[-1:]
 
 
-def _stored_turn(app: Flask, turn_id: int, started: float, patience: float | None) -> Iterator[Entry | None]:
+def _stored_turn(app: Flask, turn_id: int, start: float, patience: float | None) -> Iterator[Entry | None]:
     """A turn while Redis is unreachable: all of it from the beginning, as far as it is stored, until it has ended.
 
     A viewer that already has some of the text goes by the offsets.
     """
     length, has_begun, last = 0, False, time.monotonic()
-    while patience is None or time.monotonic() - started < patience:
+    while patience is None or time.monotonic() - start < patience:
         try:
-            found = _so_far(app, turn_id)
+            state = _so_far(app, turn_id)
         except SQLAlchemyError as error:
             log.warning("state of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
-            found = None
-        if found is not None:
-            first, text, end = found
+            state = None
+        if state is not None:
+            first, text, end = state
             if not has_begun:
                 yield Entry("0-1", "turn", first)
                 has_begun = True
@@ -139,21 +139,21 @@ def _so_far(app: Flask, turn_id: int) -> tuple[dict[str, int | None], str, Entry
         return header(row), row.content, end
 
 
-def _wait(started: float, ended_at: float | None, patience: float | None) -> float:
+def _wait(start: float, ended_at: float | None, patience: float | None) -> float:
     now = time.monotonic()
     limits = [HEARTBEAT_SECONDS]
     if patience is not None:
-        limits.append(started + patience - now)
+        limits.append(start + patience - now)
     if ended_at is not None:
         limits.append(ended_at + JOBS_SECONDS - now)
     return max(0.0, min(limits))
 
 
 def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
-    """The entries of a turn that nobody runs any more, finished here if need be; None for one still running.
+    """Return the entries of a turn that no process runs, after finishing it if needed; None if it is still running.
 
-    A turn can end without a word on its stream: its process died, or Redis was unreachable at that moment. Raises
-    RedisError while it is: then nobody knows who runs the turn.
+    A turn can end without an entry on its stream: its process died, or Redis was unreachable at that moment. Raises
+    RedisError while Redis is unreachable, since only Redis knows which process runs the turn.
     """
     try:
         if turnlog.has_lease(redis.of(app), turn_id):
@@ -175,7 +175,7 @@ def _stored_end(app: Flask, turn_id: int) -> list[Entry]:
 
 
 def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
-    """A finished turn as entries made from the tables, none for a deleted one; None while it is being written.
+    """Return a finished turn as entries made from the tables, none for a deleted one; None while it is being written.
 
     Their ids are smaller than any id of a real stream, so that a cursor of either kind resumes in the right place.
     """
@@ -194,7 +194,7 @@ def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
 
 
 def header(row: Message) -> dict[str, int | None]:
-    """The data of a turn's first event."""
+    """Return the data of a turn's first event."""
     return {
         "conversation_id": row.conversation_id,
         "user_message_id": row.reply_to_id,

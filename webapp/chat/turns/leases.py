@@ -56,16 +56,16 @@ class Leases:
         """Return whether this process may run the turn; without Redis it may."""
         key = turnlog.lease_key(turn_id)
         try:
-            taken = await self._client.set(key, self._owner, nx=True, px=self._milliseconds)
+            is_taken = await self._client.set(key, self._owner, nx=True, px=self._milliseconds)
             # A command that was sent again because its answer was lost finds the lease of its first try.
-            return bool(taken) or await self._client.get(key) == self._owner
+            return bool(is_taken) or await self._client.get(key) == self._owner
         except RedisError as error:
             # The answer matters more than the lease: in the end the row's status is claimed in the database.
             log.warning("turn runs without a lease", extra={"turn_id": turn_id, "error": type(error).__name__})
             return True
 
     async def give_back(self, turn_id: int) -> None:
-        """Remove what Redis holds besides the stream of a turn that has ended here."""
+        """Remove a finished turn's keys from Redis, except its stream."""
         await self._client.delete(turnlog.lease_key(turn_id), turnlog.stop_key(turn_id))
 
     async def keep(self) -> None:
@@ -86,16 +86,16 @@ class Leases:
         """Renew every lease that is still this process's. Raises RedisError."""
         async with self._lock:
             turn_ids = list(self.turns)
-            at = time.monotonic()
+            moment = time.monotonic()
             if turn_ids:
                 async with self._client.pipeline(transaction=False) as pipe:
                     for turn_id in turn_ids:
                         pipe.eval(_RENEW, 1, turnlog.lease_key(turn_id), self._owner, self._milliseconds)
                     states = dict(zip(turn_ids, await pipe.execute(), strict=True))
                 lapsed = {turn_id for turn_id, state in states.items() if state == _LAPSED}
-                ours = set(await self._still_ours(lapsed)) if lapsed else set()
+                own_ids = set(await self._still_ours(lapsed)) if lapsed else set()
                 for turn_id, state in states.items():
-                    if state != _HELD and turn_id not in ours and turn_id in self.turns:
+                    if state != _HELD and turn_id not in own_ids and turn_id in self.turns:
                         log.warning("turn is not ours any more", extra={"turn_id": turn_id})
                         self._lost(turn_id)
-            self._renewed_at = at
+            self._renewed_at = moment

@@ -11,16 +11,17 @@ from webapp.chat.turns.turnlog import REASONING, TEXT_KINDS, Entry
 
 @dataclass(slots=True)
 class OpenTurn:
-    """All text of a reply and how much of it has become entries, the same for what the model thinks, what comes behind
-    the text, and the entries that Redis is not known to have."""
+    """The text and reasoning of a reply, how much of each has become entries, the entries behind the text, and those
+    not yet confirmed by Redis.
+    """
 
     text: str = ""
-    written: int = 0
+    written_count: int = 0
     thoughts: str = ""
     thought: int = 0
     waiting: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     unwritten: list[Entry] = field(default_factory=list)
-    begun: bool = False
+    has_begun: bool = False
     created: bool = False
     header: dict[str, Any] = field(default_factory=dict)
     last: tuple[int, int] = (0, 0)
@@ -30,17 +31,17 @@ class OpenTurn:
         """Return whether Redis has everything."""
         return (
             not (self.unwritten or self.waiting)
-            and self.written == len(self.text)
+            and self.written_count == len(self.text)
             and self.thought == len(self.thoughts)
         )
 
     def collect(self) -> list[Entry]:
         """Make entries of what is new."""
         unsent = [(kind, data, 0) for kind, data in self.waiting]
-        text = self.text[self.written :]
-        if self.begun:
+        text = self.text[self.written_count :]
+        if self.has_begun:
             if text:
-                unsent.insert(0, ("delta", {"text": text}, self.written))
+                unsent.insert(0, ("delta", {"text": text}, self.written_count))
             if len(self.thoughts) > self.thought:
                 unsent.insert(0, (REASONING, {"text": self.thoughts[self.thought :]}, self.thought))
         else:
@@ -52,7 +53,7 @@ class OpenTurn:
                 unsent.insert(1, ("delta" if fresh else "snapshot", {"text": text}, 0))
             if self.thoughts:
                 unsent.insert(1, (REASONING, {"text": self.thoughts}, 0))
-        self.begun, self.written, self.thought = True, len(self.text), len(self.thoughts)
+        self.has_begun, self.written_count, self.thought = True, len(self.text), len(self.thoughts)
         self.waiting.clear()
         entries = [Entry(self.next_id(), *item) for item in unsent]
         self.unwritten += entries
@@ -60,10 +61,10 @@ class OpenTurn:
 
     def begin_again(self) -> None:
         """Have the stream made anew, with all there is."""
-        self.begun = self.created = False
-        self.written = 0
-        behind = [(item.kind, item.data) for item in self.unwritten if item.kind not in (*TEXT_KINDS, REASONING)]
-        self.waiting[:0] = behind
+        self.has_begun = self.created = False
+        self.written_count = 0
+        entries = [(item.kind, item.data) for item in self.unwritten if item.kind not in (*TEXT_KINDS, REASONING)]
+        self.waiting[:0] = entries
         self.unwritten.clear()
 
     def next_id(self) -> str:

@@ -29,7 +29,7 @@ MOST_THOUGHT = 200_000
 class Progress:
     """A reply so far; it outlives a cancelled model call."""
 
-    started: float = field(default_factory=time.perf_counter)
+    start: float = field(default_factory=time.perf_counter)
     text: str = ""
     thoughts: str = ""
     thought_ms: int = 0
@@ -70,10 +70,10 @@ class Progress:
             self.thought_ms += round((time.perf_counter() - self._thinks_since) * 1000)
             self._thinks_since = None
 
-    def asked_again(self, tokens: int, added: Sequence[dict[str, Any]]) -> None:
+    def asked_again(self, tokens: int, messages: Sequence[dict[str, Any]]) -> None:
         """Note that the prompt, of so many tokens, is sent once more with tool results: for providers that report no
         usage."""
-        self.answer_tokens += sum(estimate_tokens(str(message.get("content") or "")) for message in added)
+        self.answer_tokens += sum(estimate_tokens(str(message.get("content") or "")) for message in messages)
         self.asked_again_tokens += tokens + self.answer_tokens
 
     def add(self, text: str, *, new_paragraph: bool = False) -> str:
@@ -123,7 +123,7 @@ class Progress:
             raise MalformedOutput(detail)
 
     def complete(self, outcome: Outcome, assembled: AssembledPrompt | None) -> Outcome:
-        """The outcome with everything known about the prompt and the model's calls."""
+        """Return the outcome with everything known about the prompt and the model's calls."""
         self._thought()
         usage = self.usage
         model = (self.finish.model if self.finish else None) or self.model
@@ -152,7 +152,7 @@ class Progress:
 
     def measure(self, outcome: Outcome) -> None:
         """Record how long the turn took and what it used, once it has ended."""
-        recorder.observe(TURN, time.perf_counter() - self.started, outcome.status)
+        recorder.observe(TURN, time.perf_counter() - self.start, outcome.status)
         if self.first_text_ms is not None:
             recorder.observe(FIRST_TOKEN, self.first_text_ms / 1000)
         if self.model_seconds:
@@ -160,16 +160,16 @@ class Progress:
         for step in outcome.steps:
             if step.name == "retrieval" and step.duration_ms is not None:
                 recorder.observe(RETRIEVAL, step.duration_ms / 1000)
-        used = {"input": outcome.prompt_tokens, "cached": outcome.cached_tokens, "output": outcome.completion_tokens}
-        for kind, tokens in used.items():
+        counts = {"input": outcome.prompt_tokens, "cached": outcome.cached_tokens, "output": outcome.completion_tokens}
+        for kind, tokens in counts.items():
             recorder.count(TOKENS, tokens or 0, kind)
-        about: dict[str, tracing.Value | None] = {
+        attributes: dict[str, tracing.Value | None] = {
             "commonplace.turn.status": outcome.status,
             "commonplace.turn.first_token_ms": self.first_text_ms,
             "commonplace.turn.model_ms": round(self.model_seconds * 1000),
             "error.type": outcome.error_code,
         }
-        tracing.note(about | {f"commonplace.turn.tokens.{kind}": tokens for kind, tokens in used.items()})
+        tracing.note(attributes | {f"commonplace.turn.tokens.{kind}": tokens for kind, tokens in counts.items()})
 
     def _steps(self, assembled: AssembledPrompt, model: str | None) -> list[Step]:
         usage = self.usage
@@ -185,15 +185,15 @@ class Progress:
         return [*before, Step("model", call, model=model, duration_ms=self._elapsed())]
 
     def _elapsed(self) -> int:
-        return round((time.perf_counter() - self.started) * 1000)
+        return round((time.perf_counter() - self.start) * 1000)
 
 
 def _result(record: dict[str, Any]) -> dict[str, Any]:
-    """The result of a call without its text, which is stored with the message."""
+    """Return the result of a call without its text, which is stored with the message."""
     output = record.get("output") or {}
-    about: dict[str, Any] = {name: record[name] for name in ("server", "duration_ms") if name in record}
+    fields: dict[str, Any] = {name: record[name] for name in ("server", "duration_ms") if name in record}
     tokens = estimate_tokens(str(output.get("text") or output))
-    return {"tool_name": record["tool_name"], "status": output.get("status", "ok"), "tokens": tokens, **about}
+    return {"tool_name": record["tool_name"], "status": output.get("status", "ok"), "tokens": tokens, **fields}
 
 
 def storable(text: str) -> str:
@@ -202,7 +202,7 @@ def storable(text: str) -> str:
 
 
 def _characters(assembled: AssembledPrompt) -> int:
-    """The length of a prompt; 0 for one with pictures or tools, whose length says little about its tokens."""
+    """Return the length of a prompt; 0 if it has pictures or tools, since its length then says little about tokens."""
     texts = [message.get("content") or "" for message in assembled.messages]
     if assembled.tool_tokens or not all(isinstance(text, str) for text in texts):
         return 0

@@ -90,12 +90,12 @@ class ReadAhead:
             wait = 0.0
 
     def _concerned(self, message: Mapping[str, bytes]) -> list[int]:
-        """The users that a message is about and of whom this process keeps something."""
+        """Return the users that a message is about and of whom this process keeps something."""
         cache = index_cache.of(self._app)
         ids = [int(number) for number in message["data"].split(b",")]
         if message["channel"] == SPACES.encode():
             return cache.held_in(ids)
-        return [user_id for user_id in ids if cache.held(user_id) is not None]
+        return [user_id for user_id in ids if cache.peek(user_id) is not None]
 
     def work(self) -> None:
         """Bring one user up to date, the longest unchanged, if it is time for that."""
@@ -105,11 +105,11 @@ class ReadAhead:
         if time.monotonic() < changed_at + QUIET_SECONDS:
             return
         del self._changed[user_id]
-        began = time.monotonic()
+        start = time.monotonic()
         try:
             with self._app.app_context():
-                if (at := catch_up(user_id)) is not None:
-                    read_ahead(user_id, at.memory_version)
+                if (position := catch_up(user_id)) is not None:
+                    read_ahead(user_id, position.memory_version)
         except Exception as error:  # the next turn will say what is wrong, if it still is
             log.warning("memory was not read ahead", extra={"user_id": user_id, "error": type(error).__name__})
-        self._rests_until = time.monotonic() + REST * (time.monotonic() - began)
+        self._rests_until = time.monotonic() + REST * (time.monotonic() - start)

@@ -38,10 +38,10 @@ def recover_turn(turn_id: int) -> bool:
         client.delete(turnlog.suspect_key(turn_id))
         return False
     suspect = turnlog.suspect_key(turn_id)
-    at = time.time()
-    if client.set(suspect, repr(at), nx=True, ex=120):
+    moment = time.time()
+    if client.set(suspect, repr(moment), nx=True, ex=120):
         return False
-    if at - float(client.get(suspect) or at) < GRACE_SECONDS:
+    if moment - float(client.get(suspect) or moment) < GRACE_SECONDS:
         return False
     lease = turnlog.lease_key(turn_id)
     if not client.set(lease, f"recovery:{uuid.uuid4().hex}", nx=True, px=CLAIM_MS):
@@ -68,17 +68,17 @@ def _finish(turn_id: int) -> bool:
             thoughts=thoughts,
             tool_calls=tool_calls,
         )
-        finished = finish_turn(turn_id, outcome)
-    if finished is None:
+        turn = finish_turn(turn_id, outcome)
+    if turn is None:
         return False
     log.warning("turn recovered", extra={"turn_id": turn_id})
-    turnlog.report(client, turn_id, finished.kind, finished.data)
+    turnlog.report(client, turn_id, turn.kind, turn.data)
     turnlog.report(client, turn_id, turnlog.SETTLED, {})
     return True
 
 
 def _tool_calls(entries: Iterable[turnlog.Entry]) -> list[dict[str, Any]]:
-    """The tool calls that the stream reports, including those that had only begun: they may have done something."""
+    """Return the tool calls on the stream, including unfinished ones: they may have had an effect."""
     calls: dict[int | str, dict[str, Any]] = {}
     for item in entries:
         if item.kind in ("tool", "tool_start"):

@@ -51,8 +51,8 @@ def init_chat(app: Flask, settings: Settings) -> None:
 def _stop_turns(_sender: None, *, user_id: int) -> None:
     """Ask the running replies of an account that has gone out of use to stop, once that is committed."""
     running = select(Message.message_id).join(Conversation, Conversation.conversation_id == Message.conversation_id)
-    mine = running.where(Conversation.user_id == user_id, Message.status == "streaming")
-    after_commit(partial(_ask_to_stop, db.session.scalars(mine).all()))
+    statement = running.where(Conversation.user_id == user_id, Message.status == "streaming")
+    after_commit(partial(_ask_to_stop, db.session.scalars(statement).all()))
 
 
 def _ask_to_stop(turn_ids: Sequence[int]) -> None:

@@ -42,12 +42,14 @@ def save_texts(texts: Mapping[int, str]) -> FinishedElsewhere:
         for number, (turn_id, content) in enumerate(batch):
             values[f"i{number}"], values[f"t{number}"] = turn_id, content
         if rows_changed(text(statement), values) < len(batch):
-            mine = {turn_id for turn_id, _ in batch}
+            turn_ids = {turn_id for turn_id, _ in batch}
             statuses = dict(
-                db.session.execute(select(Message.message_id, Message.status).where(Message.message_id.in_(mine))).all()
+                db.session.execute(
+                    select(Message.message_id, Message.status).where(Message.message_id.in_(turn_ids))
+                ).all()
             )
             left.ended.update(turn_id for turn_id, status in statuses.items() if status != "streaming")
-            left.gone.update(mine - statuses.keys())
+            left.gone.update(turn_ids - statuses.keys())
     return left
 
 
@@ -61,7 +63,7 @@ def streaming_replies(turn_ids: Collection[int]) -> set[int]:
 
 
 def _batches(texts: Mapping[int, str]) -> Iterator[list[tuple[int, str]]]:
-    """The texts ordered by id, as everyone who locks several rows does, in batches that fit a statement."""
+    """Yield the texts ordered by id, as everyone who locks several rows does, in batches that fit a statement."""
     batch: list[tuple[int, str]] = []
     size = 0
     for turn_id in sorted(texts):

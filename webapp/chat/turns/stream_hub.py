@@ -40,7 +40,7 @@ class Subscription:
         self._last = order(after)
 
     def get(self, timeout: float) -> Entry | None:
-        """The next entry, or None if none comes in time."""
+        """Return the next entry, or None if none comes in time."""
         deadline = time.monotonic() + timeout
         while True:
             try:
@@ -75,7 +75,7 @@ class Hub:
         self._lock = threading.Lock()
         self._positions: dict[int, str] = {}
         self._queues: dict[int, list[Subscription]] = {}
-        self._own: dict[int, _Own] = {}
+        self._local_turns: dict[int, _Own] = {}
         self._wake_key = f"hub:{uuid.uuid4().hex}"
         self._wake_position = "0-0"
         self._thread: threading.Thread | None = None
@@ -94,31 +94,31 @@ class Hub:
         """Expect every entry of a turn about to begin in this process from its writer, until `disown`."""
         with self._lock:
             if turn_id not in self._positions:  # two sources would overtake each other
-                self._own[turn_id] = _Own()
+                self._local_turns[turn_id] = _Own()
 
     def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None:
-        """Bring to its viewers what the writer of an owned turn appends."""
+        """Deliver entries of a turn written in this process to its viewers."""
         with self._lock:
-            if (own := self._own.get(turn_id)) is None:
+            if (local_turn := self._local_turns.get(turn_id)) is None:
                 return  # the reader brings it
-            own.last = entries[-1].id
-            own.unwritten += entries
+            local_turn.last = entries[-1].id
+            local_turn.unwritten += entries
             queues = list(self._queues.get(turn_id, ()))
         _put(queues, entries)
 
     def confirm(self, turn_id: int, count: int) -> None:
-        """Note that Redis has the first `count` entries of those that it did not have."""
+        """Note that Redis has confirmed the first `count` pending entries."""
         with self._lock:
-            if (own := self._own.get(turn_id)) is not None:
-                del own.unwritten[:count]
+            if (local_turn := self._local_turns.get(turn_id)) is not None:
+                del local_turn.unwritten[:count]
 
     def disown(self, turn_id: int) -> bool:
         """Leave the rest of a turn's stream, such as its jobs' reports, to the reader; returns whether to wake it."""
         with self._lock:
-            own = self._own.pop(turn_id, None)
-            if own is None or turn_id not in self._queues:
+            local_turn = self._local_turns.pop(turn_id, None)
+            if local_turn is None or turn_id not in self._queues:
                 return False
-            self._positions[turn_id] = own.last or "0-0"
+            self._positions[turn_id] = local_turn.last or "0-0"
             self._start()
             return True
 
@@ -131,17 +131,20 @@ class Hub:
 
     @contextmanager
     def subscribe(self, turn_id: int, after: str = "") -> Iterator[Subscription]:
-        """Every entry of a turn after an id (all if none is given), until the context ends.
+        """Yield every entry of a turn after an id (all if none is given), until the context ends.
 
         Raises redis.RedisError if Redis is unreachable at the start, unless the turn has yet to begin here.
         """
         subscription = Subscription(after)
         with self._lock:
-            own = self._own.get(turn_id)
-            has_begun, unwritten = own is None or bool(own.last), list(own.unwritten) if own else []
-            is_new = own is None and turn_id not in self._positions
+            local_turn = self._local_turns.get(turn_id)
+            has_begun, unwritten = (
+                local_turn is None or bool(local_turn.last),
+                list(local_turn.unwritten) if local_turn else [],
+            )
+            is_new = local_turn is None and turn_id not in self._positions
             self._queues.setdefault(turn_id, []).append(subscription)
-            if own is None:
+            if local_turn is None:
                 self._positions.setdefault(turn_id, "0-0")
                 self._start()
         try:
@@ -189,12 +192,12 @@ class Hub:
 
     def _deliver(self, answer: Any, turns: dict[bytes, int]) -> None:
         rows = answer.items() if isinstance(answer, dict) else answer
-        for key, found in rows:
+        for key, batch in rows:
             turn_id = turns.get(key)
             if turn_id is None:
-                self._wake_position = found[-1][0].decode()
+                self._wake_position = batch[-1][0].decode()
                 continue
-            entries = [entry(entry_id, raw) for entry_id, raw in found]
+            entries = [entry(entry_id, raw) for entry_id, raw in batch]
             with self._lock:
                 if turn_id not in self._positions:
                     continue

@@ -77,7 +77,7 @@ class ToolCalling:
         self._consent = consent
         self._consents: dict[str, str] = {}
         self.has_handed_over = False
-        self._around = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
+        self._surroundings = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
         """Return what the prompt continues with: the model's message that asks for tools, and the answer to each call.
@@ -100,10 +100,10 @@ class ToolCalling:
 
     def _hand_over(self, call: ToolCall) -> None:
         """Leave a call to the client: what the program is to do is in the record, and in the final event."""
-        one = self.toolset.parameters.get("parallel_tool_calls") is False
-        most = 1 if one else MOST_HANDED
+        is_sequential = self.toolset.parameters.get("parallel_tool_calls") is False
+        limit = 1 if is_sequential else MOST_HANDED
         tool = self.toolset.get(call.name)
-        if tool is None or len(open_client_calls(self._progress.tool_calls)) >= most:
+        if tool is None or len(open_client_calls(self._progress.tool_calls)) >= limit:
             return
         run = client_call_record(call, tool, self.turn_id, len(self._progress.tool_calls))
         self.has_handed_over = True
@@ -112,47 +112,47 @@ class ToolCalling:
 
     async def _answer(self, call: ToolCall) -> str:
         tool = self.toolset.get(call.name)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         if tool is None:
             run = call_record(call, parse_arguments(call.arguments), failure("There is no such tool."))
         elif tool.kind == "memory":
-            run = await self._use_memory(call, begun)
+            run = await self._use_memory(call, start)
         elif tool.kind == "far":
-            run = await self._far(call, tool, begun)
+            run = await self._far(call, tool, start)
         else:
-            given = parse_arguments(call.arguments)
-            run = call_record(call, given, await self._carried_out(tool, given))
-        self._note(run.record, begun)
+            arguments = parse_arguments(call.arguments)
+            run = call_record(call, arguments, await self._carried_out(tool, arguments))
+        self._note(run.record, start)
         self._writer.entry(self.turn_id, "tool", run.record)
         return run.answer
 
-    async def _use_memory(self, call: ToolCall, begun: float) -> ToolRun:
-        """A call that changes memory. A stop waits for it: the record must say what was done."""
+    async def _use_memory(self, call: ToolCall, start: float) -> ToolRun:
+        """Run a call that changes memory. A stop waits for it, so that the record is complete."""
         progress = self._progress
         task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, progress.is_tainted, progress.target))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            self._note((await task).record, begun)
+            self._note((await task).record, start)
             raise
 
-    async def _far(self, call: ToolCall, tool: Tool, begun: float) -> ToolRun:
-        """A call that reaches out: shown while it runs, and ended at once by a stop."""
-        given = parse_arguments(call.arguments)
-        about: dict[str, Any] = {"number": len(self._progress.tool_calls)}
-        about |= {"server": tool.server} if tool.server else {}
-        about |= {"title": tool.title} if tool.title else {}
-        about |= {"server_id": tool.server_id} if tool.server_id else {}
-        starts = call_record(call, given, {}, **about).record
+    async def _far(self, call: ToolCall, tool: Tool, start: float) -> ToolRun:
+        """Run a call to another server: show it while it runs, and cancel it on a stop."""
+        arguments = parse_arguments(call.arguments)
+        fields: dict[str, Any] = {"number": len(self._progress.tool_calls)}
+        fields |= {"server": tool.server} if tool.server else {}
+        fields |= {"title": tool.title} if tool.title else {}
+        fields |= {"server_id": tool.server_id} if tool.server_id else {}
+        starts = call_record(call, arguments, {}, **fields).record
         try:
             refusal = await self._permission(tool, starts)
-            begun = time.perf_counter()  # the time the person took to answer is not the tool's
+            start = time.perf_counter()  # the time the person took to answer is not the tool's
             self._writer.entry(self.turn_id, "tool_start", starts)
-            output = await self._within_bounds(tool, given) if refusal is None else refusal
+            output = await self._within_bounds(tool, arguments) if refusal is None else refusal
         except asyncio.CancelledError:
-            self._note(call_record(call, given, STOPPED, **about).record, begun)
+            self._note(call_record(call, arguments, STOPPED, **fields).record, start)
             raise
-        run = call_record(call, given, output, **about, duration_ms=_since(begun))
+        run = call_record(call, arguments, output, **fields, duration_ms=_since(start))
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
         record_output = run.record["output"]  # not as it came: half a surrogate pair in it would break the next request
         text = str(record_output.get("text") or record_output.get("detail") or "")
@@ -173,29 +173,29 @@ class ToolCalling:
                 self._consents[tool.name] = consent
         return None if consent in ("once", "always") else {"status": "declined", "detail": _DECLINED[consent]}
 
-    async def _within_bounds(self, tool: Tool, given: dict[str, Any]) -> Output:
-        """The output of a call that reaches out, within the time and size that are left."""
+    async def _within_bounds(self, tool: Tool, arguments: dict[str, Any]) -> Output:
+        """Return the output of a call that reaches out, within the time and size that are left."""
         if self._seconds <= 0:
             return failure(NO_TIME)
         if self._tokens < LEAST_TOKENS:
             return failure(NO_ROOM)
-        self._around.tokens = min(self._tokens, MOST_TOKENS)
-        begun = time.monotonic()
+        self._surroundings.tokens = min(self._tokens, MOST_TOKENS)
+        start = time.monotonic()
         try:
             async with asyncio.timeout(min(tool.seconds, self._seconds)):
-                output = await self._carried_out(tool, given)
+                output = await self._carried_out(tool, arguments)
         except TimeoutError:
             output = failure(f"{tool.server or 'The other side'} did not answer in time.")
-        self._seconds -= time.monotonic() - begun
-        record_output = await asyncio.to_thread(bound_output, output, self._around.tokens)
+        self._seconds -= time.monotonic() - start
+        record_output = await asyncio.to_thread(bound_output, output, self._surroundings.tokens)
         self._tokens -= len(str(record_output.get("text", ""))) // 3
-        self._around.words.append(str(record_output.get("text", "")))
+        self._surroundings.words.append(str(record_output.get("text", "")))
         return record_output
 
-    async def _carried_out(self, tool: Tool, given: dict[str, Any]) -> Output:
+    async def _carried_out(self, tool: Tool, arguments: dict[str, Any]) -> Output:
         assert tool.run is not None
         try:
-            return await tool.run(given, self._around)
+            return await tool.run(arguments, self._surroundings)
         except ToolFailed as error:
             return failure(str(error))
         except TimeoutError:
@@ -205,19 +205,19 @@ class ToolCalling:
             log.error("tool broke", extra={"turn_id": self.turn_id, "tool": tool.name, "error": type(error).__name__})
             return failure("This tool failed.")
 
-    def _note(self, record: dict[str, Any], begun: float) -> None:
-        record.setdefault("duration_ms", _since(begun))
+    def _note(self, record: dict[str, Any], start: float) -> None:
+        record.setdefault("duration_ms", _since(start))
         self._progress.tool_calls.append(record)
 
 
-def _since(begun: float) -> int:
-    return round((time.perf_counter() - begun) * 1000)
+def _since(start: float) -> int:
+    return round((time.perf_counter() - start) * 1000)
 
 
 def _assistant_message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
-    """The model's message that asks for tools, as it is sent back to it."""
-    wanted = [
+    """Return the model's message that asks for tools, as it is sent back to it."""
+    requests = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
         for call in calls
     ]
-    return {"role": "assistant", "content": text or None, "tool_calls": wanted}
+    return {"role": "assistant", "content": text or None, "tool_calls": requests}

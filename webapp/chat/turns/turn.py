@@ -65,7 +65,7 @@ class Tables(Protocol):
     ) -> AssembledPrompt: ...
     async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool, model_id: str | None) -> ToolRun: ...
     async def finish(self, turn_id: int, outcome: Outcome) -> FinishedTurn | None: ...
-    async def follow_up(self, turn_id: int, finished: FinishedTurn) -> None: ...
+    async def follow_up(self, turn_id: int, finished_turn: FinishedTurn) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +111,16 @@ class Turn:
         outcome = await self._outcome()
         if outcome is not None:
             self.is_ending = True
-            whole = self.progress.complete(outcome, self.assembled)
-            self.progress.measure(whole)
-            await unstoppable(self._conclude(whole))
+            final_outcome = self.progress.complete(outcome, self.assembled)
+            self.progress.measure(final_outcome)
+            await unstoppable(self._conclude(final_outcome))
 
     def is_due(self, now: float) -> bool:
         """Return whether the reply so far should be stored before it ends."""
         return not self.is_ending and now >= self._save_at and len(self.progress.text) > self._saved
 
     def saved(self, text: str, next_at: float) -> None:
-        """Note what was stored, and when to store again."""
+        """Record which text is stored, and when to store again."""
         self._saved, self._save_at = len(text), next_at
 
     async def _outcome(self) -> Outcome | None:
@@ -199,11 +199,11 @@ class Turn:
             if not calls or self.progress.truncated or not (rounds_left or any(map(calling.is_theirs, calls))):
                 self.progress.check_answer()
                 return
-            added = await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])
+            messages = await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])
             if calling.has_handed_over:
                 return
-            prompt += added
-            self.progress.asked_again(assembled.tokens, added)
+            prompt += messages
+            self.progress.asked_again(assembled.tokens, messages)
 
     async def _one_call(self, prompt: list[dict[str, Any]], assembled: AssembledPrompt) -> list[ToolCall]:
         """One model call, streamed; returns the tools it asks for."""
@@ -222,8 +222,8 @@ class Turn:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, TextDelta):
-                    shown = trailer.feed(event.text) if trailer else event.text
-                    text = progress.add(shown, new_paragraph=follows)
+                    visible = trailer.feed(event.text) if trailer else event.text
+                    text = progress.add(visible, new_paragraph=follows)
                     if text:
                         follows = False
                         self.services.writer.delta(self.id, text)
@@ -253,15 +253,15 @@ class Turn:
             self.services.writer.entry(self.id, READING, {"tokens": tokens, "seconds": round(tokens / speed)})
 
     def _targets(self, assembled: AssembledPrompt) -> Sequence[Target]:
-        """The models to ask, the chosen one first; once another has stood in for it, starting with that one."""
+        """Return the models to ask, the chosen one first; once another has stood in for it, starting with that one."""
         ids = [target.id for target in assembled.targets]
         start = ids.index(self.progress.target) if self.progress.target in ids else 0
         return assembled.targets[start:]
 
     def _end(self, trailer: Trailer, new_paragraph: bool) -> None:
-        """Emit what the trailer held back, and note what it offers."""
-        left, offer = trailer.end()
-        text = self.progress.add(left, new_paragraph=new_paragraph)
+        """Emit the text that the trailer held back, and record its offer."""
+        rest, offer = trailer.end()
+        text = self.progress.add(rest, new_paragraph=new_paragraph)
         if text:
             self.services.writer.delta(self.id, text)
         if offer:
@@ -275,7 +275,7 @@ class Turn:
         pause = 0.2
         while True:
             try:
-                finished = await tables.finish(self.id, outcome)
+                finished_turn = await tables.finish(self.id, outcome)
                 break
             except SQLAlchemyError as error:
                 if not database_is_away(error) or time.monotonic() > deadline:
@@ -285,10 +285,10 @@ class Turn:
                 log.warning("turn not stored, retrying", extra={"turn_id": self.id, "error": type(error).__name__})
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 5.0)
-        if finished is None:  # somebody else finished the row, or it was deleted: they said so on the stream
+        if finished_turn is None:  # somebody else finished the row, or it was deleted: they said so on the stream
             await writer.end(self.id, "settled", {})
             return
-        if finished.rewritten is not None:  # something was forgotten in the meantime
-            await writer.replace(self.id, finished.rewritten)
-        await writer.end(self.id, finished.kind, finished.data)
-        await tables.follow_up(self.id, finished)
+        if finished_turn.rewritten is not None:  # something was forgotten in the meantime
+            await writer.replace(self.id, finished_turn.rewritten)
+        await writer.end(self.id, finished_turn.kind, finished_turn.data)
+        await tables.follow_up(self.id, finished_turn)

@@ -54,10 +54,10 @@ class TurnDatabase:
     async def assemble(
         self, turn_id: int, embedded: Future[Any] | None, client: ClientTools | None = None
     ) -> assembly.AssembledPrompt:
-        """The prompt of a turn whose question will be `embedded` sooner or later.
+        """Assemble the prompt of a turn; `embedded` is the pending vector of its question.
 
-        If no other prompt is being read it starts at once; otherwise it first waits for the vector off the thread,
-        which others need.
+        Starts at once if no other prompt is being read. Otherwise it waits for the vector without holding the thread,
+        which other turns need.
         """
         if self._reading and embedded is not None and not embedded.done():
             await wait_for_result(embedded, self._settings.embedding_query_seconds)
@@ -104,12 +104,12 @@ class TurnDatabase:
 
         return await self._call(self._ends, work)
 
-    async def follow_up(self, turn_id: int, finished: FinishedTurn) -> None:
+    async def follow_up(self, turn_id: int, finished_turn: FinishedTurn) -> None:
         """Put the turn's jobs on their queues."""
-        await self._call(self._ends, lambda: queue_jobs(turn_id, finished))
+        await self._call(self._ends, lambda: queue_jobs(turn_id, finished_turn))
 
     async def _patiently(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        """The same for reads only: a database that fails over is back in a moment."""
+        """Return the same for reads only: a database that fails over is back in a moment."""
         for pause in PAUSES:
             try:
                 return await self._call(pool, work)

@@ -30,7 +30,7 @@ _OWED_SECONDS = 3_600
 
 
 def log_key(turn_id: int) -> str:
-    """The stream."""
+    """Return the stream."""
     return f"{{turn:{turn_id}}}"
 
 
@@ -45,7 +45,7 @@ def stop_key(turn_id: int) -> str:
 
 
 def pending_jobs_key(turn_id: int) -> str:
-    """The jobs of the turn that have not finished."""
+    """Return the jobs of the turn that have not finished."""
     return f"{{turn:{turn_id}}}:owed"
 
 
@@ -85,18 +85,18 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str | None) -> Cursor:
-        """A cursor from what a client sent; anything else is the beginning."""
-        found = _CURSOR.fullmatch(text or "")
-        if found is None:
+        """Parse the cursor that a client sent; anything invalid is the beginning."""
+        match = _CURSOR.fullmatch(text or "")
+        if match is None:
             return cls()
-        return cls(found["id"], int(found["length"]) if found["length"] else None)
+        return cls(match["id"], int(match["length"]) if match["length"] else None)
 
 
 BEGINNING = Cursor()
 
 
 def order(entry_id: str) -> tuple[int, int]:
-    """A stream id as two numbers that compare in stream order. Anything else comes before every id."""
+    """Return a stream id as two numbers that compare in stream order. Anything else comes before every id."""
     milliseconds, _, sequence = entry_id.partition("-")
     if not milliseconds.isdecimal() or not (sequence or "0").isdecimal():
         return (-1, 0)
@@ -104,13 +104,13 @@ def order(entry_id: str) -> tuple[int, int]:
 
 
 def preceding_id(entry_id: str) -> str:
-    """An id just before another, for a cursor after which that one comes first."""
+    """Return an id just before another, for a cursor after which that one comes first."""
     milliseconds, sequence = order(entry_id)
     return f"{milliseconds}-{sequence - 1}" if sequence > 0 else f"{max(milliseconds - 1, 0)}-{_LAST_SEQUENCE}"
 
 
 def fields(kind: str, data: dict[str, Any], offset: int = 0) -> dict[str, str | int]:
-    """An entry as the fields of XADD; text goes as it is, everything else as JSON."""
+    """Return an entry as the fields of XADD; text goes as it is, everything else as JSON."""
     if kind in _PLAIN_KINDS:
         return {"k": kind, "t": data["text"], "o": offset}
     return {"k": kind, "d": json.dumps(data, ensure_ascii=False, separators=(",", ":"))}
@@ -121,38 +121,38 @@ Rows = list[tuple[bytes, dict[bytes, bytes]]]
 
 
 def entry(entry_id: bytes, raw: dict[bytes, bytes]) -> Entry:
-    """An entry from what XREAD and XRANGE return."""
+    """Return an entry from what XREAD and XRANGE return."""
     kind = raw[b"k"].decode()
     if kind in _PLAIN_KINDS:
         return Entry(entry_id.decode(), kind, {"text": raw[b"t"].decode()}, int(raw[b"o"]))
     return Entry(entry_id.decode(), kind, json.loads(raw[b"d"]))
 
 
-def read(client: Redis, turn_id: int, after: str = "", *, through: str = "") -> list[Entry]:
-    """The entries after an id (all if none is given) and up to another if given, oldest first."""
-    rows = client.xrange(log_key(turn_id), f"({after}" if after else "-", through or "+")
+def read(client: Redis, turn_id: int, after: str = "", *, last_id: str = "") -> list[Entry]:
+    """Return the entries after an id (all if none is given) and up to another if given, oldest first."""
+    rows = client.xrange(log_key(turn_id), f"({after}" if after else "-", last_id or "+")
     return [entry(entry_id, raw) for entry_id, raw in cast(Rows, rows)]
 
 
 def merge(entries: Iterable[Entry]) -> list[Entry]:
     """Return entries with text that continues text joined to it, under the id of the last."""
-    merged: list[Entry] = []
+    result: list[Entry] = []
     for item in entries:
-        before = merged[-1] if merged else None
+        before = result[-1] if result else None
         if (
             before is not None
             and before.kind == item.kind
             and item.kind in ("delta", REASONING)
             and before.offset + len(before.data["text"]) == item.offset
         ):
-            merged[-1] = Entry(item.id, item.kind, {"text": before.data["text"] + item.data["text"]}, before.offset)
+            result[-1] = Entry(item.id, item.kind, {"text": before.data["text"] + item.data["text"]}, before.offset)
         else:
-            merged.append(item)
-    return merged
+            result.append(item)
+    return result
 
 
 def text_of(entries: Iterable[Entry]) -> str:
-    """The reply's text so far."""
+    """Return the reply's text so far."""
     text = ""
     for item in entries:
         text = advance(text, item)
@@ -160,7 +160,7 @@ def text_of(entries: Iterable[Entry]) -> str:
 
 
 def advance(text: str, item: Entry) -> str:
-    """The text after an entry, given the text before it; repeated and replaced text is handled."""
+    """Return the text after an entry, given the text before it; repeated and replaced text is handled."""
     if item.kind == "snapshot":
         return str(item.data["text"])
     if item.kind == "delta" and item.offset <= len(text):
@@ -178,7 +178,7 @@ def thoughts_of(entries: Iterable[Entry]) -> str:
 
 
 def report(client: Redis, turn_id: int, kind: str, data: dict[str, Any]) -> None:
-    """Append what a job reports to a turn's stream, if anybody may still be reading it."""
+    """Append a job's report to a turn's stream, if somebody may still be reading it."""
     client.xadd(log_key(turn_id), cast(dict[Any, Any], fields(kind, data)), nomkstream=True)
 
 
@@ -199,8 +199,8 @@ def settle(client: Redis, turn_id: int, job: str) -> None:
     with client.pipeline(transaction=True) as pipe:
         pipe.srem(pending_jobs_key(turn_id), job)
         pipe.scard(pending_jobs_key(turn_id))
-        removed, left = pipe.execute()
-    if removed and not left:
+        removed_count, rest = pipe.execute()
+    if removed_count and not rest:
         report(client, turn_id, SETTLED, {})
 
 

@@ -69,7 +69,7 @@ class TurnWriter:
         self._dirty: set[int] = set()
         self._urgent: set[int] = set()
         self._due: float | None = None
-        self._took = 0.0
+        self._duration = 0.0
         self._allowed_until = 0.0
         self._work = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -89,7 +89,7 @@ class TurnWriter:
         self._mark(turn_id, urgent=urgent)
 
     def think(self, turn_id: int, text: str) -> None:
-        """Append what the model thinks; like text, it waits for more."""
+        """Append reasoning; like text, it is collected before it is written."""
         turn = self._open[turn_id]
         urgent = not turn.thoughts
         turn.thoughts += text
@@ -98,7 +98,7 @@ class TurnWriter:
     def rewrite(self, turn_id: int, text: str) -> None:
         """Replace the text so far, for readers too, who go on from there."""
         turn = self._open[turn_id]
-        turn.text, turn.written = text, len(text)
+        turn.text, turn.written_count = text, len(text)
         self.entry(turn_id, "snapshot", {"text": text})
 
     def entry(self, turn_id: int, kind: str, data: dict[str, Any]) -> None:
@@ -108,7 +108,7 @@ class TurnWriter:
 
     async def replace(self, turn_id: int, text: str, *, patience: float = 10.0) -> None:
         """Start the stream again with another text once all is written: the old one must not be read any more."""
-        await self._written(turn_id, patience)
+        await self._wait_until_stored(turn_id, patience)
         turn = self._open[turn_id]
         try:
             await self._client.delete(log_key(turn_id))
@@ -126,11 +126,11 @@ class TurnWriter:
     async def flush(self, turn_id: int, *, patience: float = 10.0) -> None:
         """Wait until all of a turn is written, then close it."""
         try:
-            await self._written(turn_id, patience)
+            await self._wait_until_stored(turn_id, patience)
         finally:
             self.drop(turn_id)
 
-    async def _written(self, turn_id: int, patience: float) -> None:
+    async def _wait_until_stored(self, turn_id: int, patience: float) -> None:
         try:
             async with asyncio.timeout(patience), self._flushed:
                 await self._flushed.wait_for(lambda: turn_id not in self._dirty)
@@ -172,7 +172,7 @@ class TurnWriter:
         if len(self._open) <= SOME and self._viewers.are_there(turn_id):
             return self._pause
         share = min(1.0, max(0.0, (len(self._open) - SOME) / (MANY - SOME)))
-        return min(self._pause, max(self._pause * share, self._took * LEISURE))
+        return min(self._pause, max(self._pause * share, self._duration * LEISURE))
 
     async def _run(self) -> None:
         while True:
@@ -182,12 +182,12 @@ class TurnWriter:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._hurry.wait(), wait)
             turns = self._next()
-            began = time.monotonic()
+            start = time.monotonic()
             try:
                 await self._may_write()
-                self._allowed_until = began + ALLOWED_SECONDS
+                self._allowed_until = start + ALLOWED_SECONDS
                 await self._write(turns)
-                self._took = time.monotonic() - began
+                self._duration = time.monotonic() - start
             except RedisError as error:
                 log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})
                 await asyncio.sleep(RETRY_SECONDS)
@@ -247,7 +247,7 @@ class TurnWriter:
                 self._confirm(turn_id, turn, count)
 
     def _confirm(self, turn_id: int, turn: OpenTurn, count: int) -> None:
-        """Note that Redis has the first entries of those that were not known to be written."""
+        """Note that Redis has confirmed the first of the pending entries."""
         del turn.unwritten[:count]
         self._viewers.confirm(turn_id, count)
         if turn.is_written:
@@ -261,15 +261,15 @@ class TurnWriter:
         rows = cast(Rows, await self._client.xrange(log_key(turn_id), min=turn.unwritten[0].id))
         if not rows:
             raise ResponseError("entries of a turn are refused")
-        there = {entry_id.decode() for entry_id, _ in rows}
-        last = max((number for number, item in enumerate(turn.unwritten, 1) if item.id in there), default=0)
+        stored_ids = {entry_id.decode() for entry_id, _ in rows}
+        last = max((number for number, item in enumerate(turn.unwritten, 1) if item.id in stored_ids), default=0)
         turn.created = True
         self._confirm(turn_id, turn, last)
         turn.last = max(turn.last, order(rows[-1][0].decode()))
         turn.unwritten[:] = [Entry(turn.next_id(), item.kind, item.data, item.offset) for item in turn.unwritten]
 
     def _collect(self, turn_id: int, turn: OpenTurn) -> None:
-        """Give viewers what is new in a turn."""
+        """Pass new text and events of a turn to its viewers."""
         if entries := turn.collect():
             self._viewers.hand_over(turn_id, entries)
 

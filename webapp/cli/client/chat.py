@@ -73,28 +73,28 @@ def chat(
 
     Without either, a conversation begins: empty lines are ignored, Ctrl-C stops a reply, Ctrl-D ends it.
     """
-    there = server(context)
+    api = server(context)
     if sum(map(bool, (conversation_id, goes_on, temporary))) > 1:
         raise Trouble("Use only one of --conversation, --continue and --temporary.", USAGE)
     text = "\n\n".join(part for part in (words(message), read_piped_input()) if part)
     if not text and not sys.stdin.isatty():
         raise Trouble("There is no message.", USAGE)
     if goes_on:
-        found = there.get("/api/conversations", limit=1)["conversations"]
-        conversation_id = found[0]["conversation_id"] if found else None
+        conversations = api.get("/api/conversations", limit=1)["conversations"]
+        conversation_id = conversations[0]["conversation_id"] if conversations else None
     if temporary:
-        made = there.post("/api/conversations", {"is_temporary": True, "space_id": space_id})
-        conversation_id = made["conversation_id"]
+        conversation = api.post("/api/conversations", {"is_temporary": True, "space_id": space_id})
+        conversation_id = conversation["conversation_id"]
     body: dict[str, Any] = {"conversation_id": conversation_id, "space_id": space_id, "model": model}
-    body["file_ids"] = [_attach(there, path) for path in files]
+    body["file_ids"] = [_attach(api, path) for path in files]
     if text:
-        reply = _ask(there, {**body, "message": text}, show=_nothing if as_json else _piece)
+        reply = _ask(api, {**body, "message": text}, show=_ignore if as_json else _piece)
         _end(reply, as_json)
     else:
-        _hold(there, body, as_json)
+        _hold(api, body, as_json)
 
 
-def _hold(there: Server, body: dict[str, Any], as_json: bool) -> None:
+def _hold(api: Server, body: dict[str, Any], as_json: bool) -> None:
     """Hold a conversation, a message per line, until the input ends."""
     with suppress(ImportError):
         import_module("readline")  # arrows and history at the prompt
@@ -107,7 +107,7 @@ def _hold(there: Server, body: dict[str, Any], as_json: bool) -> None:
         if not line:
             continue
         try:
-            reply = _ask(there, {**body, "message": line}, show=_nothing if as_json else _piece)
+            reply = _ask(api, {**body, "message": line}, show=_ignore if as_json else _piece)
         except _Stopped as stopped:
             reply = stopped.reply
         _end(reply, as_json)
@@ -122,14 +122,14 @@ class _Stopped(click.exceptions.Exit):
         self.reply = reply
 
 
-def _ask(there: Server, body: dict[str, Any], show: Callable[[str], None]) -> Reply:
+def _ask(api: Server, body: dict[str, Any], show: Callable[[str], None]) -> Reply:
     """Send a message and follow its reply to the end; a broken connection is resumed."""
     reply, key = Reply(), uuid.uuid4().hex
-    given = {name: value for name, value in body.items() if value not in (None, [])}
+    fields = {name: value for name, value in body.items() if value not in (None, [])}
     try:
         for left in reversed(range(RESUMES + 1)):
             try:
-                if _follow(_stream(there, reply, given, key), reply, show):
+                if _follow(_stream(api, reply, fields, key), reply, show):
                     return reply
             except BrokenStream:
                 pass
@@ -139,18 +139,18 @@ def _ask(there: Server, body: dict[str, Any], show: Callable[[str], None]) -> Re
             time.sleep(0.2 * (RESUMES - left))
     except KeyboardInterrupt:
         if reply.turn_id:
-            there.post(f"/api/chat/turns/{reply.turn_id}/stop")
+            api.post(f"/api/chat/turns/{reply.turn_id}/stop")
         output.say("")
         raise _Stopped(reply) from None
-    raise Trouble(f"The connection to {there.url} was lost. The reply continues in the conversation.", AWAY)
+    raise Trouble(f"The connection to {api.url} was lost. The reply continues in the conversation.", AWAY)
 
 
-def _stream(there: Server, reply: Reply, body: dict[str, Any], key: str) -> Iterator[tuple[str, str, Any]]:
-    """The events of the reply: from the beginning, or after the last one received."""
+def _stream(api: Server, reply: Reply, body: dict[str, Any], key: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield the events of the reply: from the beginning, or after the last one received."""
     if not reply.turn_id:
-        return there.events("POST", "/api/chat/stream", body, {"Idempotency-Key": key})
+        return api.events("POST", "/api/chat/stream", body, {"Idempotency-Key": key})
     headers = {"Last-Event-ID": reply.event_id} if reply.event_id else {}
-    return there.events("GET", f"/api/chat/turns/{reply.turn_id}/stream", headers=headers)
+    return api.events("GET", f"/api/chat/turns/{reply.turn_id}/stream", headers=headers)
 
 
 def _follow(events: Iterator[tuple[str, str, Any]], reply: Reply, show: Callable[[str], None]) -> bool:
@@ -183,14 +183,14 @@ def _piece(text: str) -> None:
     output.say(text, end="")
 
 
-def _nothing(_text: str) -> None:
+def _ignore(_text: str) -> None:
     """Show nothing: the JSON is printed at the end."""
 
 
-def _attach(there: Server, path: Path) -> int:
+def _attach(api: Server, path: Path) -> int:
     """Upload a file; returns its id. Raises Trouble if the server cannot read it."""
     with path.open("rb") as file:
-        sent = there.upload("/api/files", path.name, file, path.stat().st_size, {})
+        sent = api.upload("/api/files", path.name, file, path.stat().st_size, {})
     if sent["status"] != "ready":
         raise Trouble(f"{path.name} cannot be read: {sent.get('reason') or sent['status']}", FAILED)
     return int(sent["file_id"])

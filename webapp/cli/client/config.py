@@ -23,7 +23,7 @@ class Access:
 
 
 def path() -> Path:
-    """The file, in the configuration folder that XDG defines."""
+    """Return the file, in the configuration folder that XDG defines."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     folder = Path(base) if base and Path(base).is_absolute() else Path.home() / ".config"
     return folder / "commonplace" / "config.json"
@@ -32,8 +32,8 @@ def path() -> Path:
 def read_config() -> Access | None:
     """Return what `login` wrote; None if there is no file. Raises Trouble if it cannot be read."""
     try:
-        found = json.loads(path().read_text("utf-8"))
-        return Access(clean_url(found["url"]), str(found["token"]))
+        data = json.loads(path().read_text("utf-8"))
+        return Access(clean_url(data["url"]), str(data["token"]))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -41,7 +41,7 @@ def read_config() -> Access | None:
 
 
 def save(access: Access) -> None:
-    """Write the file; at no moment can anybody but its owner read it."""
+    """Write the file; only its owner can read it, at any moment."""
     place = path()
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = place.with_name(f"{place.name}.{os.getpid()}")
@@ -61,22 +61,22 @@ def forget() -> bool:
 
 
 def find(url: str | None) -> Access:
-    """The access to use; `url` was given on the command line. Raises Trouble if there is no token.
+    """Return the access to use; `url` was given on the command line. Raises Trouble if there is no token.
 
     A saved token goes to the URL it was saved for, and to no other.
     """
     settings = read_config()
-    chosen = clean_url(url or os.environ.get(URL) or (settings.url if settings else DEFAULT_URL))
+    base = clean_url(url or os.environ.get(URL) or (settings.url if settings else DEFAULT_URL))
     token = os.environ.get(TOKEN, "").strip()
-    if not token and settings is not None and settings.url == chosen:
+    if not token and settings is not None and settings.url == base:
         token = settings.token
     if not token:
-        raise Trouble(f"There is no token for {chosen}. Run `commonplace login`, or set {TOKEN}.", REFUSED)
-    return Access(chosen, token)
+        raise Trouble(f"There is no token for {base}. Run `commonplace login`, or set {TOKEN}.", REFUSED)
+    return Access(base, token)
 
 
 def clean_url(url: str) -> str:
-    """A URL as it is compared and used. Raises Trouble for anything other than http and https."""
+    """Return a URL as it is compared and used. Raises Trouble for anything other than http and https."""
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise Trouble(

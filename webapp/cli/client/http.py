@@ -31,11 +31,11 @@ class Server:
         self.url = access.url
 
     def get(self, path: str, **query: Any) -> Any:
-        """The response to a GET; parameters that are None are left out."""
+        """Return the response to a GET; parameters that are None are left out."""
         return self._json("GET", path, query=query)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The response to a POST, which carries an Idempotency-Key."""
+        """Return the response to a POST, which carries an Idempotency-Key."""
         return self._json("POST", path, json.dumps(body or {}).encode(), {"Idempotency-Key": uuid.uuid4().hex})
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
@@ -43,7 +43,7 @@ class Server:
         return self._json("PATCH", path, json.dumps(body).encode())
 
     def delete(self, path: str) -> Any:
-        """The response to a DELETE."""
+        """Return the response to a DELETE."""
         return self._json("DELETE", path)
 
     def events(
@@ -79,7 +79,7 @@ class Server:
             "Idempotency-Key": uuid.uuid4().hex,
         }
         with closing(self._open("POST", path, pieces(), headers)) as answer:
-            return _parsed(answer.read())
+            return _parse(answer.read())
 
     def download(self, path: str, into: Callable[[bytes], Any]) -> None:
         """Pass the bytes of a file to `into` as they arrive. Raises Trouble if there are fewer than announced."""
@@ -100,17 +100,17 @@ class Server:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
     ) -> Any:
-        given = {name: value for name, value in (query or {}).items() if value is not None}
+        parameters = {name: value for name, value in (query or {}).items() if value is not None}
         with closing(
-            self._open(method, path + (f"?{urlencode(given)}" if given else ""), body, headers or {})
+            self._open(method, path + (f"?{urlencode(parameters)}" if parameters else ""), body, headers or {})
         ) as answer:
             try:
-                return _parsed(answer.read())
+                return _parse(answer.read())
             except (HTTPException, OSError) as error:
                 raise self._away(error) from None
 
     def _open(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> HTTPResponse:
-        """The response, once its headers are there. Raises Trouble for anything but a success."""
+        """Return the response, once its headers are there. Raises Trouble for anything but a success."""
         kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
         connection = kind(self._url.hostname or "", self._url.port, timeout=CONNECT_SECONDS)
         sent = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", "User-Agent": "commonplace-cli"}
@@ -134,10 +134,10 @@ class Server:
 
     def _trouble(self, answer: HTTPResponse) -> Trouble:
         if answer.status < 400:  # a redirect: the token must not be sent anywhere else
-            where = answer.headers.get("Location", "somewhere else")
-            return Trouble(f"{self.url} answers from {where}. Run `commonplace login` with that address.", FAILED)
+            location = answer.headers.get("Location", "somewhere else")
+            return Trouble(f"{self.url} answers from {location}. Run `commonplace login` with that address.", FAILED)
         try:
-            problem = _parsed(answer.read(65_536))
+            problem = _parse(answer.read(65_536))
         except (HTTPException, OSError):
             problem = None
         report = problem if isinstance(problem, dict) else {}
@@ -150,7 +150,7 @@ class Server:
         return Trouble(text, AWAY if answer.status == 503 else _CODES.get(answer.status, FAILED), status=answer.status)
 
 
-def _parsed(raw: bytes) -> Any:
+def _parse(raw: bytes) -> Any:
     try:
         return json.loads(raw) if raw.strip() else None
     except ValueError:

@@ -54,14 +54,14 @@ def login(context: click.Context, token_stdin: bool) -> None:
         raise Trouble("No token was given.", USAGE)
     if not token.isascii() or not token.isprintable():
         raise Trouble("This is not a token: it has characters that no token has.", REFUSED)
-    who = _owner(Server(Access(url, token)))
+    owner = _owner(Server(Access(url, token)))
     config.save(Access(url, token))
     parts = urlsplit(url)
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
         click.echo(
             "Careful: connections to this address are not encrypted; anyone on the way can read the token.", err=True
         )
-    output.say(f"Logged in at {url} as {who}.")
+    output.say(f"Logged in at {url} as {owner}.")
 
 
 def _owner(server: Server) -> str:

@@ -33,22 +33,22 @@ def search(
     as_json: bool,
 ) -> None:
     """Search memories, messages, summaries and documents by words and meaning."""
-    there = server(context)
-    wanted = ",".join(kinds) or None
-    found = there.get("/api/search", q=words(query), kinds=wanted, limit=limit, space_id=space_id)
+    api = server(context)
+    kind_list = ",".join(kinds) or None
+    hits = api.get("/api/search", q=words(query), kinds=kind_list, limit=limit, space_id=space_id)
     if as_json:
-        output.dump(found)
+        output.dump(hits)
         return
-    if not found["indexed"]:
+    if not hits["indexed"]:
         output.note("The index is still being built: there may be more in a moment.")
     rows = [
         (
             hit["kind"],
             hit["created_at"][:10],
             output.one_line(hit["excerpt"], SHOWN * 2 if sys.stdout.isatty() else 0),
-            f"{there.url}/c/{hit['conversation_id']}" if hit["conversation_id"] else "",
+            f"{api.url}/c/{hit['conversation_id']}" if hit["conversation_id"] else "",
         )
-        for hit in found["results"]
+        for hit in hits["results"]
     ]
     output.table(("what", "when", "found", "where"), rows, empty="Nothing was found.")
 
@@ -69,14 +69,14 @@ def remember(
     )
     if not statements:
         raise Trouble("There is nothing to remember.", USAGE)
-    there = server(context)
+    api = server(context)
     for statement in statements:
         body: dict[str, Any] = {"memory_type": kind, "content": statement, "is_pinned": pin}
-        made = there.post("/api/memories", {**body, **({"space_id": space_id} if space_id else {})})
+        memory = api.post("/api/memories", {**body, **({"space_id": space_id} if space_id else {})})
         if as_json:
-            output.dump(made)
+            output.dump(memory)
         else:
-            output.say(f"{made['memory_id']}\t{output.one_line(made['content'])}")
+            output.say(f"{memory['memory_id']}\t{output.one_line(memory['content'])}")
 
 
 @click.group(invoke_without_command=True)
@@ -103,13 +103,13 @@ def memories(
     `memories forget ID` forgets one."""
     if context.invoked_subcommand is not None:
         return
-    there = server(context)
+    api = server(context)
     rows: list[dict[str, Any]] = []
     cursor: str | None = None
     while everything or len(rows) < limit:
         size = PAGE if everything else min(PAGE, limit - len(rows))
-        wanted = {"q": query, "memory_type": kind, "space_id": space_id, "limit": size, "cursor": cursor}
-        page = there.get("/api/memories", **wanted, needs_review="true" if review else None)
+        parameters = {"q": query, "memory_type": kind, "space_id": space_id, "limit": size, "cursor": cursor}
+        page = api.get("/api/memories", **parameters, needs_review="true" if review else None)
         rows += page["memories"]
         cursor = page["next_cursor"]
         if not cursor:
@@ -122,7 +122,7 @@ def memories(
 
 
 def _mark(row: dict[str, Any]) -> str:
-    """A memory's state at a glance; one that is waiting for review is not used yet."""
+    """Return a memory's state at a glance; one that is waiting for review is not used yet."""
     return "to review" if row["needs_review"] else "pinned" if row["is_pinned"] else ""
 
 
@@ -133,17 +133,17 @@ def _mark(row: dict[str, Any]) -> str:
 @click.pass_context
 def forget(context: click.Context, memory_ids: tuple[int, ...], yes: bool, as_json: bool) -> None:
     """Forget memories for good; they will not be learned again."""
-    there = server(context)
+    api = server(context)
     for memory_id in memory_ids:
-        row = there.get(f"/api/memories/{memory_id}")
+        row = api.get(f"/api/memories/{memory_id}")
         if not yes:
             if not sys.stdin.isatty():
                 raise Trouble("There is no terminal to ask on. Use --yes to forget without asking.", USAGE)
             click.confirm(f"Forget for good: {output.one_line(row['content'])}?", abort=True, err=True)
-        report = there.delete(f"/api/memories/{memory_id}")
+        report = api.delete(f"/api/memories/{memory_id}")
         if as_json:
             output.dump(report)
         else:
             output.say(f"{memory_id}\tforgotten")
-            if used := report["used_in_count"]:
-                output.say(f"{memory_id}\tmay be said in other words in replies that used it: {used}")
+            if use_count := report["used_in_count"]:
+                output.say(f"{memory_id}\tmay be said in other words in replies that used it: {use_count}")

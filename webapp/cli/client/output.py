@@ -14,14 +14,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def clean(text: str) -> str:
-    """A text without what could control a terminal: escapes, other control characters, changes of direction."""
+    """Return a text without what could control a terminal: escapes, other control characters, changes of direction."""
     return _CONTROL.sub("", text.replace("\r\n", "\n"))
 
 
-def one_line(text: str, most: int = 0) -> str:
-    """A text on one line of at most `most` characters; 0 means no limit."""
+def one_line(text: str, limit: int = 0) -> str:
+    """Return a text on one line of at most `limit` characters; 0 means no limit."""
     line = " ".join(clean(text).split())
-    return line if not most or len(line) <= most else line[: most - 1] + "…"
+    return line if not limit or len(line) <= limit else line[: limit - 1] + "…"
 
 
 def say(text: str, *, end: str = "\n") -> None:
@@ -58,10 +58,10 @@ def _with_rich(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         from rich.text import Text
     except ImportError:
         return False
-    shown = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        shown.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold")
     for row in rows:
-        shown.add_row(*map(Text, row))
-    Console().print(shown)
+        table.add_row(*map(Text, row))
+    Console().print(table)
     return True

@@ -19,9 +19,9 @@ def schedules(context: click.Context, as_json: bool) -> None:
     """List the messages that are sent for you at a time; add, pause, resume, run and remove them."""
     if context.invoked_subcommand is not None:
         return
-    found = server(context).get("/api/schedules")
+    listing = server(context).get("/api/schedules")
     if as_json:
-        output.dump(found)
+        output.dump(listing)
         return
     rows = [
         (
@@ -30,7 +30,7 @@ def schedules(context: click.Context, as_json: bool) -> None:
             row["rrule"] or "once",
             row["title"],
         )
-        for row in found["schedules"]
+        for row in listing["schedules"]
     ]
     output.table(("id", "next", "rule", "title"), rows, empty="There are none.")
 
@@ -68,11 +68,11 @@ def add(
         "sends_mail": mail,
         **({"timezone": timezone} if timezone else {}),
     }
-    made = server(context).post("/api/schedules", body)
+    schedule = server(context).post("/api/schedules", body)
     if as_json:
-        output.dump(made)
+        output.dump(schedule)
     else:
-        output.say(f"{made['schedule_id']}\t{made['next_at']}")
+        output.say(f"{schedule['schedule_id']}\t{schedule['next_at']}")
 
 
 @schedules.command()
@@ -106,11 +106,11 @@ def run(context: click.Context, schedule_id: int) -> None:
 @click.pass_context
 def runs(context: click.Context, schedule_id: int, as_json: bool) -> None:
     """List the latest times it was due, with the conversation or the reason why there is none."""
-    found = server(context).get(f"/api/schedules/{schedule_id}/runs")
+    listing = server(context).get(f"/api/schedules/{schedule_id}/runs")
     if as_json:
-        output.dump(found)
+        output.dump(listing)
         return
-    rows = [(row["due_at"], row["status"], row["problem"] or row["conversation_id"] or "") for row in found["runs"]]
+    rows = [(row["due_at"], row["status"], row["problem"] or row["conversation_id"] or "") for row in listing["runs"]]
     output.table(("due", "state", "conversation"), rows, empty="It was not due yet.")
 
 

@@ -15,7 +15,7 @@ in_space = click.option("--space", "space_id", type=click.IntRange(min=1), metav
 
 
 def server(context: click.Context) -> Server:
-    """The server that the command talks to. Raises Trouble without a token."""
+    """Return the server that the command talks to. Raises Trouble without a token."""
     return Server(config.find(context.find_root().obj))
 
 
@@ -26,6 +26,6 @@ def read_piped_input() -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
 
 
-def words(given: Sequence[str]) -> str:
-    """The words of a command as one text; a lone `-` stands for piped input and is not a word."""
-    return "" if tuple(given) == ("-",) else " ".join(given).strip()
+def words(parts: Sequence[str]) -> str:
+    """Return the words of a command as one text; a lone `-` stands for piped input and is not a word."""
+    return "" if tuple(parts) == ("-",) else " ".join(parts).strip()

@@ -44,33 +44,33 @@ def sync(context: click.Context, folder: Path, space: str, dry_run: bool, yes: b
     .commonplaceignore names (a pattern a line, as *.tmp or drafts/) are left out. Of documents without a file those are
     removed that were added from here, which .commonplace-sync.json lists.
     """
-    there = server(context)
-    space_id = _space_id(there, space)
-    sync_of = _Sync(there, folder, space_id)
+    api = server(context)
+    space_id = _space_id(api, space)
+    sync_of = _Sync(api, folder, space_id)
     if not sync_of.files and sync_of.synced and not (yes or dry_run):
         raise Trouble("The folder is empty. Use --yes to remove all of its documents.", USAGE)
-    done: dict[str, list[str]] = {"added": [], "replaced": [], "removed": [], "refused": []}
+    results: dict[str, list[str]] = {"added": [], "replaced": [], "removed": [], "refused": []}
     for deed, name, why in sync_of.run(dry_run):
-        done[deed].append(name)
+        results[deed].append(name)
         if not as_json:
             output.say(f"{deed}\t{name}" + (f"\t{why}" if why else ""))
     if as_json:
-        output.dump(done)
-    elif not any(done.values()):
+        output.dump(results)
+    elif not any(results.values()):
         output.note("Nothing has changed.")
 
 
 class _Sync:
-    def __init__(self, there: Server, folder: Path, space_id: int) -> None:
-        self._there, self._folder, self._space_id = there, folder, space_id
+    def __init__(self, api: Server, folder: Path, space_id: int) -> None:
+        self._api, self._folder, self._space_id = api, folder, space_id
         self._path = folder / STATE
         self._states: dict[str, dict[str, Synced]] = _read(self._path)
-        self.synced = self._states.setdefault(f"{there.url}#{space_id}", {})
+        self.synced = self._states.setdefault(f"{api.url}#{space_id}", {})
         self.files = _files(folder)
 
     def run(self, dry_run: bool) -> Iterator[tuple[str, str, str]]:
         """Do what there is to do and yield it: the deed, the name of a document, and why it was refused."""
-        documents = _documents(self._there, self._space_id)
+        documents = _documents(self._api, self._space_id)
         by_title = {title: document_id for document_id, title in documents.items()}
         for name in self.files:
             try:
@@ -78,12 +78,12 @@ class _Sync:
             except OSError as error:
                 yield "refused", name, f"It cannot be read: {error.strerror}."
                 continue
-            known = self.synced.get(name)
-            if known is not None and known["digest"] == digest and known["document_id"] in documents:
+            entry = self.synced.get(name)
+            if entry is not None and entry["digest"] == digest and entry["document_id"] in documents:
                 continue
-            old = known["document_id"] if known and known["document_id"] in documents else by_title.get(name)
+            old = entry["document_id"] if entry and entry["document_id"] in documents else by_title.get(name)
             try:
-                made = 0 if dry_run else self._add(name)
+                new_id = 0 if dry_run else self._add(name)
             except Trouble as trouble:
                 if trouble.status not in UNFIT:
                     raise
@@ -92,59 +92,59 @@ class _Sync:
             yield "replaced" if old else "added", name, ""
             if not dry_run:
                 self._remove(old)
-                self.synced[name] = {"digest": digest, "document_id": made}
+                self.synced[name] = {"digest": digest, "document_id": new_id}
                 self._save()
         for name in sorted(set(self.synced) - set(self.files)):
             yield "removed", name, ""
             if not dry_run:
-                gone = self.synced[name]["document_id"]
-                self._remove(gone if gone in documents else None)
+                stale_id = self.synced[name]["document_id"]
+                self._remove(stale_id if stale_id in documents else None)
                 del self.synced[name]
                 self._save()
 
     def _add(self, name: str) -> int:
         path = self._folder / name
         with path.open("rb") as file:
-            sent = self._there.upload("/api/files", path.name, file, path.stat().st_size, {})
+            sent = self._api.upload("/api/files", path.name, file, path.stat().st_size, {})
         try:
             body = {"file_id": sent["file_id"], "title": name}
-            made = self._there.post(f"/api/spaces/{self._space_id}/documents/files", body)
+            document = self._api.post(f"/api/spaces/{self._space_id}/documents/files", body)
         finally:  # the document keeps its own
-            self._there.delete(f"/api/files/{sent['file_id']}")
-        return int(made["document_id"])
+            self._api.delete(f"/api/files/{sent['file_id']}")
+        return int(document["document_id"])
 
     def _remove(self, document_id: int | None) -> None:
         if document_id is not None:
-            self._there.delete(f"/api/spaces/{self._space_id}/documents/{document_id}")
+            self._api.delete(f"/api/spaces/{self._space_id}/documents/{document_id}")
 
     def _save(self) -> None:
         """Write what has been done so far: a sync that is interrupted goes on there."""
-        made = self._path.with_suffix(".tmp")
+        temporary = self._path.with_suffix(".tmp")
         try:
-            made.write_text(json.dumps(self._states, ensure_ascii=False, indent=1, sort_keys=True), "utf-8")
-            os.replace(made, self._path)
+            temporary.write_text(json.dumps(self._states, ensure_ascii=False, indent=1, sort_keys=True), "utf-8")
+            os.replace(temporary, self._path)
         except OSError as error:
             raise Trouble(f"{self._path} cannot be written: {error.strerror}.", FAILED) from None
 
 
-def _space_id(there: Server, wanted: str) -> int:
-    found = [row for row in _pages(there, "/api/spaces", "spaces") if wanted in (str(row["space_id"]), row["name"])]
-    if not found:
-        raise Trouble(f"There is no space called {wanted}.", UNKNOWN)
-    if len(found) > 1:
-        raise Trouble(f"Several spaces are called {wanted}. Give its id.", USAGE)
-    return int(found[0]["space_id"])
+def _space_id(api: Server, name: str) -> int:
+    spaces = [row for row in _pages(api, "/api/spaces", "spaces") if name in (str(row["space_id"]), row["name"])]
+    if not spaces:
+        raise Trouble(f"There is no space called {name}.", UNKNOWN)
+    if len(spaces) > 1:
+        raise Trouble(f"Several spaces are called {name}. Give its id.", USAGE)
+    return int(spaces[0]["space_id"])
 
 
-def _documents(there: Server, space_id: int) -> dict[int, str]:
-    rows = _pages(there, f"/api/spaces/{space_id}/documents", "documents")
+def _documents(api: Server, space_id: int) -> dict[int, str]:
+    rows = _pages(api, f"/api/spaces/{space_id}/documents", "documents")
     return {row["document_id"]: row["title"] for row in rows}
 
 
-def _pages(there: Server, path: str, name: str) -> Iterator[dict[str, Any]]:
+def _pages(api: Server, path: str, name: str) -> Iterator[dict[str, Any]]:
     cursor = None
     while True:
-        page = there.get(path, cursor=cursor)
+        page = api.get(path, cursor=cursor)
         yield from page[name]
         cursor = page["next_cursor"]
         if not cursor:
@@ -156,13 +156,17 @@ def _files(folder: Path) -> list[str]:
     ignore = folder / IGNORE
     lines = ignore.read_text("utf-8", "replace").splitlines() if ignore.is_file() else []
     patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    found = []
-    for where, folders, names in os.walk(folder):
-        within = Path(where).relative_to(folder)
-        folders[:] = sorted(one for one in folders if not _is_ignored((within / one).as_posix() + "/", patterns))
-        paths = ((within / name).as_posix() for name in sorted(names) if not (Path(where) / name).is_symlink())
-        found += [path for path in paths if not _is_ignored(path, patterns)]
-    return found
+    files = []
+    for root, folders, names in os.walk(folder):
+        relative = Path(root).relative_to(folder)
+        folders[:] = sorted(
+            folder_name
+            for folder_name in folders
+            if not _is_ignored((relative / folder_name).as_posix() + "/", patterns)
+        )
+        paths = ((relative / name).as_posix() for name in sorted(names) if not (Path(root) / name).is_symlink())
+        files += [path for path in paths if not _is_ignored(path, patterns)]
+    return files
 
 
 def _digest(path: Path) -> str:
@@ -172,14 +176,14 @@ def _digest(path: Path) -> str:
 
 def _is_ignored(path: str, patterns: Sequence[str]) -> bool:
     name = path.rstrip("/").rpartition("/")[2] + ("/" if path.endswith("/") else "")
-    return name.startswith(".") or any(fnmatch(path, one) or fnmatch(name, one) for one in patterns)
+    return name.startswith(".") or any(fnmatch(path, pattern) or fnmatch(name, pattern) for pattern in patterns)
 
 
 def _read(path: Path) -> dict[str, dict[str, Synced]]:
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text("utf-8"))
-        return {str(place): dict(files) for place, files in found.items()}
+        data = json.loads(path.read_text("utf-8"))
+        return {str(place): dict(files) for place, files in data.items()}
     except (OSError, ValueError, AttributeError, TypeError):
         raise Trouble(f"{path} cannot be read. Mend or delete it.", REFUSED) from None

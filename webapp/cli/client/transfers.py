@@ -52,12 +52,12 @@ def bring_in(
 
     You see what is in it first. Memories arrive as proposals for you to review.
     """
-    there = server(context)
+    api = server(context)
     if not (yes or dry_run or (sys.stdin.isatty() and str(file) != "-")):
         raise Trouble(
             "There is no terminal to ask on. Use --yes to import it, or --dry-run to see what is in it.", USAGE
         )
-    row = _until(there, "imports", _upload(there, file, kind), ("reading",))
+    row = _until(api, "imports", _upload(api, file, kind), ("reading",))
     if row["status"] == "failed" or not row["preview"]:
         raise Trouble(row["error"] or "Nothing in this file can be read.", FAILED)
     if not as_json:
@@ -66,20 +66,20 @@ def bring_in(
         if not (dry_run or yes):
             click.confirm("Take it in?", abort=True, err=True)
     except click.Abort:
-        there.post(f"/api/imports/{row['import_id']}/cancel")
+        api.post(f"/api/imports/{row['import_id']}/cancel")
         raise
     if dry_run:
-        there.post(f"/api/imports/{row['import_id']}/cancel")
+        api.post(f"/api/imports/{row['import_id']}/cancel")
     else:
         wish: dict[str, Any] = {"take": list(take or TAKES), **({"space_id": space_id} if space_id else {})}
-        there.post(f"/api/imports/{row['import_id']}/start", wish)
-        row = _until(there, "imports", row, ("ready", "running"))
+        api.post(f"/api/imports/{row['import_id']}/start", wish)
+        row = _until(api, "imports", row, ("ready", "running"))
     if as_json:
         output.dump(row)
     elif not dry_run:
-        output.say(f"import {row['import_id']} {row['status']}: {_counted(row['counts']) or 'nothing new'}")
+        output.say(f"import {row['import_id']} {row['status']}: {_count_words(row['counts']) or 'nothing new'}")
         if row["counts"].get("problems skipped"):
-            _explain(there, row["import_id"])
+            _explain(api, row["import_id"])
     if row["status"] == "failed":
         raise Trouble(row["error"] or "The import failed.", FAILED)
 
@@ -114,26 +114,26 @@ def write_out(
         raise Trouble(f"{what} can be exported as {', '.join(FORMATS[what])}.", USAGE)
     if target == "-" and as_json:
         raise Trouble("Standard output can be the file or JSON, not both.", USAGE)
-    there = server(context)
+    api = server(context)
     body = {"what": what, "format": kind, "conversation_id": conversation_id}
-    made = there.post("/api/exports", {name: value for name, value in body.items() if value is not None})
-    row = _until(there, "exports", made, ("waiting",))
+    export = api.post("/api/exports", {name: value for name, value in body.items() if value is not None})
+    row = _until(api, "exports", export, ("waiting",))
     if row["status"] != "ready":
         raise Trouble(row["error"] or f"The export is {row['status']}.", FAILED)
-    where = f"/api/exports/{row['export_id']}/download"
+    path = f"/api/exports/{row['export_id']}/download"
     if target == "-":
-        there.download(where, sys.stdout.buffer.write)
+        api.download(path, sys.stdout.buffer.write)
         sys.stdout.buffer.flush()
         return
     place = Path(target or Path(row["filename"]).name)
-    _fetch(there, where, place / Path(row["filename"]).name if place.is_dir() else place, force)
+    _fetch(api, path, place / Path(row["filename"]).name if place.is_dir() else place, force)
     if as_json:
         output.dump({**row, "path": str(place)})
     else:
         output.say(str(place))
 
 
-def _fetch(there: Server, where: str, place: Path, force: bool) -> None:
+def _fetch(api: Server, path: str, place: Path, force: bool) -> None:
     """Download to a file that only its owner can read; it appears whole or not at all."""
     if place.exists() and not force:
         raise Trouble(f"{place} already exists. Use --force to overwrite it.", USAGE)
@@ -141,7 +141,7 @@ def _fetch(there: Server, where: str, place: Path, force: bool) -> None:
         draft = place.with_name(f".{place.name}.{os.getpid()}.part")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             try:
-                there.download(where, file.write)
+                api.download(path, file.write)
             except BaseException:
                 draft.unlink()
                 raise
@@ -150,11 +150,11 @@ def _fetch(there: Server, where: str, place: Path, force: bool) -> None:
         raise Trouble(f"{place} cannot be written: {error.strerror}", FAILED) from None
 
 
-def _upload(there: Server, file: Path, kind: str | None) -> dict[str, Any]:
+def _upload(api: Server, file: Path, kind: str | None) -> dict[str, Any]:
     fields = {"format": kind} if kind else {}
     if str(file) != "-":
-        with file.open("rb") as opened:
-            return _sent(there, file.name, opened, file.stat().st_size, fields)
+        with file.open("rb") as stream:
+            return _sent(api, file.name, stream, file.stat().st_size, fields)
     with tempfile.TemporaryFile() as copy:
         while piece := sys.stdin.buffer.read(CHUNK):
             copy.write(piece)
@@ -162,62 +162,62 @@ def _upload(there: Server, file: Path, kind: str | None) -> dict[str, Any]:
         copy.seek(0)
         beginning = copy.read(512).lstrip()
         copy.seek(0)
-        return _sent(there, f"stdin.{_ending(beginning)}", copy, size, fields)
+        return _sent(api, f"stdin.{_ending(beginning)}", copy, size, fields)
 
 
 def _ending(beginning: bytes) -> str:
-    """The file extension for piped input, by its first bytes."""
+    """Return the file extension for piped input, by its first bytes."""
     if beginning.startswith(b"PK"):
         return "zip"
     return "json" if _JSON.match(beginning) else "txt"  # a list of memories may begin with a bracket, too: "[date] …"
 
 
-def _sent(there: Server, name: str, file: IO[bytes], size: int, fields: dict[str, str]) -> dict[str, Any]:
-    answer: dict[str, Any] = there.upload("/api/imports", name, file, size, fields)
+def _sent(api: Server, name: str, file: IO[bytes], size: int, fields: dict[str, str]) -> dict[str, Any]:
+    answer: dict[str, Any] = api.upload("/api/imports", name, file, size, fields)
     return answer
 
 
-def _until(there: Server, kind: str, row: dict[str, Any], while_status: tuple[str, ...]) -> dict[str, Any]:
+def _until(api: Server, kind: str, row: dict[str, Any], while_status: tuple[str, ...]) -> dict[str, Any]:
     """Poll while an import or export is being worked on, and show its progress; returns its last state."""
     path = f"/api/{kind}/{row['import_id' if kind == 'imports' else 'export_id']}"
-    pause, shown = 0.1, ""
+    pause, last_state = 0.1, ""
     while row["status"] in while_status:
         time.sleep(pause)
         pause = min(pause * 1.5, POLL_SECONDS)
-        row = there.get(path)
+        row = api.get(path)
         state = f"{row['status']} {row['position']} of {row['total']}" if row.get("total") else row["status"]
-        if sys.stderr.isatty() and state != shown:
+        if sys.stderr.isatty() and state != last_state:
             click.echo(f"\r\x1b[K{state}", err=True, nl=False)
-            shown = state
-    if shown:
+            last_state = state
+    if last_state:
         click.echo("\r\x1b[K", err=True, nl=False)
     return row
 
 
-def _counted(counts: dict[str, int]) -> str:
+def _count_words(counts: dict[str, int]) -> str:
     """Counts in words; the first word of each name is a plural."""
-    return ", ".join(f"{count:,} {_one(name) if count == 1 else name}" for name, count in counts.items())
+    return ", ".join(f"{count:,} {_singular(name) if count == 1 else name}" for name, count in counts.items())
 
 
-def _one(name: str) -> str:
+def _singular(name: str) -> str:
     first, _, rest = name.partition(" ")
-    kind = next((first.removesuffix(many) + one for many, one in _ONE if first.endswith(many)), first)
+    kind = next((first.removesuffix(plural) + singular for plural, singular in _ONE if first.endswith(plural)), first)
     return f"{kind} {rest}".strip()
 
 
-def _explain(there: Server, import_id: int) -> None:
+def _explain(api: Server, import_id: int) -> None:
     """Say which parts could not be read, and why."""
-    found = there.get(f"/api/imports/{import_id}/items", outcome="skipped", limit=MOST_EXPLAINED)["items"]
-    for item in found:
+    items = api.get(f"/api/imports/{import_id}/items", outcome="skipped", limit=MOST_EXPLAINED)["items"]
+    for item in items:
         if item["kind"] == "problem":
             click.echo(output.one_line(f"  {item['title'] or 'a part'}: {item['reason'] or ''}", 200), err=True)
 
 
 def _describe(row: dict[str, Any]) -> None:
-    found = row["preview"]
-    counts = _counted(found["counts"])
-    dates = found.get("dates") or {}
+    preview = row["preview"]
+    counts = _count_words(preview["counts"])
+    dates = preview.get("dates") or {}
     span = f" from {dates['from'][:10]} to {dates['to'][:10]}" if dates.get("from") and dates.get("to") else ""
     output.say(f"{row['format']}: {counts}{span}")
-    for item in found.get("sample") or []:
+    for item in preview.get("sample") or []:
         output.say(f"  {item['kind']}\t{output.one_line(item['text'], 80)}")

@@ -33,13 +33,13 @@ def webhooks(context: click.Context, as_json: bool) -> None:
     """List the URLs that what happens is sent to; add, test and remove them."""
     if context.invoked_subcommand is not None:
         return
-    found = server(context).get("/api/webhooks")
+    listing = server(context).get("/api/webhooks")
     if as_json:
-        output.dump(found)
+        output.dump(listing)
         return
     rows = [
         (row["webhook_id"], "on" if row["is_active"] else f"off: {row['disabled_reason'] or 'by hand'}", row["url"])
-        for row in found["webhooks"]
+        for row in listing["webhooks"]
     ]
     output.table(("id", "state", "address"), rows, empty="There are none.")
 
@@ -53,11 +53,11 @@ def webhooks(context: click.Context, as_json: bool) -> None:
 def add(context: click.Context, url: str, kinds: tuple[str, ...], with_content: bool, as_json: bool) -> None:
     """Send what happens to URL. The secret that signs it is shown only this once."""
     body = {"url": url, "kinds": list(kinds or KINDS), "with_content": with_content}
-    made = server(context).post("/api/webhooks", body)
+    webhook = server(context).post("/api/webhooks", body)
     if as_json:
-        output.dump(made)
+        output.dump(webhook)
     else:
-        output.say(f"{made['webhook_id']}\t{made['secret']}")
+        output.say(f"{webhook['webhook_id']}\t{webhook['secret']}")
 
 
 @webhooks.command()
@@ -83,15 +83,15 @@ def remove(context: click.Context, webhook_id: int) -> None:
 @click.pass_context
 def events(context: click.Context, kinds: tuple[str, ...], count: int | None) -> None:
     """Show what happens as it happens, one JSON object per line."""
-    there, after, failures, shown = server(context), "", 0, 0
+    api, after, failures, event_count = server(context), "", 0, 0
     path = "/api/events" + (f"?kinds={','.join(kinds)}" if kinds else "")
     while True:
         try:
             headers = {"Last-Event-ID": after} if after else {}
-            for name, event_id, data in there.events("GET", path, headers=headers):
-                after, failures, shown = event_id or after, 0, shown + 1
+            for name, event_id, data in api.events("GET", path, headers=headers):
+                after, failures, event_count = event_id or after, 0, event_count + 1
                 click.echo(json.dumps({"type": name, "id": event_id, "data": data}))
-                if shown == count:
+                if event_count == count:
                     return
         except (BrokenStream, Trouble) as error:
             failures += 1

@@ -55,7 +55,7 @@ class Child:
         return self.process.stdout.fileno()
 
     def read_lines(self) -> list[str] | None:
-        """The complete lines of output that have arrived; None once nothing can write to it any more."""
+        """Return the complete lines of output that have arrived; None once nothing can write to it any more."""
         assert self.process is not None and self.process.stdout is not None
         try:
             data = os.read(self.process.stdout.fileno(), LONGEST_LINE)
@@ -76,7 +76,7 @@ class Child:
         return code
 
     def forget(self) -> None:
-        """Drop what is left of a process that has been collected."""
+        """Discard the state of a process that has been reaped."""
         if self.process is not None and self.process.stdout is not None:
             self.process.stdout.close()
         self.process = None

@@ -28,10 +28,10 @@ def _answers(address: str) -> bool:
     host, _, port = place.rpartition(":")
     if not port.isdigit():
         return False
-    asked = f"GET /{path}/models HTTP/1.0\r\nHost: {place}\r\n\r\n"
+    request = f"GET /{path}/models HTTP/1.0\r\nHost: {place}\r\n\r\n"
     try:
         with socket.create_connection((host, int(port)), SECONDS) as server:
-            server.sendall(asked.encode())
+            server.sendall(request.encode())
             return server.recv(16).split(b" ")[1:2] == [b"200"]
     except (OSError, OverflowError, UnicodeError):
         return False

@@ -70,16 +70,16 @@ def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
 
 
 def free_port() -> int:
-    """A loopback port that is free at the moment."""
+    """Return a loopback port that is free at the moment."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 
 
-def whole_number(environ: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
-    """A setting that is a whole number within bounds. Raises LaunchError, which names it."""
+def whole_number(environ: Mapping[str, str], name: str, default: int, least: int, maximum: int) -> int:
+    """Return a setting that is a whole number within bounds. Raises LaunchError, which names it."""
     text = environ.get(name) or str(default)
-    if not text.isdigit() or not least <= int(text) <= most:
-        raise LaunchError(f"{name} must be a whole number from {least} to {most}, not {text!r}.")
+    if not text.isdigit() or not least <= int(text) <= maximum:
+        raise LaunchError(f"{name} must be a whole number from {least} to {maximum}, not {text!r}.")
     return int(text)
 
 
@@ -92,7 +92,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     workers = whole_number(environ, "WORKERS", 1, 1, 64)
     listener = open_port(host, port)
     port = listener.getsockname()[1]
-    shown = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::", "::1") else host  # noqa: S104
+    hostname = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::", "::1") else host  # noqa: S104
 
     settings = {"VAR_DIR": str(var), "LOG_FORMAT": environ.get("LOG_FORMAT") or "text", "MALLOC_ARENA_MAX": "2"}
     settings["WEB_CONCURRENCY"] = str(web_processes)
@@ -147,7 +147,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
             for number in range(1, workers + 1)
         ),
     ]
-    return Plan(specs, settings, f"http://{shown}:{port}", listener, redis_socket, notes)
+    return Plan(specs, settings, f"http://{hostname}:{port}", listener, redis_socket, notes)
 
 
 def _socket_path(var: Path, name: str) -> str:

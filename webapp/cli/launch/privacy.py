@@ -31,9 +31,9 @@ def is_ours(folder: Path) -> bool:
     """Return whether only Commonplace uses a folder, rather than it being `/srv`, `/tmp`, somebody's home or a
     repository.
     """
-    found, real = folder.stat(), folder.resolve()
-    is_shared = bool(found.st_mode & stat.S_ISVTX) or len(real.parts) < 3 or real == Path.home()
-    return found.st_uid == os.geteuid() and not is_shared and not (real / ".git").exists()
+    status, real = folder.stat(), folder.resolve()
+    is_shared = bool(status.st_mode & stat.S_ISVTX) or len(real.parts) < 3 or real == Path.home()
+    return status.st_uid == os.geteuid() and not is_shared and not (real / ".git").exists()
 
 
 def open_to_others(path: Path) -> bool:

@@ -16,7 +16,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(parent: int, death: int = signal.SIGKILL) -> Callable[[], None]:
-    """A preexec_fn: the kernel sends the child this signal once its parent, with the given pid, is gone."""
+    """Return a preexec_fn: the kernel sends the child this signal once its parent, with the given pid, is gone."""
 
     def before_exec() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, int(death), 0, 0, 0)
@@ -67,19 +67,19 @@ def kill_all_children(patience: float = 5.0) -> None:
                 os.waitpid(pid, 0)
 
 
-def lower_priority(by: int) -> None:
+def lower_priority(step: int) -> None:
     """Raise the nice value of this process, and of all processes it starts, by this much.
 
     If Linux first divides the processor between sessions (sched_autogroup(7), the default on Debian and Ubuntu), a nice
     value only counts within its session, and the launcher gives each program its own: if this process leads its
     session, that is made nicer, too. Unless it is root's, the kernel accepts one such change per tenth of a second.
     """
-    os.nice(by)
+    os.nice(step)
     if os.getsid(0) != os.getpid():
         return  # A terminal's session, say, which may contain others.
     for _ in range(_AUTOGROUP_TRIES):
         try:
-            _AUTOGROUP.write_text(str(by))
+            _AUTOGROUP.write_text(str(step))
         except BlockingIOError:
             time.sleep(0.1)
         except OSError:

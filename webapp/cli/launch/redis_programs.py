@@ -34,8 +34,8 @@ def newest_redis(environment: Path, search: str) -> RedisProgram | None:
     ]
     folders = [folder for folder in (*search.split(os.pathsep), *SBIN) if folder]
     on_path = [Path(folder) / name for name in PROGRAMS for folder in folders]
-    found = [program for path in (*bundled, *on_path) if (program := _try(path)) is not None]
-    return max(found, key=lambda program: program.version, default=None)
+    programs = [program for path in (*bundled, *on_path) if (program := _try(path)) is not None]
+    return max(programs, key=lambda program: program.version, default=None)
 
 
 def _try(path: Path) -> RedisProgram | None:

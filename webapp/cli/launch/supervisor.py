@@ -93,15 +93,15 @@ class Supervisor:
             self._say("not ready yet" + (f"; /readyz says {self._last_answer[:500]}" if self._last_answer else ""))
         if self._probe.socket is None and now >= self._probe_again_at and self._web_is_running():
             self._probe_again_at = now + 0.1
-            if (asked := self._probe.ask()) is not None:
-                self._selector.register(asked, selectors.EVENT_READ, self._probe)
+            if (question := self._probe.ask()) is not None:
+                self._selector.register(question, selectors.EVENT_READ, self._probe)
 
     def _hear_answer(self) -> None:
-        asked = self._probe.socket
+        sock = self._probe.socket
         answer = self._probe.answer()
-        if answer is None or asked is None:
+        if answer is None or sock is None:
             return
-        self._selector.unregister(asked) if asked.fileno() >= 0 else self._forget_closed()
+        self._selector.unregister(sock) if sock.fileno() >= 0 else self._forget_closed()
         status, self._last_answer = answer
         if status == 200:
             self.is_ready = True
@@ -115,8 +115,8 @@ class Supervisor:
     def _announce(self) -> None:
         for note in self.plan.notes:
             self._say(note)
-        if about := line_about_servers(os.environ, self.plan.url):
-            self._say(about)
+        if line := line_about_servers(os.environ, self.plan.url):
+            self._say(line)
         self._say(f"Commonplace is ready: {self.plan.url}  (Ctrl-C stops it)")
 
     # Watching
@@ -152,8 +152,8 @@ class Supervisor:
                 child.forget()
                 if not self.stop_requests and not self._is_ending:
                     self._react_to_end(child, code)
-        known = {child.process.pid for child in self.children if child.process is not None}
-        for pid in set(own_children()) - known:
+        pids = {child.process.pid for child in self.children if child.process is not None}
+        for pid in set(own_children()) - pids:
             # An orphan: the process that would have looked after it is gone.
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
                 os.kill(pid, signal.SIGKILL)

@@ -20,8 +20,8 @@ def prepare(purpose: str) -> None:
         install_system_packages(for_tests=purpose == "test")
     ensure_venv()
     # npm mostly waits for the network, so it runs beside the packages; Node may be one of those, and comes first.
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        building = None if assets_are_built() else beside.submit(build_assets, path_with_node())
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        building = None if assets_are_built() else executor.submit(build_assets, path_with_node())
         install_packages(development=purpose == "test")
         if building:
             building.result()

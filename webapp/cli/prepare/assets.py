@@ -41,21 +41,21 @@ def _digest() -> str:
 
 
 def path_with_node() -> str:
-    """A PATH on which `node` and `npm` are found and new enough, with Node from the package index if need be."""
+    """Return a PATH on which `node` and `npm` are found and new enough, with Node from the package index if need be."""
     path = os.environ.get("PATH", os.defpath)
     if shutil.which("npm", path=path) and _major_version(shutil.which("node", path=path)) >= MINIMUM_NODE:
         return path
-    ours = VENV / "bin"
-    if _major_version(str(ours / "node")) < MINIMUM_NODE:
+    folder = VENV / "bin"
+    if _major_version(str(folder / "node")) < MINIMUM_NODE:
         say("no usable Node.js here: installing one into the virtual environment")
         if not run([PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", NODE_WHEEL]):
             raise SetupError("Node.js could not be installed. Install nodejs and npm, then run the same command again.")
-    return f"{ours}{os.pathsep}{path}"
+    return f"{folder}{os.pathsep}{path}"
 
 
 def _major_version(node: str | None) -> int:
     if not node or not Path(node).exists():
         return 0
-    done = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
-    number = done.stdout.strip().lstrip("v").partition(".")[0]
+    result = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+    number = result.stdout.strip().lstrip("v").partition(".")[0]
     return int(number) if number.isdigit() else 0

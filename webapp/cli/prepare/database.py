@@ -13,9 +13,9 @@ TEMPLATES = ROOT / "var" / "test"
 
 
 def mariadb_program(name: str) -> str:
-    """The path of one of MariaDB's programs. Raises SetupError."""
-    if found := find_program(name):
-        return found
+    """Return the path of one of MariaDB's programs. Raises SetupError."""
+    if path := find_program(name):
+        return path
     raise SetupError(f"{name} is not installed.")
 
 
@@ -25,7 +25,7 @@ def run_as() -> list[str]:
 
 
 def data_directory_template() -> Path:
-    """A data directory fresh from mariadb-install-db, made once per version (4 s), to be copied (0.06 s).
+    """Return a data directory fresh from mariadb-install-db, made once per version (4 s), to be copied (0.06 s).
 
     Raises SetupError with MariaDB's last words when a program is missing or fails.
     """
@@ -33,24 +33,24 @@ def data_directory_template() -> Path:
     version = _run([server, "--no-defaults", "--version"])
     name = "mariadb-" + re.sub(r"[^0-9A-Za-z]+", "-", version.partition("Ver ")[2][:24])
     TEMPLATES.mkdir(parents=True, exist_ok=True)
-    finished, unfinished = TEMPLATES / name, TEMPLATES / f"{name}.unfinished"
+    ready_folder, unfinished = TEMPLATES / name, TEMPLATES / f"{name}.unfinished"
     with (TEMPLATES / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not finished.exists():
+        if not ready_folder.exists():
             shutil.rmtree(unfinished, ignore_errors=True)
             options = ["--no-defaults", *run_as(), f"--datadir={unfinished}"]
             _run([installer, *options, "--auth-root-authentication-method=normal", "--skip-test-db"])
-            unfinished.rename(finished)
-    return finished
+            unfinished.rename(ready_folder)
+    return ready_folder
 
 
 def _run(command: list[str]) -> str:
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
     except OSError as error:
         raise SetupError(f"{command[0]} does not run: {error}") from error
-    if done.returncode:
-        raise SetupError(f"{command[0]} failed:\n{done.stdout[-1000:]}")
-    return done.stdout
+    if result.returncode:
+        raise SetupError(f"{command[0]} failed:\n{result.stdout[-1000:]}")
+    return result.stdout

@@ -66,10 +66,10 @@ def _has_uv() -> bool:
 @cache
 def _pip_configuration() -> dict[str, str]:
     """Return what pip is told when it installs, in files and in the environment: the later in its order counts."""
-    asked = [str(PYTHON), "-m", "pip", "config", "list"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    command = [str(PYTHON), "-m", "pip", "config", "list"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     sections: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
-    for line in done.stdout.splitlines():
+    for line in result.stdout.splitlines():
         key, equals, value = line.partition("=")
         section, _, name = key.rpartition(".")
         if equals and section in sections:
@@ -78,10 +78,10 @@ def _pip_configuration() -> dict[str, str]:
 
 
 def _options(configuration: dict[str, str], arguments: list[str]) -> list[str]:
-    found = [(option, each) for name, option in OPTIONS.items() for each in configuration.get(name, "").split()]
+    options = [(option, each) for name, option in OPTIONS.items() for each in configuration.get(name, "").split()]
     if "--require-hashes" in arguments:  # every version is given then, and uv would ask for hashes of these too
-        found = [(option, each) for option, each in found if option != "--constraint"]
-    return [word for pair in found for word in pair]
+        options = [(option, each) for option, each in options if option != "--constraint"]
+    return [word for pair in options for word in pair]
 
 
 def _environment(configuration: dict[str, str]) -> dict[str, str]:

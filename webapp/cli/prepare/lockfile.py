@@ -22,5 +22,5 @@ def locked_packages(path: Path = LOCK) -> dict[str, str]:
 
 
 def normal(name: str) -> str:
-    """The one spelling of a package's name."""
+    """Return the one spelling of a package's name."""
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -30,7 +30,7 @@ class Need:
 
 def install_system_packages(*, for_tests: bool) -> None:
     """Install by apt what is missing. Raises SetupError with the one line to type. Nothing installed gets started."""
-    missing = [need for need in _needs(for_tests=for_tests) if need.trial()]
+    missing = [need for need in _list_needs(for_tests=for_tests) if need.trial()]
     if not missing:
         return
     names = [name for need in missing for name in need.packages]
@@ -44,7 +44,7 @@ def install_system_packages(*, for_tests: bool) -> None:
         raise SetupError("\n".join(f"{names} is installed, yet {fault}" for names, fault in faults))
 
 
-def _needs(*, for_tests: bool) -> Iterator[Need]:
+def _list_needs(*, for_tests: bool) -> Iterator[Need]:
     yield Need((f"python{venv.VERSION}-venv",), venv.try_venv)
     if for_tests or packages.wants_mysql():
         yield Need(packages.MYSQL_HEADERS, packages.try_mysqlclient)
@@ -89,12 +89,12 @@ def _chromium_package() -> str:
 
 
 def find_chromium() -> str | None:
-    """The Chromium that CHROMIUM names, else the first on the PATH that runs."""
+    """Return the Chromium that CHROMIUM names, else the first on the PATH that runs."""
     candidates = [os.environ.get("CHROMIUM"), *map(find_program, CHROMIUMS)]
     return next((path for path in candidates if path and succeeds([path, "--version"])), None)
 
 
 def _try_emoji() -> str:
     fonts = Path("/usr/share/fonts")
-    there = fonts.is_dir() and any(fonts.rglob("NotoColorEmoji*"))
-    return "" if there else f"no NotoColorEmoji font is below {fonts}."
+    has_font = fonts.is_dir() and any(fonts.rglob("NotoColorEmoji*"))
+    return "" if has_font else f"no NotoColorEmoji font is below {fonts}."

@@ -37,12 +37,12 @@ def install_packages(*, development: bool) -> None:
     _install_redis()
 
 
-def _install_requirements(path: Path, what: str) -> None:
+def _install_requirements(path: Path, label: str) -> None:
     stamp = VENV / f".{path.stem}.stamp"
     digest = digest_of([RUNTIME, CONSTRAINTS, LOCK, path])
     if is_stamped(stamp, digest):
         return
-    say(f"installing {what} from {path.name}")
+    say(f"installing {label} from {path.name}")
     lines = [line for line in path.read_text().splitlines() if not line.startswith(("mysqlclient", "boto3"))]
     if path == RUNTIME and wants_hashes():
         blocks = {name: block for name, block in locked_packages().items() if name not in LEFT_FOR_LATER}
@@ -94,7 +94,7 @@ def wants_mysql() -> bool:
 
 
 def try_mysqlclient() -> str:
-    """Empty if mysqlclient is installed and runs or can be compiled, else what is missing."""
+    """Return what mysqlclient lacks to run or to be compiled; empty if nothing."""
     return "" if _has_mysqlclient() or _can_compile_mysqlclient() else "mysqlclient cannot be compiled."
 
 

@@ -31,7 +31,7 @@ def run(command: Sequence[object], *, quiet: bool = True, cwd: Path = ROOT, env:
     words = [str(word) for word in command]
     environment = {**os.environ, **(env or {})}
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             words,
             cwd=cwd,
             env=environment,
@@ -42,25 +42,25 @@ def run(command: Sequence[object], *, quiet: bool = True, cwd: Path = ROOT, env:
         )
     except FileNotFoundError:
         return False
-    if done.returncode and quiet:
-        sys.stdout.write(done.stdout.decode(errors="replace")[-4000:])
+    if result.returncode and quiet:
+        sys.stdout.write(result.stdout.decode(errors="replace")[-4000:])
         sys.stdout.flush()
-    return done.returncode == 0
+    return result.returncode == 0
 
 
 def succeeds(command: Sequence[object]) -> bool:
-    """True if the command ended well; its output is nobody's business."""
+    """Return whether the command exits with 0; its output is discarded."""
     try:
-        done = subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, check=False)
+        result = subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, check=False)
     except OSError:
         return False
-    return done.returncode == 0
+    return result.returncode == 0
 
 
 def find_program(*names: str) -> str | None:
     """The first of these programs there is, looking in the sbin folders too, where a plain user's PATH does not."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
-    return next((found for name in names if (found := shutil.which(name, path=path))), None)
+    return next((path_found for name in names if (path_found := shutil.which(name, path=path))), None)
 
 
 def root_prefix() -> list[str] | None:

@@ -23,8 +23,8 @@ def ensure_venv() -> None:
         say("the virtual environment is broken or of another Python version: creating it again")
         shutil.rmtree(VENV)
     say("creating the virtual environment")
-    made = run([sys.executable, "-m", "venv", VENV]) if _has_ensurepip() else _make_without_ensurepip()
-    if not made:
+    has_new_venv = run([sys.executable, "-m", "venv", VENV]) if _has_ensurepip() else _make_without_ensurepip()
+    if not has_new_venv:
         shutil.rmtree(VENV, ignore_errors=True)
         raise SetupError(
             "Python's venv module is incomplete here, and no pip was found to make up for it. Once:\n"
@@ -33,7 +33,7 @@ def ensure_venv() -> None:
 
 
 def try_venv() -> str:
-    """Empty if there is a virtual environment or what it takes to make one, else what is missing."""
+    """Return what is missing for a virtual environment; empty if nothing."""
     others = ([sys.executable, "-m", "virtualenv", "--version"], [sys.executable, "-m", "pip", "--version"])
     if _works() or _has_ensurepip() or find_program("virtualenv") or _pip_wheels() or any(map(succeeds, others)):
         return ""

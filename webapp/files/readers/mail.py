@@ -78,15 +78,15 @@ def _body(part: Message, left_out: Counter[str]) -> Iterator[str]:
 
 
 def _best(parts: list[Message]) -> Message:
-    """The plain one of several forms of a text, unless it only says that there is another."""
+    """Return the plain one of several forms of a text, unless it only says that there is another."""
     plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
     other = next((part for part in parts if part is not plain), parts[0])
     if plain is None:
         return other
     if other.get_content_type() == "text/html" and len(_text(plain)) < _SLIGHT:
         plain_words = set(re.findall(r"\w+", _text(plain).lower()))
-        meant = set(re.findall(r"\w+", text_of_html(_text(other)).lower()))
-        if not meant <= plain_words and len(plain_words & meant) * 2 < len(meant):
+        terms = set(re.findall(r"\w+", text_of_html(_text(other)).lower()))
+        if not terms <= plain_words and len(plain_words & terms) * 2 < len(terms):
             return other
     return plain
 
@@ -101,7 +101,7 @@ def _text(part: Message) -> str:
 
 
 def _header(value: Any) -> str:
-    """A header in plain text, whatever its encoded words say they are in."""
+    """Return a decoded header, even if its declared encoding is wrong."""
     out = []
     for text, charset in decode_header(str(value)):
         if isinstance(text, str):

@@ -24,8 +24,8 @@ def read_slides(data: bytes) -> Pages:
     slides, left_out = [], Counter[str]()
     for slide in pptx.Presentation(io.BytesIO(data)).slides:
         first = getattr(slide.shapes.title, "shape_id", -1)
-        shapes = sorted(_flat(slide.shapes), key=lambda one: (one.top or 0, one.left or 0))
-        shapes.sort(key=lambda one: one.shape_id != first)  # noqa: B023 - used at once
+        shapes = sorted(_flat(slide.shapes), key=lambda item: (item.top or 0, item.left or 0))
+        shapes.sort(key=lambda item: item.shape_id != first)  # noqa: B023 - used at once
         lines = [line for shape in shapes for line in _of_shape(shape, left_out)]
         if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
             lines.append(f"Notes: {notes.text}")
@@ -83,15 +83,15 @@ def read_sheets(data: bytes) -> Pages:
             for row in range(area.min_row, area.max_row + 1)
             for column in range(area.min_col, area.max_col + 1)
         }
-        written = formulas[sheet.title].iter_rows() if sheet.title in formulas.sheetnames else iter(())
+        formula_rows = formulas[sheet.title].iter_rows() if sheet.title in formulas.sheetnames else iter(())
         rows = []
         for number, cells in enumerate(sheet.iter_rows(max_row=min(sheet.max_row, _MOST_ROWS)), 1):
-            sources = {cell.column: cell.value for cell in next(written, ()) if getattr(cell, "column", None)}
+            sources = {cell.column: cell.value for cell in next(formula_rows, ()) if getattr(cell, "column", None)}
             row = []
             for column, cell in enumerate(cells, 1):
-                at = merged.get((number, column))
-                shown = sheet.cell(*at) if at else cell
-                text = _cell_text(shown.value, shown.number_format)
+                position = merged.get((number, column))
+                value = sheet.cell(*position) if position else cell
+                text = _cell_text(value.value, value.number_format)
                 source = sources.get(column)
                 if not text and isinstance(source, str) and source.startswith("="):
                     text = source
@@ -105,7 +105,7 @@ def read_sheets(data: bytes) -> Pages:
 
 
 def _cell_text(value: object, form: str) -> str:
-    """A value as the sheet shows it."""
+    """Return a value as the sheet shows it."""
     if value is None:
         return ""
     if isinstance(value, bool):

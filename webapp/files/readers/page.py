@@ -30,9 +30,9 @@ _LINES = re.compile(r"\n{3,}")
 
 def read_page(data: bytes) -> Pages:
     """Read a page in the encoding it names, if it is in that."""
-    named = _CHARSET.search(data[:4_096])
+    match = _CHARSET.search(data[:4_096])
     try:
-        html = data.decode(named[1].decode(), "strict") if named else decode(data)
+        html = data.decode(match[1].decode(), "strict") if match else decode(data)
     except (LookupError, UnicodeError):
         html = decode(data)
     return Pages([text_of_html(html)])
@@ -53,11 +53,11 @@ def text_of_html(html: str) -> str:
 
 
 def _unclosed(html: str) -> str:
-    """A page without what its author forgot to close: a browser would hide all the rest."""
-    for opens, closes in (("<!--", "-->"), ("<title>", "</title>"), ("<textarea", "</textarea>")):
-        at = html.lower().rfind(opens)
-        if at >= 0 and closes not in html.lower()[at:]:
-            html = html[:at] + html[at + len(opens) :]
+    """Return a page without what its author forgot to close: a browser would hide all the rest."""
+    for opening, closing in (("<!--", "-->"), ("<title>", "</title>"), ("<textarea", "</textarea>")):
+        index = html.lower().rfind(opening)
+        if index >= 0 and closing not in html.lower()[index:]:
+            html = html[:index] + html[index + len(opening) :]
     return html
 
 

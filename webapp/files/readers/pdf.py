@@ -30,7 +30,7 @@ def read_pdf(data: bytes) -> Pages:
     texts = []
     for number in range(min(len(document), MOST_PAGES)):
         page = document[number]
-        text = whole_words(_joined(page.get_textpage().get_text_range()))
+        text = whole_words(_join_lines(page.get_textpage().get_text_range()))
         if len(text.strip()) < STAMP and _is_scan(page):
             text = ""  # "Scanned with …" says nothing of what the page says
         texts.append("\n".join([text, *_notes(page)]).strip())
@@ -49,7 +49,7 @@ def _is_scan(page: Any) -> bool:
     return False
 
 
-def _joined(text: str) -> str:
+def _join_lines(text: str) -> str:
     """A text without hyphens that only end a line, as before a small letter; before a capital it is the word's own."""
     first, *parts = _LINE_HYPHEN.split(text)
     return first + "".join(part if part[:1].islower() else f"-{part}" for part in parts)

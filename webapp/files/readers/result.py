@@ -25,8 +25,8 @@ class Pages:
 
     def note(self) -> str:
         """Return a line about what was left out; empty if nothing was."""
-        found = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in self.left_out.items() if count]
-        return f"[Not read: {', '.join(found)}]" if found else ""
+        parts = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in self.left_out.items() if count]
+        return f"[Not read: {', '.join(parts)}]" if parts else ""
 
 
 def whole_words(text: str) -> str:
@@ -35,12 +35,12 @@ def whole_words(text: str) -> str:
 
 
 def row_text(cells: Iterable[str]) -> str:
-    """A row of a table on one line."""
+    """Return a row of a table on one line."""
     return " | ".join(" ".join(cell.split()) for cell in cells)
 
 
 def table_pages(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as pages of ROWS_A_PAGE, each headed by the first row."""
+    """Return rows as pages of ROWS_A_PAGE, each headed by the first row."""
     rows = [row for row in rows if any(cell.strip() for cell in row)]
     if not rows:
         return []

@@ -47,22 +47,22 @@ def read_text(data: bytes) -> Pages:
 def read_table(data: bytes) -> Pages:
     """Read separated values, whatever separates them and ends the lines."""
     text = decode(data)
-    named = _SEP_LINE.match(text)
-    text = text[named.end() :] if named else text
+    match = _SEP_LINE.match(text)
+    text = text[match.end() :] if match else text
     csv.field_size_limit(len(text) + 1)
     lines = text.splitlines()
-    separator = named[1] if named else _separator(lines[:50])
+    separator = match[1] if match else _separator(lines[:50])
     source = text if "\n" in text else "\n".join(lines)
     return Pages(table_pages("", list(csv.reader(io.StringIO(source, newline=""), delimiter=separator))))
 
 
 def _separator(lines: list[str]) -> str:
-    """The separator that the most lines have equally often."""
+    """Return the separator that the most lines have equally often."""
 
     def fit(separator: str) -> tuple[int, int]:
         counts = Counter(len(row) - 1 for row in csv.reader(lines, delimiter=separator) if row)
-        many, often = max(counts.items(), key=lambda item: (item[0] > 0, item[1], item[0]), default=(0, 0))
-        return (often if many else 0), many
+        count, often = max(counts.items(), key=lambda item: (item[0] > 0, item[1], item[0]), default=(0, 0))
+        return (often if count else 0), count
 
     return max(_SEPARATORS, key=fit)
 
@@ -73,18 +73,18 @@ def read_notebook(data: bytes) -> Pages:
         cells = json.loads(decode(data))["cells"]
         texts, left_out = [], Counter[str]()
         for cell in cells:
-            source = _joined(cell.get("source"))
+            source = _join_lines(cell.get("source"))
             texts.append(source if cell.get("cell_type") != "code" else f"```\n{source}\n```")
             for output in cell.get("outputs") or ():
                 parts = output.get("data") or {}
                 left_out["picture"] += any(kind.startswith("image/") for kind in parts)
-                texts.append(_joined(output.get("text") or parts.get("text/plain")))
+                texts.append(_join_lines(output.get("text") or parts.get("text/plain")))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Unreadable("The notebook is damaged.") from None
     return Pages(["\n\n".join(text for text in texts if text.strip())], left_out)
 
 
-def _joined(lines: object) -> str:
+def _join_lines(lines: object) -> str:
     return "".join(map(str, lines)) if isinstance(lines, list) else str(lines or "")
 
 

@@ -133,14 +133,14 @@ class _Document:
             elif tag == f"{_M}sSup":
                 yield f"{''.join(self._runs(child[-2], boxes))}^{''.join(self._runs(child[-1], boxes))}"
             elif tag == f"{_W}checkBox" or tag.endswith("}checkbox"):
-                on = [mark for mark in child if mark.tag.endswith(("}checked", "}default"))]
-                yield "☒" if on and not any(value in ("0", "false") for value in on[0].attrib.values()) else "☐"
+                states = [mark for mark in child if mark.tag.endswith(("}checked", "}default"))]
+                yield "☒" if states and not any(value in ("0", "false") for value in states[0].attrib.values()) else "☐"
             elif tag not in (f"{_W}instrText", f"{_W}pPr", f"{_W}rPr", _FALLBACK):
                 yield from self._runs(child, boxes)
 
 
 def _links(archive: zipfile.ZipFile, parser: Any) -> dict[str, str]:
-    """The URLs that the document links to, by their ids."""
+    """Return the URLs that the document links to, by their ids."""
     from lxml import etree  # noqa: PLC0415
 
     name = "word/_rels/document.xml.rels"
@@ -151,11 +151,11 @@ def _links(archive: zipfile.ZipFile, parser: Any) -> dict[str, str]:
 
 
 def _numbering(tree: Any) -> dict[tuple[str, int], tuple[str, int]]:
-    """The form and the first number of each level of each list."""
+    """Return the form and the first number of each level of each list."""
     if tree is None:
         return {}
     abstract = {node.get(f"{_W}abstractNumId"): node for node in tree.iter(f"{_W}abstractNum")}
-    found = {}
+    levels = {}
     for number in tree.iter(f"{_W}num"):
         link = number.find(f"{_W}abstractNumId")
         node = abstract.get(link.get(f"{_W}val")) if link is not None else None
@@ -163,8 +163,8 @@ def _numbering(tree: Any) -> dict[tuple[str, int], tuple[str, int]]:
             form, start = level.find(f"{_W}numFmt"), level.find(f"{_W}start")
             key = (number.get(f"{_W}numId", ""), int(level.get(f"{_W}ilvl", "0")))
             first = int(start.get(f"{_W}val", "1")) if start is not None else 1
-            found[key] = (form.get(f"{_W}val", "decimal") if form is not None else "decimal", first)
-    return found
+            levels[key] = (form.get(f"{_W}val", "decimal") if form is not None else "decimal", first)
+    return levels
 
 
 def _in_form(number: int, kind: str) -> str:

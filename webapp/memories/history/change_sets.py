@@ -50,34 +50,34 @@ class AlreadyUndone(Conflict):
     """The change set was undone before."""
 
 
-def list_change_sets(user_id: int, query: PageQuery, known: Sequence[Memory] | None = None) -> Page[ChangeSetView]:
+def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] | None = None) -> Page[ChangeSetView]:
     """Return what jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor.
 
-    `known`: memories just read; then only changes to these are put into words, and nothing is read twice.
+    `memories`: memories just read; then only changes to these are put into words, and nothing is read twice.
     """
-    keyset = Keyset("changes of memories", query, int, within=user_id)
-    statement = _titled().where(MemoryChangeSet.user_id == user_id)
+    keyset = Keyset("changes of memories", query, int, scope=user_id)
+    statement = _select_with_titles().where(MemoryChangeSet.user_id == user_id)
     if query.cursor:
         (last_id,) = keyset.position()
         statement = statement.where(MemoryChangeSet.change_set_id < last_id)
     rows = db.session.execute(statement.order_by(MemoryChangeSet.change_set_id.desc()).limit(query.limit + 1)).all()
     page = keyset.page(rows, lambda row: (row.MemoryChangeSet.change_set_id,))
-    found = [row.MemoryChangeSet for row in page.items]
-    if known is not None:
-        ids = {row.memory_id for row in known}
-        found = [row for row in found if all(change["memory_id"] in ids for change in row.changes)]
-    snapshots = _snapshots(found)
-    contents, closed = _contents(found, snapshots, known or ())
-    views = [_view(row.MemoryChangeSet, row.title, contents, snapshots, closed) for row in page.items]
+    sets = [row.MemoryChangeSet for row in page.items]
+    if memories is not None:
+        ids = {row.memory_id for row in memories}
+        sets = [row for row in sets if all(change["memory_id"] in ids for change in row.changes)]
+    snapshots = _snapshots(sets)
+    contents, closed_ids = _contents(sets, snapshots, memories or ())
+    views = [_view(row.MemoryChangeSet, row.title, contents, snapshots, closed_ids) for row in page.items]
     return Page(views, page.next_cursor)
 
 
 def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
     """One change set. Raises NotFound."""
-    return view_change_sets([_own(user_id, change_set_id)])[0]
+    return view_change_sets([_own_change_set(user_id, change_set_id)])[0]
 
 
-def _own(user_id: int, change_set_id: int) -> MemoryChangeSet:
+def _own_change_set(user_id: int, change_set_id: int) -> MemoryChangeSet:
     row = db.session.scalar(
         select(MemoryChangeSet)
         .where(MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id == change_set_id)
@@ -89,42 +89,44 @@ def _own(user_id: int, change_set_id: int) -> MemoryChangeSet:
 
 
 def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
-    """Change sets with what can be said about them, in two queries, or three with the titles."""
+    """Return change sets as they are displayed, in two queries, or three with titles."""
     snapshots = _snapshots(rows)
-    contents, closed = _contents(rows, snapshots)
+    contents, closed_ids = _contents(rows, snapshots)
     ids = {row.conversation_id for row in rows if row.conversation_id} if with_titles else set()
     titles: dict[int, str | None] = {}
     if ids:
-        named = select(Conversation.conversation_id, Conversation.title).where(Conversation.conversation_id.in_(ids))
-        titles = dict(db.session.execute(named).all())
-    return [_view(row, titles.get(row.conversation_id or 0), contents, snapshots, closed) for row in rows]
+        statement = select(Conversation.conversation_id, Conversation.title).where(
+            Conversation.conversation_id.in_(ids)
+        )
+        titles = dict(db.session.execute(statement).all())
+    return [_view(row, titles.get(row.conversation_id or 0), contents, snapshots, closed_ids) for row in rows]
 
 
-def _titled() -> Select[MemoryChangeSet, str | None]:
+def _select_with_titles() -> Select[MemoryChangeSet, str | None]:
     return select(MemoryChangeSet, Conversation.title).outerjoin(
         Conversation, Conversation.conversation_id == MemoryChangeSet.conversation_id
     )
 
 
 def _contents(
-    rows: Sequence[MemoryChangeSet], snapshots: Snapshots, known: Iterable[Memory] = ()
+    rows: Sequence[MemoryChangeSet], snapshots: Snapshots, memories: Iterable[Memory] = ()
 ) -> tuple[dict[int, str], set[int]]:
     """Return what the memories of some change sets, and those that replaced them, say now; and which of them are
     closed.
     """
     ids = {change["memory_id"] for row in rows for change in row.changes}
     ids |= {fields["superseded_by_id"] for fields in snapshots.values() if fields.get("superseded_by_id")}
-    states = {row.memory_id: (row.content, row.valid_to) for row in known}
+    states = {row.memory_id: (row.content, row.valid_to) for row in memories}
     if unknown := ids - states.keys():
-        wanted = select(Memory.memory_id, Memory.content, Memory.valid_to).where(Memory.memory_id.in_(unknown))
-        states |= {memory_id: (content, valid_to) for memory_id, content, valid_to in db.session.execute(wanted)}
+        statement = select(Memory.memory_id, Memory.content, Memory.valid_to).where(Memory.memory_id.in_(unknown))
+        states |= {memory_id: (content, valid_to) for memory_id, content, valid_to in db.session.execute(statement)}
     contents = {memory_id: content for memory_id, (content, _) in states.items() if memory_id in ids}
     return contents, {memory_id for memory_id in contents if states[memory_id][1] is not None}
 
 
 def _snapshots(rows: Sequence[MemoryChangeSet]) -> Snapshots:
-    """Return what the memories of some change sets said before and after; no query if all were new or confirmed."""
-    wanted = {
+    """Return the memories of some change sets before and after; no query if all are new or confirmed."""
+    versions = {
         (change["memory_id"], revision)
         for row in rows
         if any(row.counts.get(name) for name in _TOLD_BY_STATE) or any(_is_change(change) for change in row.changes)
@@ -132,13 +134,13 @@ def _snapshots(rows: Sequence[MemoryChangeSet]) -> Snapshots:
         for revision in (change["before"], change["after"])
         if revision is not None
     }
-    if not wanted:
+    if not versions:
         return {}
-    found = select(MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot).where(
-        MemoryRevision.memory_id.in_({memory_id for memory_id, _ in wanted}),
-        MemoryRevision.revision.in_({revision for _, revision in wanted}),
+    statement = select(MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot).where(
+        MemoryRevision.memory_id.in_({memory_id for memory_id, _ in versions}),
+        MemoryRevision.revision.in_({revision for _, revision in versions}),
     )
-    return {(memory_id, revision): fields for memory_id, revision, fields in db.session.execute(found)}
+    return {(memory_id, revision): fields for memory_id, revision, fields in db.session.execute(statement)}
 
 
 def _is_change(change: Mapping[str, Any]) -> bool:
@@ -146,10 +148,14 @@ def _is_change(change: Mapping[str, Any]) -> bool:
 
 
 def _view(
-    row: MemoryChangeSet, title: str | None, contents: Mapping[int, str], snapshots: Snapshots, closed: Collection[int]
+    row: MemoryChangeSet,
+    title: str | None,
+    contents: Mapping[int, str],
+    snapshots: Snapshots,
+    closed_ids: Collection[int],
 ) -> ChangeSetView:
-    mine = {c["memory_id"]: contents[c["memory_id"]] for c in row.changes if c["memory_id"] in contents}
-    return ChangeSetView(row, title, mine, lines_of(row.changes, contents, snapshots, closed))
+    texts = {c["memory_id"]: contents[c["memory_id"]] for c in row.changes if c["memory_id"] in contents}
+    return ChangeSetView(row, title, texts, lines_of(row.changes, contents, snapshots, closed_ids))
 
 
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:
@@ -157,9 +163,9 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
 
     Raises NotFound, and Conflict with every memory that prevents it: changed since, forgotten, or its key taken.
     """
-    lock_withdrawal(user_id, [change["memory_id"] for change in _own(user_id, change_set_id).changes])
+    lock_withdrawal(user_id, [change["memory_id"] for change in _own_change_set(user_id, change_set_id).changes])
     versions.hold(user_id)
-    original = _own(user_id, change_set_id)
+    original = _own_change_set(user_id, change_set_id)
     if original.undone_at is not None:
         raise AlreadyUndone("This has already been undone.")
     changes = _changes_of(original)
@@ -174,46 +180,47 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
                     "reason": item.obstacle.value,
                     "msg": f"memory {item.ref} {OBSTACLES[item.obstacle]}",
                 }
-                for item in plan.refused
+                for item in plan.obstacles
             ],
         )
     journal = Journal(user_id, "undo", conversation_id=original.conversation_id)
-    removed = [step.ref for step in plan.steps if isinstance(step, Remove)]
+    removals = [step.ref for step in plan.steps if isinstance(step, Remove)]
     withdraw(user_id, _taken_back(plan.steps))
-    if removed:
-        for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(removed))):
+    if removals:
+        for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(removals))):
             touch(space_id)
-        db.session.execute(delete(Memory).where(Memory.memory_id.in_(removed)))
+        db.session.execute(delete(Memory).where(Memory.memory_id.in_(removals)))
         db.session.expire_all()
     returned = [step for step in plan.steps if isinstance(step, PutBack)]
     for step in returned:
         memory = get_or_raise(Memory, step.ref)
         put_back(memory, step.fields)
         check_key(memory)
-        journal.changed(memory)
-    dropped = [step for step in plan.steps if isinstance(step, DropEvidence)]
-    for drop in dropped:
+        journal.record_change(memory)
+    evidence_steps = [step for step in plan.steps if isinstance(step, DropEvidence)]
+    for drop in evidence_steps:
         drop_evidence(MemoryEvidence.evidence_id.in_(drop.evidence))
     original.undone_at = now()
     journal.change_set.undoes_id = original.change_set_id
-    row = journal.close({"removed": len(removed), "restored": len(returned), "unsupported": len(dropped)})
-    row.changes = [*({"memory_id": ref, "before": 1, "after": None, "evidence": []} for ref in removed), *row.changes]
+    row = journal.close({"removed": len(removals), "restored": len(returned), "unsupported": len(evidence_steps)})
+    row.changes = [*({"memory_id": ref, "before": 1, "after": None, "evidence": []} for ref in removals), *row.changes]
     db.session.flush()
     return view_change_sets([row])[0]
 
 
 def _taken_back(steps: Sequence[Reversal]) -> list[Memory]:
-    """The memories that others can read now and no longer will afterwards."""
-    ends = {
+    """Return the memories that others can read now and could not after the undo."""
+    closings = {
         step.ref: step.fields if isinstance(step, PutBack) else {}
         for step in steps
         if not isinstance(step, DropEvidence)
     }
-    shared = db.session.scalars(select(Memory).where(Memory.memory_id.in_(ends), Memory.visibility == "shared"))
+    shared = db.session.scalars(select(Memory).where(Memory.memory_id.in_(closings), Memory.visibility == "shared"))
     return [
         row
         for row in shared
-        if (ends[row.memory_id].get("visibility"), ends[row.memory_id].get("space_id")) != ("shared", row.space_id)
+        if (closings[row.memory_id].get("visibility"), closings[row.memory_id].get("space_id"))
+        != ("shared", row.space_id)
     ]
 
 

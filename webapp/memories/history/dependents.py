@@ -26,30 +26,32 @@ class DependentMemories:
 
 
 def conversation_dependents(user_id: int, conversation_id: int) -> DependentMemories:
-    """The memories that rest on a conversation. Raises NotFound."""
+    """Return the memories that rest on a conversation. Raises NotFound."""
     conversations.get_conversation(user_id, conversation_id)
-    return _resting(_in_conversations([conversation_id]))
+    return _dependents_where(_in_conversations([conversation_id]))
 
 
 def message_dependents(user_id: int, message_id: int) -> DependentMemories:
-    """The memories that rest on a message. Raises NotFound."""
+    """Return the memories that rest on a message. Raises NotFound."""
     messages.get_message(user_id, message_id)
-    return _resting(MemoryEvidence.message_id == message_id)
+    return _dependents_where(MemoryEvidence.message_id == message_id)
 
 
 def init_dependents() -> None:
     """React to conversations being deleted."""
-    conversation_deleted.connect(_deleted)
+    conversation_deleted.connect(_drop_evidence_of_deleted)
 
 
-def _deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
-    """Memories lose the deleted evidence; with `forget`, those without other evidence are forgotten."""
-    user_id, here = conversation.user_id, _in_conversations([conversation.conversation_id])
+def _drop_evidence_of_deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
+    """Remove evidence in a deleted conversation; with `forget`, forget memories that have no other."""
+    user_id, condition = conversation.user_id, _in_conversations([conversation.conversation_id])
     versions.hold(user_id)
     if forget:
-        only_here = [memory_id for memory_id, alone in forgetting.memories_with_evidence(here).items() if alone]
+        only_here = [
+            memory_id for memory_id, is_only in forgetting.memories_with_evidence(condition).items() if is_only
+        ]
         forgetting.forget(user_id, only_here, cause="conversation_deleted")
-    drop_evidence(here)
+    drop_evidence(condition)
 
 
 def dependent_ids(conversation_ids: Collection[int]) -> list[int]:
@@ -63,7 +65,7 @@ def _in_conversations(conversation_ids: Collection[int]) -> ColumnElement[bool]:
     )
 
 
-def _resting(condition: ColumnElement[bool]) -> DependentMemories:
-    found = forgetting.memories_with_evidence(condition)
-    rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(found)).order_by(Memory.memory_id)).all()
-    return DependentMemories(list(rows), sorted(memory_id for memory_id, alone in found.items() if alone))
+def _dependents_where(condition: ColumnElement[bool]) -> DependentMemories:
+    memories = forgetting.memories_with_evidence(condition)
+    rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(memories)).order_by(Memory.memory_id)).all()
+    return DependentMemories(list(rows), sorted(memory_id for memory_id, is_only in memories.items() if is_only))

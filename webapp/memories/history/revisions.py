@@ -31,7 +31,7 @@ class QuotedEvidence:
 
 
 def revisions_of(user_id: int, memory_id: int) -> Sequence[MemoryRevision]:
-    """Every revision of a memory, oldest first. Raises NotFound."""
+    """Return every revision of a memory, oldest first. Raises NotFound."""
     get_memory(user_id, memory_id)
     return db.session.scalars(
         select(MemoryRevision).where(MemoryRevision.memory_id == memory_id).order_by(MemoryRevision.revision)
@@ -39,7 +39,7 @@ def revisions_of(user_id: int, memory_id: int) -> Sequence[MemoryRevision]:
 
 
 def values_of(user_id: int, memory_id: int) -> Sequence[Memory]:
-    """Every memory that has had the same key, and those it replaced or was replaced by; oldest first."""
+    """Return every memory that has had the same key, and those it replaced or was replaced by; oldest first."""
     memory = get_memory(user_id, memory_id)
     ties = [Memory.memory_id == memory_id, Memory.superseded_by_id == memory_id]
     if memory.superseded_by_id:
@@ -52,7 +52,7 @@ def values_of(user_id: int, memory_id: int) -> Sequence[Memory]:
 
 
 def evidence_of(user_id: int, memory_ids: Iterable[int]) -> dict[int, list[QuotedEvidence]]:
-    """The evidence of the user's memories, by memory, in the order it was said."""
+    """Return the evidence of the user's memories, by memory, in the order it was said."""
     # The owner is checked here: as part of the query, SQLite would begin with all of the user's memories.
     rows = db.session.execute(
         select(MemoryEvidence, Memory.user_id, Message.conversation_id, Conversation.title, Message.superseded_by_id)
@@ -62,11 +62,13 @@ def evidence_of(user_id: int, memory_ids: Iterable[int]) -> dict[int, list[Quote
         .where(MemoryEvidence.memory_id.in_(list(memory_ids)))
         .order_by(MemoryEvidence.said_at, MemoryEvidence.message_id, MemoryEvidence.start)
     ).all()
-    found: dict[int, list[QuotedEvidence]] = {}
+    evidence: dict[int, list[QuotedEvidence]] = {}
     for row, owner_id, conversation_id, title, superseded in rows:
         if owner_id == user_id:
-            found.setdefault(row.memory_id, []).append(QuotedEvidence(row, conversation_id, title, superseded is None))
-    return found
+            evidence.setdefault(row.memory_id, []).append(
+                QuotedEvidence(row, conversation_id, title, superseded is None)
+            )
+    return evidence
 
 
 def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
@@ -92,7 +94,7 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     journal = Journal(user_id, "restored")
     put_back(memory, fields)
     check_key(memory)
-    journal.changed(memory)
+    journal.record_change(memory)
     journal.close({"updated": 1})
     return memory
 

@@ -88,16 +88,16 @@ def tidy(user_id: int) -> int:
     lines = [f'{number}. one: "{pair.texts[0]}" other: "{pair.texts[1]}"' for number, pair in enumerate(pairs, 1)]
     messages = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": "\n".join(lines)}]
     answer, _ = completions().complete_structured(messages, SamePairs, NAME, max_tokens=MAX_TOKENS, temperature=0.0)
-    same = [pairs[number - 1] for number in dict.fromkeys(answer.same) if 1 <= number <= len(pairs)]
+    duplicates = [pairs[number - 1] for number in dict.fromkeys(answer.same) if 1 <= number <= len(pairs)]
     with write_transaction():
-        aside = _set_aside(user_id, same)
+        count = _set_aside(user_id, duplicates)
     _note(user_id, pairs)
-    log.info("memories tidied", extra={"pairs": len(pairs), "same": len(same), "aside": aside})
-    return aside
+    log.info("memories tidied", extra={"pairs": len(pairs), "same": len(duplicates), "aside": count})
+    return count
 
 
 def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
-    """Users whose memories changed within the last 26 hours, for a job that runs once a day."""
+    """Return users whose memories changed within the last 26 hours; for a job that runs once a day."""
     since = now() - timedelta(hours=26)
     return db.session.scalars(
         select(Memory.user_id).where(Memory.updated_at > since, Memory.valid_to.is_(None)).distinct().limit(limit)
@@ -132,8 +132,8 @@ def _pairs(user_id: int) -> list[Pair]:
     for row in rows:
         place = (row.space_id, row.memory_type, row.embedding_model, row.visibility, row.only_conversation_id)
         groups.setdefault(place, []).append(row)
-    found = [pair for group in groups.values() for pair in _similar_pairs(group)]
-    return sorted(found, key=lambda pair: (-pair.cosine, pair.kept_id, pair.other))
+    pairs = [pair for group in groups.values() for pair in _similar_pairs(group)]
+    return sorted(pairs, key=lambda pair: (-pair.cosine, pair.kept_id, pair.other))
 
 
 def _similar_pairs(group: Sequence[Memory]) -> list[Pair]:
@@ -142,11 +142,11 @@ def _similar_pairs(group: Sequence[Memory]) -> list[Pair]:
     ones, others = np.nonzero(similar >= MAYBE_SAME_AT)
     nearest = np.argsort(-similar[ones, others], kind="stable")[:MOST_COMPARED]
     pairs = []
-    for one, two in zip(ones[nearest].tolist(), others[nearest].tolist(), strict=True):
-        left, right = group[one], group[two]
-        cosine = float(similar[one, two])
-        settled = right.memory_id in (left.settled_with or ()) or left.memory_id in (right.settled_with or ())
-        if settled or not may_be_same(left.content, right.content, cosine, MAYBE_SAME_AT):
+    for line, column in zip(ones[nearest].tolist(), others[nearest].tolist(), strict=True):
+        left, right = group[line], group[column]
+        cosine = float(similar[line, column])
+        is_settled = right.memory_id in (left.settled_with or ()) or left.memory_id in (right.settled_with or ())
+        if is_settled or not may_be_same(left.content, right.content, cosine, MAYBE_SAME_AT):
             continue
         first, other = sorted((left, right), key=lambda row: (not _is_own(row), -len(row.content), row.memory_id))
         if not _is_own(other):
@@ -181,21 +181,21 @@ def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
         )
     }
     now_known = {memory_id: (row.revision, _in_use(row)) for memory_id, row in rows.items()}
-    gone: set[int] = set()
+    removed_ids: set[int] = set()
     for pair in pairs:
-        wanted = ((pair.kept_id, pair.revisions[0]), (pair.other, pair.revisions[1]))
-        unchanged = all(now_known.get(memory_id) == (revision, True) for memory_id, revision in wanted)
-        if unchanged and not {pair.kept_id, pair.other} & gone:
-            gone.add(pair.other)
-    if not gone:
+        revisions = ((pair.kept_id, pair.revisions[0]), (pair.other, pair.revisions[1]))
+        unchanged = all(now_known.get(memory_id) == (revision, True) for memory_id, revision in revisions)
+        if unchanged and not {pair.kept_id, pair.other} & removed_ids:
+            removed_ids.add(pair.other)
+    if not removed_ids:
         return 0
     journal = Journal(user_id, CAUSE, actor="extraction")
-    for memory_id in sorted(gone):
+    for memory_id in sorted(removed_ids):
         rows[memory_id].is_archived = True
         db.session.flush()
-        journal.changed(rows[memory_id])
-    journal.close({"tidied": len(gone)})
-    return len(gone)
+        journal.record_change(rows[memory_id])
+    journal.close({"tidied": len(removed_ids)})
+    return len(removed_ids)
 
 
 def _in_use(memory: Memory) -> bool:
@@ -203,7 +203,7 @@ def _in_use(memory: Memory) -> bool:
 
 
 def _unseen(user_id: int, pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs not yet looked at in their current form; without Redis they are all looked at again."""
+    """Return the pairs that were not yet compared in their current revisions; all of them if Redis is unavailable."""
     if not pairs:
         return []
     with suppress(RedisError):

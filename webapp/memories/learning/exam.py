@@ -22,7 +22,7 @@ from webapp.llm.structured import Part
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.rules.check import Refusal, place_of
 from webapp.memories.rules.evidence import find_own_quote
-from webapp.memories.rules.statements import FIELD, KEYS, MOST, About, Statement, statements_schema
+from webapp.memories.rules.statements import FIELD, KEYS, MOST, Statement, Topic, statements_schema
 from webapp.text.provenance import touches
 from webapp.text.quotes import Span
 from webapp.text.words import fold_marks
@@ -41,7 +41,7 @@ class RightStatement(_Labelled):
     It may be `about` any of several; `value` is at least a part of the value of its key.
     """
 
-    about: tuple[About, ...]
+    about: tuple[Topic, ...]
     quote: str
     content: str
     says: tuple[str, ...]
@@ -85,11 +85,11 @@ class Marks:
     """Counts: right statements and those found, keys and those given, wrong statements and those made."""
 
     right: int = 0
-    found: int = 0
+    matches: int = 0
     keys: int = 0
     given: int = 0
     wrong: int = 0
-    made: int = 0
+    inventions: int = 0
 
     @classmethod
     def total(cls, marks: Iterable[Marks]) -> Marks:
@@ -99,7 +99,7 @@ class Marks:
     @property
     def recall(self) -> float:
         """The share of the right statements that were found."""
-        return self.found / self.right
+        return self.matches / self.right
 
     @property
     def key_share(self) -> float:
@@ -109,7 +109,7 @@ class Marks:
     @property
     def false_share(self) -> float:
         """The share of the wrong statements that were made."""
-        return self.made / self.wrong
+        return self.inventions / self.wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class _AnsweredStatement:
 
     message: str
     span: Span
-    about: About
+    about: Topic
     words: str
     key: str | None
     value: str
@@ -152,39 +152,40 @@ def call_of(paper: Paper, instructions: str) -> tuple[ExtractionCall, list[Part]
 
 
 def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
-    """Mark the statements of an answer; one that is malformed, or whose quote is not verbatim, counts for nothing.
+    """Mark the statements of an answer; malformed ones and those without a verbatim quote score nothing.
 
-    A statement that is false is not the right one that it resembles.
+    A false statement does not count as the right one that it resembles.
     """
-    proposed = list(_statements(call, items[:MOST]))
+    statements = list(_statements(call, items[:MOST]))
     wrong = [(message.text, trap) for message in paper.messages for trap in message.wrong]
-    made = [[s for s in proposed if s.quotes(text, trap.quote) and _is_made(trap, s)] for text, trap in wrong]
-    false = {s for those in made for s in those}
-    right = [(message.text, known) for message in paper.messages for known in message.right]
-    found = [
-        [s for s in proposed if s not in false and s.quotes(text, known.quote) and _is_found(known, s)]
-        for text, known in right
+    inventions = [[s for s in statements if s.quotes(text, trap.quote) and _is_made(trap, s)] for text, trap in wrong]
+    false = {s for those in inventions for s in those}
+    right = [(message.text, expected) for message in paper.messages for expected in message.right]
+    matches = [
+        [s for s in statements if s not in false and s.quotes(text, expected.quote) and _is_found(expected, s)]
+        for text, expected in right
     ]
-    given = [
-        any(s.gives(known.key, known.value) for s in those) for (_, known), those in zip(right, found, strict=True)
+    answers = [
+        any(s.gives(expected.key, expected.value) for s in those)
+        for (_, expected), those in zip(right, matches, strict=True)
     ]
     return Marks(
         right=len(right),
-        found=sum(map(bool, found)),
-        keys=sum(known.key is not None for _, known in right),
-        given=sum(given),
+        matches=sum(map(bool, matches)),
+        keys=sum(expected.key is not None for _, expected in right),
+        given=sum(answers),
         wrong=len(wrong),
-        made=sum(map(bool, made)),
+        inventions=sum(map(bool, inventions)),
     )
 
 
-def _is_found(known: RightStatement, proposed: _AnsweredStatement) -> bool:
-    return proposed.about in known.about and proposed.has(known.says)
+def _is_found(expected: RightStatement, statement: _AnsweredStatement) -> bool:
+    return statement.about in expected.about and statement.has(expected.says)
 
 
-def _is_made(trap: WrongStatement, proposed: _AnsweredStatement) -> bool:
-    return proposed.gives(trap.key, trap.value) or (
-        (not trap.says or proposed.has(trap.says)) and not proposed.has(trap.unless)
+def _is_made(trap: WrongStatement, statement: _AnsweredStatement) -> bool:
+    return statement.gives(trap.key, trap.value) or (
+        (not trap.says or statement.has(trap.says)) and not statement.has(trap.unless)
     )
 
 

@@ -41,27 +41,29 @@ def examine(model_id: str) -> bool:
         target = target_of(model_id)
     except NotFound:
         return False
-    key, done = progress_key(target), _marks(target)
-    number = next((n for n in range(len(papers())) if n not in done), None)
+    key, marks = progress_key(target), _marks(target)
+    number = next((n for n in range(len(papers())) if n not in marks), None)
     if number is not None:
         instructions = prompts.active("extraction").text
         db.session.remove()
-        done[number] = _sit(target, papers()[number], instructions)
+        marks[number] = _sit(target, papers()[number], instructions)
         with redis().pipeline() as pipe:
-            pipe.hset(key, str(number), json.dumps(astuple(done[number])))
+            pipe.hset(key, str(number), json.dumps(astuple(marks[number])))
             pipe.expire(key, KEPT_SECONDS)
             pipe.execute()
-    if len(done) < len(papers()):
+    if len(marks) < len(papers()):
         return True
-    _grade(target, Marks.total(done.values()))
+    _grade(target, Marks.total(marks.values()))
     redis().delete(key)
     return False
 
 
 def _marks(target: Target) -> dict[int, Marks]:
     """Return the marks of the papers that are done, by number."""
-    found = {int(number): Marks(*json.loads(marks)) for number, marks in redis().hgetall(progress_key(target)).items()}
-    return {number: marks for number, marks in found.items() if number < len(papers())}
+    answers = {
+        int(number): Marks(*json.loads(marks)) for number, marks in redis().hgetall(progress_key(target)).items()
+    }
+    return {number: marks for number, marks in answers.items() if number < len(papers())}
 
 
 def _sit(target: Target, paper: Paper, instructions: str) -> Marks:

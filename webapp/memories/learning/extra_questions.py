@@ -51,5 +51,5 @@ def init_guide(app: Flask, guide: Guide) -> None:
 
 
 def guide() -> Guide | None:
-    """The guide that takes part in extractions, if there is one."""
+    """Return the guide that takes part in extractions, if there is one."""
     return _guide() if "guide" in current_app.extensions else None

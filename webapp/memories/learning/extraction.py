@@ -67,17 +67,17 @@ def extract(
             if step is None:
                 return total
             total = total.plus(step)
-            if not step.more or not step.read:
+            if not step.has_more or not step.read:
                 return total
-            place = step.through if from_start else None
+            place = step.last_id if from_start else None
         return total
 
 
 def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
     """Read on and ask; with fewer messages if an answer about more was cut off before it said anything."""
-    most = None
+    limit = None
     while True:
-        batch = inputs.read(conversation_id, place, most)
+        batch = inputs.read(conversation_id, place, limit)
         db.session.remove()
         if batch is None:
             return None
@@ -90,7 +90,7 @@ def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], N
             count = len({source.message_id for source in batch.call.sources})
             if count == 1:
                 return replace(_write(batch, None), unreadable=1)
-            most = count // 2
+            limit = count // 2
 
 
 def _step(batch: ExtractionInput) -> Result:
@@ -104,7 +104,7 @@ def _step(batch: ExtractionInput) -> Result:
             if batch.wants_title and (not error.retryable or isinstance(error, MalformedOutput)):
                 _title(batch, None)  # a conversation must get a title even if its memories cannot be read
             raise
-    nearby = look_around(batch, answer) if answer is not None else None
+    nearby = find_similar(batch, answer) if answer is not None else None
     db.session.remove()
     try:
         result = _write(batch, answer, nearby)
@@ -119,10 +119,10 @@ def _step(batch: ExtractionInput) -> Result:
     return replace(result, title=titles.title_conversation(batch.conversation_id, prompts.active("titles").text, watch))
 
 
-def _title(batch: ExtractionInput, proposed: str | None) -> str | None:
-    asked = " ".join(source.content for source in batch.call.sources)
+def _title(batch: ExtractionInput, suggestion: str | None) -> str | None:
+    question = " ".join(source.content for source in batch.call.sources)
     title = default_titles.clean_model_title(
-        proposed, asked, " ".join(batch.call.context)
+        suggestion, question, " ".join(batch.call.context)
     ) or default_titles.title_from_words(batch.first_words)
     if not title:
         return None
@@ -133,16 +133,16 @@ def _title(batch: ExtractionInput, proposed: str | None) -> str | None:
         return title if set_automatic_title(batch.conversation_id, title) else None
 
 
-def look_around(batch: ExtractionInput, answer: Answer) -> writing.Nearby | None:
-    """The memories near what was found, looked up before the transaction that stores it; None without vectors."""
+def find_similar(batch: ExtractionInput, answer: Answer) -> writing.Nearby | None:
+    """Return memories similar to the extracted statements, looked up before the transaction; None without vectors."""
     if not answer.vectors or not answer.embedding_model:
         return None
     vectors = list(answer.vectors.values())
-    return writing.look_around(batch.user_id, batch.space_id, answer.embedding_model, vectors, NEAREST * len(vectors))
+    return writing.find_similar(batch.user_id, batch.space_id, answer.embedding_model, vectors, NEAREST * len(vectors))
 
 
 def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby | None = None) -> Result:
-    """Decide and store, unless another run has read the same messages in the meantime."""
+    """Decide and store, unless another run has meanwhile read the same messages."""
     with write_transaction():
         conversation = db.session.scalar(
             select(Conversation).where(Conversation.conversation_id == batch.conversation_id).with_for_update()
@@ -159,11 +159,11 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby
             if still_holds:  # points hold the model's own words; memories are checked against the tombstones one by one
                 result = replace(result, summary_due=_store_points(conversation, batch, answer))
         place = last_message_read(batch, answer)
-        through = max(batch.watermark or 0, place or 0)
+        watermark = max(batch.watermark or 0, place or 0)
         partial = batch.call.is_partial or place != batch.call.covers_through
-        conversation.extracted_through = through or None
-        conversation.extraction_due = partial or inputs.has_newer(conversation, through)
-        return replace(result, more=partial, through=place or 0)
+        conversation.extracted_through = watermark or None
+        conversation.extraction_due = partial or inputs.has_newer(conversation, watermark)
+        return replace(result, has_more=partial, last_id=place or 0)
 
 
 def last_message_read(batch: ExtractionInput, answer: Answer | None) -> int | None:
@@ -178,15 +178,15 @@ def last_message_read(batch: ExtractionInput, answer: Answer | None) -> int | No
 
 
 def _store_points(conversation: Conversation, batch: ExtractionInput, answer: Answer) -> bool:
-    """Pass what was said about open points to the domain that asked; returns whether a summary is due."""
+    """Store the answers about open points with the domain that asked; return whether a summary is due."""
     guide = current_guide()
     if guide is None or not batch.points:
         return False
-    own = [source for source in batch.call.sources if source.role == "user"]
-    grounded, rejected = ground_assessments(answer.points, own, len(batch.points))
+    user_sources = [source for source in batch.call.sources if source.role == "user"]
+    grounded, rejected = ground_assessments(answer.points, user_sources, len(batch.points))
     if rejected:
         log.info("points rejected", extra={"conversation_id": batch.conversation_id, "rejected": rejected})
-    return guide.store(conversation, batch.points, grounded, len({source.message_id for source in own}))
+    return guide.store(conversation, batch.points, grounded, len({source.message_id for source in user_sources}))
 
 
 def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None) -> Result:
@@ -220,7 +220,7 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | No
     ids = set(batch.call.numbered.values())
     ids |= writing.candidates(batch.user_id, batch.space_id, operations, message_ids)
     if nearby is None or nearby.version + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
-        nearby = look_around(batch, answer)
+        nearby = find_similar(batch, answer)
     ids |= nearby.ids if nearby else frozenset()
     return State(
         messages=batch.call.sources,

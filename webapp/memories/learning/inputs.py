@@ -56,8 +56,8 @@ class ExtractionInput:
     parts: tuple[Part, ...] = ()
 
 
-def read(conversation_id: int, after: int | None = None, most: int | None = None) -> ExtractionInput | None:
-    """Return what to ask about the messages after the watermark, or after another message; about `most` of the user's
+def read(conversation_id: int, after: int | None = None, limit: int | None = None) -> ExtractionInput | None:
+    """Return what to ask about the messages after the watermark, or after another message; about `limit` of the user's
     at most.
 
     None when there is nothing to do here: the conversation is gone, its memory is off, or a reply is being written.
@@ -71,15 +71,15 @@ def read(conversation_id: int, after: int | None = None, most: int | None = None
     lines = _lines(conversation_id, after if after is not None else watermark or 0)
     wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
     first = next((line.content for line in lines if line.role == "user"), "")
-    own = [line.content for line in lines if line.is_new and line.role == "user"]
-    substance = any(has_substance(user_words(text), text) for text in own)
+    user_texts = [line.content for line in lines if line.is_new and line.role == "user"]
+    substance = any(has_substance(user_words(text), text) for text in user_texts)
     related: Sequence[KnownMemory] = ()
     profile: dict[str, str] = {}
     if substance:
         profile = current_profile(user_id) if space_id is None else {}
-        related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], own)
+        related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], user_texts)
     guide, guided = current_guide(), GuidePoints()
-    if guide is not None and own:
+    if guide is not None and user_texts:
         guided = guide.open_points(conversation)  # in a guided conversation a bare "no" is an answer
         substance = substance or bool(guided.points)
     parts = [Part(statements.FIELD, {}, prompts.active("extraction").text)]
@@ -88,7 +88,7 @@ def read(conversation_id: int, after: int | None = None, most: int | None = None
     if wants_title:
         parts.append(titles.part(prompts.active("titles").text))
     db.session.rollback()
-    call = build_extraction(lines, related, profile, guided.points, instructions=instructions_of(parts), most=most)
+    call = build_extraction(lines, related, profile, guided.points, instructions=instructions_of(parts), limit=limit)
     numbers = [source.number for source in call.sources]
     parts[0] = replace(parts[0], schema=statements.statements_schema(numbers, list(call.numbered)))
     return ExtractionInput(
@@ -107,13 +107,13 @@ def read(conversation_id: int, after: int | None = None, most: int | None = None
 
 
 def owner_of(conversation: Conversation) -> User:
-    """The conversation's user."""
+    """Return the conversation's user."""
     return get_or_raise(User, conversation.user_id)
 
 
-def has_newer(conversation: Conversation, through: int) -> bool:
+def has_newer(conversation: Conversation, watermark: int) -> bool:
     """Return whether the user said something in the conversation after a message."""
-    return count_current(conversation.conversation_id, "user", after=through) > 0
+    return count_current(conversation.conversation_id, "user", after=watermark) > 0
 
 
 def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
@@ -143,7 +143,9 @@ def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
     ]
 
 
-def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], own: Sequence[str]) -> list[KnownMemory]:
+def _related(
+    user_id: int, space_id: int | None, message_ids: Sequence[int], user_texts: Sequence[str]
+) -> list[KnownMemory]:
     """Open memories that the messages may be about: those resting on them, the nearest, the important ones."""
     ids = sorted(writing.memories_with_evidence(user_id, space_id, message_ids))
     open_ones = select(Memory.memory_id).where(
@@ -156,17 +158,17 @@ def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], own
         ids += newest
     else:
         client = embedder()
-        vectors = _vectors(client, own)
+        vectors = _vectors(client, user_texts)
         if vectors is not None:
             ids += writing.nearest(user_id, space_id, client.model, list(vectors), RELATED)
         ids += writing.important(user_id, space_id, RELATED)
     order = {memory_id: place for place, memory_id in reversed(list(enumerate(ids)))}
-    known = [memory for memory in writing.load_known(list(order)) if memory.is_open and not memory.is_archived]
-    return sorted(known, key=lambda memory: order[memory.ref])
+    memories = [memory for memory in writing.load_known(list(order)) if memory.is_open and not memory.is_archived]
+    return sorted(memories, key=lambda memory: order[memory.ref])
 
 
 def _vectors(client: Embedder, texts: Sequence[str]) -> np.ndarray | None:
-    """Vectors of what was said; None while the embedder is unavailable. The connection is returned first."""
+    """Return vectors of the user's messages; None if the embedder is unavailable. Returns the connection first."""
     db.session.remove()
     try:
         return client.embed_passages([text[:2_000] for text in texts[-20:]])

@@ -50,13 +50,13 @@ class PointAssessment(BaseModel):
         if isinstance(data, Mapping):
             data = {key: value for key, value in data.items() if value is not None}
         if isinstance(data, Mapping) and isinstance(pairs := data.get("structured_data"), list):
-            named = {str(p["name"]): p.get("value") for p in pairs if isinstance(p, Mapping) and p.get("name")}
-            return {**data, "structured_data": named}
+            values = {str(p["name"]): p.get("value") for p in pairs if isinstance(p, Mapping) and p.get("name")}
+            return {**data, "structured_data": values}
         return data
 
 
 def points_schema() -> dict[str, Any]:
-    """The JSON schema of the list, within the subset that strict structured output accepts."""
+    """Return the JSON schema of the list, within the subset that strict structured output accepts."""
     texts = {"type": "array", "items": {"type": "string"}}
     numbers = {"type": "array", "items": {"type": "integer"}}
     fields = {
@@ -77,14 +77,14 @@ def points_schema() -> dict[str, Any]:
 
 
 def read_points(items: object) -> tuple[PointAssessment, ...]:
-    """The well-formed assessments of an answer; a malformed one costs only itself."""
-    found = []
+    """Return the well-formed assessments of an answer; a malformed one costs only itself."""
+    points = []
     for item in items[:MOST] if isinstance(items, list) else ():
         try:
-            found.append(PointAssessment.model_validate(item))
+            points.append(PointAssessment.model_validate(item))
         except (ValidationError, RecursionError):
             continue
-    return tuple(found)
+    return tuple(points)
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -110,17 +110,17 @@ def ground_assessments(
     best: dict[int, GroundedAssessment] = {}
     rejected = 0
     for assessment in assessments:
-        evidence = tuple(found for quote in assessment.relevant_quotes if (found := _ground(quote, sources)))
+        evidence = tuple(passage for quote in assessment.relevant_quotes if (passage := _ground(quote, sources)))
         statements = [*assessment.extracted_points, *map(str, assessment.structured_data.values())]
-        known = best.get(assessment.point_number)
+        previous = best.get(assessment.point_number)
         if (
             assessment.point_number > open_points
             or not evidence
             or find_secret(*statements, *(e.quote for e in evidence))
         ):
             rejected += 1
-        elif known is None or known.assessment.confidence_score < assessment.confidence_score:
-            rejected += known is not None
+        elif previous is None or previous.assessment.confidence_score < assessment.confidence_score:
+            rejected += previous is not None
             grounded = assessment.model_copy(update={"relevant_quotes": [item.quote for item in evidence]})
             best[assessment.point_number] = GroundedAssessment(grounded, evidence)
         else:
@@ -129,7 +129,7 @@ def ground_assessments(
 
 
 def _ground(quote: str, sources: Sequence[SourceMessage]) -> Evidence | None:
-    """The latest user message that contains the quote."""
+    """Return the latest user message that contains the quote."""
     for source in reversed(sources):
         if source.role == "user" and (span := find_quote(quote, source.content)):
             words = source.content[span.start : span.end]

@@ -16,15 +16,15 @@ MOST_PARTS = 40
 
 
 def parts_of(text: str) -> list[str]:
-    """The parts of a message, in order, verbatim; cut between sentences, and never inside what is pasted."""
+    """Split a message into verbatim parts in order, between sentences and never inside a pasted text."""
     least = max(PART, len(text) // MOST_PARTS)
     pasted = spans_of_others(text)
     parts: list[str] = []
     start = 0
     for before, after in pairwise(sentences_of(text)):
-        inside = any(span.start < after.start and before.end < span.end for span in pasted)
+        is_inside = any(span.start < after.start and before.end < span.end for span in pasted)
         # The rest must be worth a number too: a final "Thanks!" stays with what comes before it.
-        if inside or before.end - start < least // 4 or len(text) - after.start < least // 4:
+        if is_inside or before.end - start < least // 4 or len(text) - after.start < least // 4:
             continue
         parts.append(text[start : after.start])
         start = after.start

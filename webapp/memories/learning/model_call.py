@@ -95,8 +95,8 @@ def ask(reading: ExtractionInput) -> Answer:
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
-    given = State(reading.call.sources, context=reading.call.context, foreign=reading.call.foreign)
-    operations = tuple(as_stored(operation, given, policy) for operation in extraction.operations)
+    state = State(reading.call.sources, context=reading.call.context, foreign=reading.call.foreign)
+    operations = tuple(as_stored(operation, state, policy) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
     title = data.get("title")
@@ -115,10 +115,10 @@ def ask(reading: ExtractionInput) -> Answer:
 
 
 def _last_number(items: Sequence[Any], reading: ExtractionInput) -> int | None:
-    """The number of the last message that a cut-off answer reached; None if it contains nothing of any."""
+    """Return the number of the last message that a cut-off answer reached; None if it contains nothing of any."""
     numbers = [item.get("message") for item in items if isinstance(item, Mapping)]
-    known = {source.number for source in reading.call.sources}
-    return max((n for n in numbers if isinstance(n, int) and n in known), default=None)
+    message_numbers = {source.number for source in reading.call.sources}
+    return max((n for n in numbers if isinstance(n, int) and n in message_numbers), default=None)
 
 
 def vectors_of(operations: Sequence[MemoryOperation]) -> tuple[dict[str, np.ndarray], str | None]:

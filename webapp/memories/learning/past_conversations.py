@@ -24,10 +24,10 @@ CAUSE = "import"
 
 @dataclass(frozen=True)
 class LearningCall:
-    """The result of one call: proposals, its change set, tokens in and out; `through` is how far it has read."""
+    """The result of one call: proposals, its change set, tokens in and out; `last_id` is how far it has read."""
 
-    through: int
-    more: bool
+    last_id: int
+    has_more: bool
     proposed: int = 0
     change_set_id: int | None = None
     asked: bool = False
@@ -39,9 +39,9 @@ class LearningCall:
 class Step:
     """A call that was answered but is not yet stored."""
 
-    found: ExtractionInput
+    batch: ExtractionInput
     answer: Answer | None
-    most: int | None = None
+    limit: int | None = None
     tokens: tuple[int, int] = field(default=(0, 0))
     nearby: writing.Nearby | None = None
 
@@ -56,58 +56,58 @@ def ask_about(conversation_id: int, after: int) -> Step | None:
 
 
 def _ask_about(conversation_id: int, after: int) -> Step | None:
-    most = None
+    limit = None
     while True:
-        found = inputs.read(conversation_id, after, most)
+        batch = inputs.read(conversation_id, after, limit)
         db.session.remove()
-        if found is None or not found.call.sources:
+        if batch is None or not batch.call.sources:
             return None
-        found = replace(found, wants_title=False)
-        if not (found.call.is_needed and found.has_substance):
-            return Step(found, None)
+        batch = replace(batch, wants_title=False)
+        if not (batch.call.is_needed and batch.has_substance):
+            return Step(batch, None)
         try:
-            answer = ask(found)
+            answer = ask(batch)
         except CutOffAnswer:
-            count = len({source.message_id for source in found.call.sources})
+            count = len({source.message_id for source in batch.call.sources})
             if count == 1:
-                return Step(found, None)
-            most = count // 2
+                return Step(batch, None)
+            limit = count // 2
             continue
-        sent = sum(len(str(message)) for message in found.call.messages) // 3
+        sent = sum(len(str(message)) for message in batch.call.messages) // 3
         tokens = (answer.prompt_tokens or sent, answer.completion_tokens or 0)
-        return Step(found, answer, most, tokens, extraction.look_around(found, answer))
+        return Step(batch, answer, limit, tokens, extraction.find_similar(batch, answer))
 
 
 def write(step: Step) -> LearningCall:
-    """Put what was found into review, in the current transaction."""
-    found, answer = step.found, step.answer
-    through = extraction.last_message_read(found, answer) or found.call.covers_through or 0
-    more = found.call.is_partial or through != found.call.covers_through
+    """Put the extracted memories into review, in the current transaction."""
+    batch, answer = step.batch, step.answer
+    last_id = extraction.last_message_read(batch, answer) or batch.call.covers_through or 0
+    has_more = batch.call.is_partial or last_id != batch.call.covers_through
     result = LearningCall(
-        through, more, asked=answer is not None, tokens=step.tokens, model=answer.model if answer else None
+        last_id, has_more, asked=answer is not None, tokens=step.tokens, model=answer.model if answer else None
     )
     conversation = db.session.scalar(
-        select(Conversation).where(Conversation.conversation_id == found.conversation_id).with_for_update()
+        select(Conversation).where(Conversation.conversation_id == batch.conversation_id).with_for_update()
     )
     if answer is None or conversation is None or not extracts(conversation, inputs.owner_of(conversation)):
         return result
-    versions.hold(found.user_id)
-    state = extraction.state_of(found, answer, step.nearby)
+    versions.hold(batch.user_id)
+    state = extraction.state_of(batch, answer, step.nearby)
     plan = decide(answer.extraction.operations, state, answer.policy)
-    waiting = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}
-    effects = for_review(plan.effects, waiting)
+    waiting_refs = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}
+    effects = for_review(plan.effects, waiting_refs)
     if not effects:
         return result
-    journal = Journal(found.user_id, CAUSE, actor="import", conversation_id=found.conversation_id)
+    journal = Journal(batch.user_id, CAUSE, actor="import", conversation_id=batch.conversation_id)
     writing.apply_plan(
         effects,
         journal,
-        space_id=found.space_id,
+        space_id=batch.space_id,
         embedding_model=answer.embedding_model,
         embeddings=answer.vectors,
     )
-    proposed = sum(isinstance(effect, Insert) for effect in effects)
-    change_set = journal.close({"added": proposed, "in_review": proposed})
+    count = sum(isinstance(effect, Insert) for effect in effects)
+    change_set = journal.close({"added": count, "in_review": count})
     change_set.model = answer.model
     change_set.prompt_tokens, change_set.completion_tokens = step.tokens
-    return replace(result, proposed=proposed, change_set_id=journal.id)
+    return replace(result, proposed=count, change_set_id=journal.id)

@@ -112,12 +112,12 @@ def build_extraction(
     budget: int = 6000,
     instructions: str = INSTRUCTIONS,
     count_tokens: Count = estimate_tokens,
-    most: int | None = None,
+    limit: int | None = None,
 ) -> ExtractionCall:
     """Fit the call into `budget` tokens.
 
     First what is known, within `KNOWN_SHARE` of the room: the profile, the points, then `memories` in the order given
-    (most related first). Then as many of the new user messages as fit (and at most `most`), from the oldest, without
+    (most related first). Then as many of the new user messages as fit (and at most `limit`), from the oldest, without
     a gap; then as much context as fits, latest first. A first message that is too large by itself is shortened with a
     visible mark, so that the watermark always moves. Raises ValueError if not even the instructions and a few words
     fit.
@@ -139,7 +139,7 @@ def build_extraction(
 
     memory_rows = _fitting([_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)], known_room, cost)
     known_rows = [*profile_rows, *point_rows, *memory_rows]
-    left = room - sum(map(cost, known_rows))
+    tokens_left = room - sum(map(cost, known_rows))
 
     evidence = [line for line in lines if line.is_new and line.role == "user"]
     texts: dict[int, str] = {}
@@ -147,16 +147,16 @@ def build_extraction(
     number = 1
     for line in evidence:
         parts = parts_of(line.content)
-        price = sum(cost(_row(_spoken(line, number + n, part, n > 0))) for n, part in enumerate(parts))
-        if price > left and not texts:
-            texts[line.message_id] = _shorten(line, number, left, cost)
+        price = sum(cost(_row(_message_row(line, number + n, part, n > 0))) for n, part in enumerate(parts))
+        if price > tokens_left and not texts:
+            texts[line.message_id] = _shorten(line, number, tokens_left, cost)
             shortened.append(line.message_id)
-            left -= cost(_row(_spoken(line, number, texts[line.message_id])))
+            tokens_left -= cost(_row(_message_row(line, number, texts[line.message_id])))
             break
-        if price > left or len(texts) == most:
+        if price > tokens_left or len(texts) == limit:
             break
         texts[line.message_id] = line.content
-        left -= price
+        tokens_left -= price
         number += len(parts)
     is_partial = len(texts) < len(evidence)
     covers_through = max(texts, default=None) if is_partial else max((line.message_id for line in lines), default=None)
@@ -169,19 +169,19 @@ def build_extraction(
     ids: set[int] = set()
     for line in reversed(context):
         price = cost(_row(_context(line)))
-        if price > left:
+        if price > tokens_left:
             break
         ids.add(line.message_id)
-        left -= price
+        tokens_left -= price
 
     rows: list[str] = []
     sources: list[SourceMessage] = []
     for line in lines:
         if line.message_id in texts:
-            whole = line.message_id in shortened
-            for n, part in enumerate([texts[line.message_id]] if whole else parts_of(line.content)):
+            is_shortened = line.message_id in shortened
+            for n, part in enumerate([texts[line.message_id]] if is_shortened else parts_of(line.content)):
                 number = len(sources) + 1
-                rows.append(_row(_spoken(line, number, part, n > 0)))
+                rows.append(_row(_message_row(line, number, part, n > 0)))
                 sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at, line.spans))
         elif line.message_id in ids:
             rows.append(_row(_context(line)))
@@ -213,7 +213,7 @@ def _join(profile: list[str], memories: list[str], points: list[str], conversati
 
 
 def _fitting(rows: list[str], room: int, cost: Callable[[str], int]) -> list[str]:
-    """The longest beginning of `rows` that fits."""
+    """Return the longest beginning of `rows` that fits."""
     for count, row in enumerate(rows):
         room -= cost(row)
         if room < 0:
@@ -227,7 +227,7 @@ def _shorten(line: ConversationLine, number: int, room: int, cost: Callable[[str
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        if cost(_row(_spoken(line, number, _ends(text, middle)))) <= room:
+        if cost(_row(_message_row(line, number, _ends(text, middle)))) <= room:
             low = middle
         else:
             high = middle - 1
@@ -238,9 +238,9 @@ def _ends(text: str, size: int) -> str:
     return text[: size - size // 3] + SHORTENED + (text[-(size // 3) :] if size >= 3 else "")
 
 
-def _spoken(line: ConversationLine, number: int, text: str, continued: bool = False) -> dict[str, Any]:
-    more = {"continued": True} if continued else {}
-    return {"message": number, "role": "user", **_dated(line.said_at), **more, "text": text}
+def _message_row(line: ConversationLine, number: int, text: str, continued: bool = False) -> dict[str, Any]:
+    fields = {"continued": True} if continued else {}
+    return {"message": number, "role": "user", **_dated(line.said_at), **fields, "text": text}
 
 
 def _context(line: ConversationLine) -> dict[str, Any]:
@@ -248,25 +248,25 @@ def _context(line: ConversationLine) -> dict[str, Any]:
 
 
 def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:
-    more: dict[str, Any] = {"key": memory.slot, "value": memory.fact_value} if memory.slot else {}
+    fields: dict[str, Any] = {"key": memory.slot, "value": memory.fact_value} if memory.slot else {}
     if memory.last_moment is not None:
-        more |= _dated(memory.last_moment[0])
-    return {"memory": number, "type": memory.memory_type, "category": memory.category, **more, "text": memory.content}
+        fields |= _dated(memory.last_moment[0])
+    return {"memory": number, "type": memory.memory_type, "category": memory.category, **fields, "text": memory.content}
 
 
-def _dated(at: datetime) -> dict[str, str]:
-    return {"date": f"{at:%Y-%m-%d}"} if is_dated(at) else {}
+def _dated(moment: datetime) -> dict[str, str]:
+    return {"date": f"{moment:%Y-%m-%d}"} if is_dated(moment) else {}
 
 
 def _point(point: OpenPoint) -> dict[str, Any]:
     row: dict[str, Any] = {"title": point.title, "goals": point.goals, "known": list(point.known)}
-    more: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "description": point.description,
         "complete_when": point.criteria,
         "keywords": point.keywords,
     }
-    more |= {"settled": point.is_settled}
-    return row | {name: value for name, value in more.items() if value}
+    fields |= {"settled": point.is_settled}
+    return row | {name: value for name, value in fields.items() if value}
 
 
 def _row(value: Mapping[str, Any]) -> str:

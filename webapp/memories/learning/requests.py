@@ -62,7 +62,7 @@ def request_extraction(user_id: int, conversation_id: int) -> str:
 
     Raises NotFound, and Conflict when memory is switched off.
     """
-    from_start = _wanted(user_id, conversation_id)
+    from_start = _wants_everything(user_id, conversation_id)
     ids: dict[str, int | bool] = {"conversation_id": conversation_id}
     if from_start:
         ids["from_start"] = True
@@ -73,11 +73,11 @@ def request_extraction(user_id: int, conversation_id: int) -> str:
 
 
 def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]:
-    """Extract at the user's request, at once; in a long conversation the rest continues as a job, whose id is returned.
+    """Extract memories at the user's request; a job, whose id is returned, does the rest of a long conversation.
 
-    Raises NotFound, Conflict, Unavailable when the model fails.
+    Raises NotFound, Conflict, and Unavailable if the model fails.
     """
-    from_start = _wanted(user_id, conversation_id)
+    from_start = _wants_everything(user_id, conversation_id)
     with suppress(RedisError):
         _begin(conversation_id, 0 if from_start else None)
     db.session.rollback()
@@ -85,8 +85,8 @@ def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]
     try:
         for _ in range(SYNC_RUNS):
             total = total.plus(extract(conversation_id, from_start, after))
-            after = total.through
-            if not total.more:
+            after = total.last_id
+            if not total.has_more:
                 break
     except ModelError as error:
         raise Unavailable(error.detail) from None
@@ -96,13 +96,13 @@ def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]
 
 
 def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | None:
-    """Note what a job read, and queue the next if there is more; returns its id, or None at the end or a stop."""
+    """Record what a job read, and queue the next one if messages remain; return its id, else None."""
     client, key = redis(), _key(conversation_id)
-    known = run_of(conversation_id)
-    if known is not None:
-        read = count_current(conversation_id, "user", after=_base(client, key), through=result.through)
+    run = run_of(conversation_id)
+    if run is not None:
+        read = count_current(conversation_id, "user", after=_base(client, key), through=result.last_id)
         with client.pipeline() as pipe:
-            pipe.hset(key, "read", min(known.of, read))
+            pipe.hset(key, "read", min(run.of, read))
             for name, count in result.counts.items():
                 if count:
                     pipe.hincrby(key, f"count:{name}", count)
@@ -110,28 +110,28 @@ def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | Non
                 pipe.hincrby(key, "unreadable", result.unreadable)
             pipe.expire(key, RUN_SECONDS)
             pipe.execute()
-    if not result.more or (known is not None and known.stopped):
-        if known is not None:
+    if not result.has_more or (run is not None and run.stopped):
+        if run is not None:
             client.hset(key, "ended", 1)
         return None
     ids: dict[str, int | bool] = {"conversation_id": conversation_id}
     if from_start:
-        ids |= {"from_start": True, "after": result.through}
+        ids |= {"from_start": True, "after": result.last_id}
     job_id = enqueue_or_find("extract", **ids)
-    if known is not None:
+    if run is not None:
         client.hset(key, "job_id", job_id)
     return job_id
 
 
 def stop(user_id: int, conversation_id: int) -> None:
-    """Let a run end with the current job; what was read stays read. Raises NotFound."""
+    """End a run after its current job; memories extracted so far stay. Raises NotFound."""
     get_conversation(user_id, conversation_id)
     if run_of(conversation_id) is not None:
         redis().hset(_key(conversation_id), "stopped", 1)
 
 
 def run_of(conversation_id: int) -> Run | None:
-    """The latest run over a conversation, if there was one within a day."""
+    """Return the latest run over a conversation, if there was one within a day."""
     fields = {_text(name): _text(value) for name, value in redis().hgetall(_key(conversation_id)).items()}
     if not fields:
         return None
@@ -157,7 +157,7 @@ class Progress:
 
 
 def progress_of(conversation_id: int, job_id: str) -> Progress:
-    """The state of the extraction that this job began, whichever job has it now."""
+    """Return the state of the extraction that this job began, whichever job has it now."""
     run = run_of(conversation_id)
     job = _job(job_id)
     if job is not None and run is not None and run.job_id:
@@ -181,14 +181,14 @@ def _job(job_id: str) -> Job | None:
 
 
 def due_extractions(*, limit: int = 200) -> Sequence[int]:
-    """Conversations waiting for an extraction that have been idle for a while, longest first."""
-    at: datetime = now()
+    """Return conversations waiting for an extraction that have been idle for a while, longest first."""
+    moment: datetime = now()
     return db.session.scalars(
         select(Conversation.conversation_id)
         .where(
             Conversation.extraction_due == db.true(),
-            Conversation.updated_at < at - timedelta(seconds=IDLE_SECONDS),
-            Conversation.updated_at > at - timedelta(days=OWED_DAYS),
+            Conversation.updated_at < moment - timedelta(seconds=IDLE_SECONDS),
+            Conversation.updated_at > moment - timedelta(days=OWED_DAYS),
             Conversation.deleted_at.is_(None),
         )
         .order_by(Conversation.updated_at)
@@ -196,7 +196,7 @@ def due_extractions(*, limit: int = 200) -> Sequence[int]:
     ).all()
 
 
-def _wanted(user_id: int, conversation_id: int) -> bool:
+def _wants_everything(user_id: int, conversation_id: int) -> bool:
     """Return whether to read from the start: nothing is new, so the user wants all of it read again.
 
     Always in a legacy: its summaries read it, and keep no record of that.

@@ -9,7 +9,7 @@ COUNTS = ("added", "updated", "superseded", "retracted", "merged", "in_review", 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run; `read` tells whether it did anything at all, `more` whether messages still wait.
+    """The result of a run; `read` tells whether it did anything at all, `has_more` whether messages still wait.
 
     `unreadable`: messages that were skipped because no answer about them was ever complete.
     """
@@ -19,8 +19,8 @@ class Result:
     reasons: dict[str, int] = field(default_factory=dict)
     title: str | None = None
     read: bool = False
-    more: bool = False
-    through: int = 0
+    has_more: bool = False
+    last_id: int = 0
     calls: int = 0
     summary_due: bool = False  # a guided conversation has covered its points
     unreadable: int = 0
@@ -33,8 +33,8 @@ class Result:
             {name: self.reasons.get(name, 0) + later.reasons.get(name, 0) for name in self.reasons | later.reasons},
             later.title or self.title,
             self.read or later.read,
-            later.more,
-            max(self.through, later.through),
+            later.has_more,
+            max(self.last_id, later.last_id),
             self.calls + later.calls,
             self.summary_due or later.summary_due,
             self.unreadable + later.unreadable,

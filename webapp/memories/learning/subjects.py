@@ -36,7 +36,7 @@ def init_subjects(app: Flask, reader: SubjectReader) -> None:
 
 
 def reader_of(conversation: Conversation) -> Read | None:
-    """The reader of a conversation that is not about its user; None for one that is."""
+    """Return the reader of a conversation that is not about its user; None for one that is."""
     if "subject_reader" not in current_app.extensions:
         return None
     reader = _reader()

@@ -120,7 +120,7 @@ def remember(
         conversation_id=conversation.conversation_id,
         continued=_change_set(conversation.user_id, turn.message_id),
     )
-    made = writing.apply_plan(
+    new_ids = writing.apply_plan(
         effects,
         journal,
         space_id=conversation.space_id,
@@ -128,11 +128,11 @@ def remember(
         embeddings=vectors,
     )
     journal.close(plan.counts).through_message_id = turn.message_id
-    return _outcome(effects, made)
+    return _outcome(effects, new_ids)
 
 
 def search(turn: Message, args: Search) -> dict[str, Any]:
-    """The user's memories that contain words of the query, best first."""
+    """Return the user's memories that contain words of the query, best first."""
     conversation = get_or_raise(Conversation, turn.conversation_id)
     query = MemoryQuery(q=args.query, limit=FOUND, needs_review=False, space_id=conversation.space_id)
     return {
@@ -145,7 +145,7 @@ def search(turn: Message, args: Search) -> dict[str, Any]:
 
 
 def lock_conversation(turn: Message) -> Conversation:
-    """The turn's conversation, locked before the user's memory is: locking in two orders ends in deadlocks."""
+    """Return the turn's conversation, locked before the user's memory is: locking in two orders ends in deadlocks."""
     return get_or_raise(Conversation, turn.conversation_id, lock=True, fresh=True)
 
 
@@ -158,13 +158,13 @@ def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
 
 
 def _replies(turn: Message) -> tuple[str, ...]:
-    """The latest replies before this one."""
+    """Return the latest replies before this one."""
     replies = previous_messages(turn.conversation_id, turn.message_id, "assistant", RECENT_MESSAGES)
     return tuple(db.session.scalars(replies.with_only_columns(Message.content)))
 
 
 def _change_set(user_id: int, turn_id: int) -> MemoryChangeSet | None:
-    """Return what the tools of this turn did so far, unless the user has undone it already."""
+    """Return the change set of this turn's tools so far, unless the user has undone it."""
     return db.session.scalar(
         select(MemoryChangeSet)
         .where(
@@ -178,15 +178,15 @@ def _change_set(user_id: int, turn_id: int) -> MemoryChangeSet | None:
     )
 
 
-def _outcome(effects: Sequence[Effect], made: dict[int, int]) -> dict[str, Any]:
+def _outcome(effects: Sequence[Effect], ids: dict[int, int]) -> dict[str, Any]:
     inserted = next((effect for effect in effects if isinstance(effect, Insert)), None)
     if inserted is not None:
         if inserted.needs_review:
-            return {"status": "waits_for_review", "memory_id": made[inserted.ref], "detail": WAITS}
+            return {"status": "waits_for_review", "memory_id": ids[inserted.ref], "detail": WAITS}
         status = "overruled" if inserted.overruled_by is not None else "remembered"
-        return {"status": status, "memory_id": made[inserted.ref]}
-    merged = next((effect for effect in effects if isinstance(effect, AddEvidence)), None)
-    return {"status": "known", "memory_id": merged.ref} if merged else {"status": "changed"}
+        return {"status": status, "memory_id": ids[inserted.ref]}
+    addition = next((effect for effect in effects if isinstance(effect, AddEvidence)), None)
+    return {"status": "known", "memory_id": addition.ref} if addition else {"status": "changed"}
 
 
 def refusal_text(reason: str, detail: str) -> dict[str, Any]:
@@ -209,23 +209,25 @@ class Forget(BaseModel):
 
 
 def forget(turn: Message, args: Forget) -> dict[str, Any]:
-    """Propose memories to be forgotten; the reply offers it to the user."""
+    """Propose memories to be forgotten; the user decides below the reply."""
     conversation = lock_conversation(turn)
-    chosen = Memory.memory_id == args.memory_id
+    target = Memory.memory_id == args.memory_id
     if args.memory_id is None:
-        chosen = Memory.statement_hash == statement_hash(args.content or "")
+        target = Memory.statement_hash == statement_hash(args.content or "")
     rows = db.session.scalars(
-        select(Memory).where(Memory.user_id == conversation.user_id, chosen).order_by(Memory.memory_id).limit(MOST)
+        select(Memory).where(Memory.user_id == conversation.user_id, target).order_by(Memory.memory_id).limit(MOST)
     ).all()
     if not rows:
         return refusal_text("unknown_memory", "There is no such memory. Find its memory_id with search_memories.")
     ids = [row.memory_id for row in rows]
-    asked = ForgetProposal.message_id == turn.message_id
-    known = set(db.session.scalars(select(ForgetProposal.memory_id).where(asked, ForgetProposal.memory_id.in_(ids))))
+    condition = ForgetProposal.message_id == turn.message_id
+    proposed_ids = set(
+        db.session.scalars(select(ForgetProposal.memory_id).where(condition, ForgetProposal.memory_id.in_(ids)))
+    )
     db.session.add_all(
         ForgetProposal(user_id=conversation.user_id, memory_id=memory_id, message_id=turn.message_id)
         for memory_id in ids
-        if memory_id not in known
+        if memory_id not in proposed_ids
     )
     return {
         "status": "asks_first",

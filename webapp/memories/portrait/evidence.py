@@ -39,7 +39,7 @@ class WrittenPortrait(BaseModel):
 def salvage(text: str) -> WrittenPortrait:
     """Return the whole sentences of an answer that was cut off: small models begin again and do not stop."""
     items = complete_items(text, "sentences")[:MOST_SENTENCES]
-    return WrittenPortrait(sentences=[found for item in items if (found := _readable(item)) is not None])
+    return WrittenPortrait(sentences=[sentence for item in items if (sentence := _readable(item)) is not None])
 
 
 def _readable(item: Any) -> WrittenSentence | None:
@@ -49,56 +49,53 @@ def _readable(item: Any) -> WrittenSentence | None:
 
 
 def sentences_of(
-    written: WrittenPortrait,
-    known: Sequence[KnownItem],
+    portrait: WrittenPortrait,
+    items: Sequence[KnownItem],
     instructions: str = OF_PERSON,
     name: str = "",
     is_trusted: bool = True,
 ) -> list[dict[str, Any]]:
-    """Return the sentences that rest on notes: their names and numbers, and most words, stand there.
+    """Return the sentences that are supported by notes: their names, numbers and most words occur there.
 
-    Those are the notes it was given with, without any it has no word of; if they do not bear it, as many others that
-    do: small models count badly, and write several sentences as one. Whose notes they are, and the name of the person
-    they are about, may be said as well, but nothing else of them. A model that is not trusted to word memories words no
-    sentence either, but by changing short words: "You teach chemistry" can be what it makes of "My husband teaches
-    chemistry". Otherwise the notes stand there themselves, as quotations.
+    Those are the notes that the model named, except ones that share no word with the sentence; if they do not
+    support it, as many others that do: small models count badly, and write several sentences as one.
     """
-    found: dict[str, list[list[int]]] = {}
+    numbers_by_text: dict[str, list[list[int]]] = {}
     written_with = [
-        (text, item.notes) for item in written.sentences for text in sentence_texts(" ".join(item.text.split()))
+        (text, item.notes) for item in portrait.sentences for text in sentence_texts(" ".join(item.text.split()))
     ][:MOST_SENTENCES]
     texts = [text for text, _ in written_with]
     usual = _usual_first_words([instructions, *texts], texts)
     for text, numbers in written_with:
-        named = [known[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(known)]
-        if not (len(text) <= LONGEST and named):
+        sources = [items[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(items)]
+        if not (len(text) <= LONGEST and sources):
             continue
         # A capital tells nothing of a first word: it counts as a name unless sentences usually begin like that.
         checked = text if _first_word(text) in usual else f"— {text}"
-        for candidates in (named, known):
-            used = _fewest(checked, candidates, len(named))
+        for candidates in (sources, items):
+            used = _fewest(checked, candidates, len(sources))
             if used and _bear(checked, used, name):
-                whole = [(text, used)] if is_trusted or _says_all(text, used) else [(_quoted(n), [n]) for n in used]
-                for wording, notes in whole:
-                    found.setdefault(wording, [[note.memory_id, note.revision] for note in notes])
+                sentences = [(text, used)] if is_trusted or _says_all(text, used) else [(_quoted(n), [n]) for n in used]
+                for wording, notes in sentences:
+                    numbers_by_text.setdefault(wording, [[note.memory_id, note.revision] for note in notes])
                 break
-    return [{"text": text, "memories": memories} for text, memories in found.items()]
+    return [{"text": text, "memories": memories} for text, memories in numbers_by_text.items()]
 
 
-def _fewest(text: str, notes: Sequence[KnownItem], most: int) -> list[KnownItem]:
-    """Return the notes in which most words of a text stand, each adding some, in their order."""
-    left = {note.memory_id: words_found(text, note.content) for note in notes}
-    chosen: list[int] = []
-    while len(chosen) < most and any(left.values()):
-        best = max(left, key=lambda number: len(left[number]))
-        seen = left.pop(best)
-        left = {number: words - seen for number, words in left.items()}
-        chosen.append(best)
-    return [note for note in notes if note.memory_id in chosen]
+def _fewest(text: str, notes: Sequence[KnownItem], limit: int) -> list[KnownItem]:
+    """Return the fewest notes that contain most words of a text, in their order."""
+    words_left = {note.memory_id: words_found(text, note.content) for note in notes}
+    selection: list[int] = []
+    while len(selection) < limit and any(words_left.values()):
+        best = max(words_left, key=lambda number: len(words_left[number]))
+        seen = words_left.pop(best)
+        words_left = {number: words - seen for number, words in words_left.items()}
+        selection.append(best)
+    return [note for note in notes if note.memory_id in selection]
 
 
 def _bear(text: str, notes: Sequence[KnownItem], name: str) -> bool:
-    contents, names = [note.content for note in notes], [name, *(note.by for note in notes)]
+    contents, names = [note.content for note in notes], [name, *(note.author for note in notes)]
     return is_mostly_grounded(_without(text, names), contents) and keeps_particulars(text, [*contents, *names])
 
 
@@ -106,18 +103,18 @@ def _says_all(text: str, notes: Sequence[KnownItem]) -> bool:
     """Tell whether a text has every telling word of its notes, no other, and no fewer words: "not" is a short one."""
     contents = [note.content for note in notes]
     has_all = all(words_found(content, text) == telling_words(content) for content in contents)
-    adds_none = words_found(text, " ".join([*contents, *(note.by for note in notes)])) == telling_words(text)
+    adds_none = words_found(text, " ".join([*contents, *(note.author for note in notes)])) == telling_words(text)
     return has_all and adds_none and len(words(text)) >= len(words(" ".join(contents)))
 
 
 def _quoted(note: KnownItem) -> str:
-    return f"{note.by}: “{note.content}”" if note.by else f"“{note.content}”"
+    return f"{note.author}: “{note.content}”" if note.author else f"“{note.content}”"
 
 
 def _without(text: str, names: Sequence[str]) -> str:
     """Return a text without the words of some names."""
-    gone = {word.lower() for name in names for word in _WORD.findall(name)}
-    return _WORD.sub(lambda match: "" if match.group().lower() in gone else match.group(), text)
+    name_words = {word.lower() for name in names for word in _WORD.findall(name)}
+    return _WORD.sub(lambda match: "" if match.group().lower() in name_words else match.group(), text)
 
 
 def _usual_first_words(prose: Sequence[str], texts: Sequence[str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""The end of sentences whose memories are forgotten or withdrawn, in the same transaction."""
+"""Removal of portrait sentences whose memories are forgotten or withdrawn, in the same transaction."""
 
 from __future__ import annotations
 
@@ -35,31 +35,33 @@ def _withdraw(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts:
     _take_out(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
 
 
-def _take_out(user_id: int, memory_ids: Collection[int], texts: Collection[str], where: ColumnElement[bool]) -> None:
-    portrait_ids = db.session.scalars(select(Portrait.portrait_id).where(where)).all()
-    held = select(Portrait).where(Portrait.portrait_id.in_(portrait_ids)).order_by(Portrait.portrait_id)
-    held = held.with_for_update().execution_options(populate_existing=True)
-    for row in db.session.scalars(held) if portrait_ids else ():
-        mine = _own(user_id, [*row.sentences, *row.before]) | set(memory_ids)
+def _take_out(
+    user_id: int, memory_ids: Collection[int], texts: Collection[str], condition: ColumnElement[bool]
+) -> None:
+    portrait_ids = db.session.scalars(select(Portrait.portrait_id).where(condition)).all()
+    statement = select(Portrait).where(Portrait.portrait_id.in_(portrait_ids)).order_by(Portrait.portrait_id)
+    statement = statement.with_for_update().execution_options(populate_existing=True)
+    for row in db.session.scalars(statement) if portrait_ids else ():
+        own_ids = _own_memory_ids(user_id, [*row.sentences, *row.before]) | set(memory_ids)
         for name in ("sentences", "before"):
             sentences = getattr(row, name)
-            left = [item for item in sentences if not _tells(item, mine, set(memory_ids), texts)]
-            if len(left) != len(sentences):
-                setattr(row, name, left)
+            rest = [item for item in sentences if not _tells(item, own_ids, set(memory_ids), texts)]
+            if len(rest) != len(sentences):
+                setattr(row, name, rest)
 
 
-def _tells(item: dict[str, Any], mine: set[int], gone: set[int], texts: Collection[str]) -> bool:
-    """Return whether a sentence tells what is gone. One that rests on other members' memories alone tells theirs."""
+def _tells(item: dict[str, Any], own_ids: set[int], forgotten_ids: set[int], texts: Collection[str]) -> bool:
+    """Return whether a sentence repeats a forgotten memory. One based only on others' memories repeats theirs."""
     ids = {number for number, _ in item["memories"]}
-    if not ids.isdisjoint(gone):
+    if not ids.isdisjoint(forgotten_ids):
         return True
-    return not ids.isdisjoint(mine) and without(item["text"], (), texts) != item["text"]
+    return not ids.isdisjoint(own_ids) and without(item["text"], (), texts) != item["text"]
 
 
-def _own(user_id: int, sentences: Collection[dict[str, Any]]) -> set[int]:
+def _own_memory_ids(user_id: int, sentences: Collection[dict[str, Any]]) -> set[int]:
     ids = {number for item in sentences for number, _ in item["memories"]}
-    mine = select(Memory.memory_id).where(Memory.user_id == user_id, Memory.memory_id.in_(ids))
-    return set(db.session.scalars(mine)) if ids else set()
+    statement = select(Memory.memory_id).where(Memory.user_id == user_id, Memory.memory_id.in_(ids))
+    return set(db.session.scalars(statement)) if ids else set()
 
 
 def _end(_sender: Any, *, space_id: int) -> None:

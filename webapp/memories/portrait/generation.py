@@ -34,26 +34,26 @@ def make_portrait(subject: Subject) -> int | None:
     """
     row = row_of(subject)
     made_from = row.made_from if row else None
-    known = subject.memories() if subject.is_on() else []
-    digest = digest_of(known)
-    about = subject.about() if known else ("", "")
+    memories = subject.memories() if subject.is_on() else []
+    digest = digest_of(memories)
+    description = subject.describe() if memories else ("", "")
     is_trusted = policy().is_trusted
     db.session.remove()
     if digest == made_from:
         return None
-    if not known:
+    if not memories:
         _erase(subject)
         return None
     try:
-        written, completion = completions().complete_structured(
-            _messages(known, *about), WrittenPortrait, NAME, max_tokens=MAX_TOKENS, temperature=0.3
+        portrait, completion = completions().complete_structured(
+            _messages(memories, *description), WrittenPortrait, NAME, max_tokens=MAX_TOKENS, temperature=0.3
         )
     except ModelError as error:
-        written, completion = salvage(error.text if isinstance(error, CutOffAnswer) else ""), error.answer
-        if not written.sentences:
+        portrait, completion = salvage(error.text if isinstance(error, CutOffAnswer) else ""), error.answer
+        if not portrait.sentences:
             _note_problem(subject, error.detail)
             raise
-    sentences = sentences_of(written, known, *about, is_trusted)
+    sentences = sentences_of(portrait, memories, *description, is_trusted)
     try:
         with write_transaction():
             sentences = holding(subject, subject.hold(sentences))
@@ -62,12 +62,12 @@ def make_portrait(subject: Subject) -> int | None:
             _store(subject, sentences, digest, completion.model if completion else None)
     except NotFound:
         return None  # the space has been deleted meanwhile
-    log.info("portrait written", extra={"written": len(written.sentences), "kept": len(sentences)})
+    log.info("portrait written", extra={"written": len(portrait.sentences), "kept": len(sentences)})
     return len(sentences)
 
 
-def _messages(known: Sequence[KnownItem], instructions: str, name: str) -> list[dict[str, str]]:
-    notes = [f"{item.by}: {item.content}" if item.by else item.content for item in known]
+def _messages(memories: Sequence[KnownItem], instructions: str, name: str) -> list[dict[str, str]]:
+    notes = [f"{item.author}: {item.content}" if item.author else item.content for item in memories]
     lines = [name, ""] if name else []
     lines += [f"{number}. {' '.join(note.split())}" for number, note in enumerate(notes, 1)]
     # A small model answers in the language of its instructions, which are in English, unless another is named.

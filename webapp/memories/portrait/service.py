@@ -79,25 +79,25 @@ def portrait_of_space(user_id: int, space_id: int) -> PortraitView:
 
 def _view(subject: Subject, reader_id: int) -> PortraitView:
     row = row_of(subject)
-    known = subject.memories()
+    items = subject.memories()
     sentences = list(row.sentences) if row else []
     before = list(row.before) if row else []
     memories = _memories(subject, [*sentences, *before])
-    shown, earlier = _holding(sentences, memories), _holding(before, memories)
-    texts, had = {item["text"] for item in shown}, {item["text"] for item in earlier}
-    ids = list(dict.fromkeys(number for item in shown for number, _ in item["memories"]))
-    asked = row.asked_at if row else None
+    current, earlier = _holding(sentences, memories), _holding(before, memories)
+    texts, earlier_texts = {item["text"] for item in current}, {item["text"] for item in earlier}
+    ids = list(dict.fromkeys(number for item in current for number, _ in item["memories"]))
+    requested_at = row.asked_at if row else None
     return PortraitView(
-        sentences=[_sentence(item, is_new=bool(before) and item["text"] not in had) for item in shown],
+        sentences=[_sentence(item, is_new=bool(before) and item["text"] not in earlier_texts) for item in current],
         gone=[_sentence(item) for item in earlier if item["text"] not in texts],
         sources=_sources(reader_id, [memories[number] for number in ids]),
         made_at=row.made_at if row else None,
-        is_current=row is not None and row.made_from == digest_of(known),
-        is_coming=asked is not None and now() - asked < PATIENCE and not (row and row.problem),
+        is_current=row is not None and row.made_from == digest_of(items),
+        is_coming=requested_at is not None and now() - requested_at < PATIENCE and not (row and row.problem),
         problem=row.problem if row else None,
         is_on=subject.is_on(),
         has_model=has_worker(),
-        has_memories=bool(known),
+        has_memories=bool(items),
     )
 
 
@@ -133,25 +133,27 @@ def _ask(subject: Subject, user_id: int) -> None:
 
 def row_of(subject: Subject, *, lock: bool = False) -> Portrait | None:
     """Return the stored portrait as it is now; `lock` holds it until the transaction ends."""
-    wanted = select(Portrait).filter_by(**subject.key).execution_options(populate_existing=True)
-    return db.session.scalar(wanted.with_for_update() if lock else wanted)
+    statement = select(Portrait).filter_by(**subject.key).execution_options(populate_existing=True)
+    return db.session.scalar(statement.with_for_update() if lock else statement)
 
 
 def spaces_to_portray() -> list[int]:
-    """Return the spaces that want a portrait and share something else than what the last was made from."""
-    wanted = db.session.scalars(select(Space.space_id).where(Space.has_portrait).order_by(Space.space_id)).all()
-    made = dict(
-        db.session.execute(select(Portrait.space_id, Portrait.made_from).where(Portrait.space_id.in_(wanted))).all()
+    """Return the spaces with a portrait switched on whose shared memories have changed since the last one."""
+    space_ids = db.session.scalars(select(Space.space_id).where(Space.has_portrait).order_by(Space.space_id)).all()
+    rows = dict(
+        db.session.execute(select(Portrait.space_id, Portrait.made_from).where(Portrait.space_id.in_(space_ids))).all()
     )
     return [
-        space_id for space_id in wanted if digest_of(Members(space_id).memories()) != made.get(space_id, digest_of(()))
+        space_id
+        for space_id in space_ids
+        if digest_of(Members(space_id).memories()) != rows.get(space_id, digest_of(()))
     ]
 
 
-def digest_of(known: Sequence[KnownItem]) -> str:
+def digest_of(memories: Sequence[KnownItem]) -> str:
     """Return a digest that changes with the memories."""
-    named = sorted(f"{item.memory_id}.{item.revision}" for item in known)
-    return hashlib.sha256(" ".join(named).encode()).hexdigest()
+    revisions = sorted(f"{item.memory_id}.{item.revision}" for item in memories)
+    return hashlib.sha256(" ".join(revisions).encode()).hexdigest()
 
 
 def holding(subject: Subject, sentences: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

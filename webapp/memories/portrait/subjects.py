@@ -81,7 +81,7 @@ class Subject(Protocol):
     def in_use(self) -> Select[Memory]:
         """Return the memories that a sentence may rest on."""
 
-    def about(self) -> tuple[str, str]:
+    def describe(self) -> tuple[str, str]:
         """Return the instructions for the model, and the name it is told besides the notes, if any."""
 
     def hold(self, sentences: Sentences) -> Sentences:
@@ -117,7 +117,7 @@ class Person:
             Memory.valid_to.is_(None),
         )
 
-    def about(self) -> tuple[str, str]:
+    def describe(self) -> tuple[str, str]:
         return OF_PERSON, ""
 
     def hold(self, sentences: Sentences) -> Sentences:
@@ -140,19 +140,19 @@ class Members:
         _lock(select(Space.space_id).where(Space.space_id == self.space_id), "There is no such space.")
 
     def is_on(self) -> bool:
-        wanted = select(Space.has_portrait).where(Space.space_id == self.space_id)
-        return bool(db.session.scalar(wanted))
+        statement = select(Space.has_portrait).where(Space.space_id == self.space_id)
+        return bool(db.session.scalar(statement))
 
     def memories(self) -> list[KnownItem]:
         shared = shared_memories(self.space_id, MOST_MEMORIES)
         willing = {author for author in {author for author, _ in shared} if memory_is_enabled(author)}
-        known = [item for author, item in shared if author in willing]
-        return [replace(item, by="") for item in known] if self._is_legacy() else known
+        memories = [item for author, item in shared if author in willing]
+        return [replace(item, author="") for item in memories] if self._is_legacy() else memories
 
     def in_use(self) -> Select[Memory]:
         return select(Memory).where(shared_in([self.space_id]))
 
-    def about(self) -> tuple[str, str]:
+    def describe(self) -> tuple[str, str]:
         name = db.session.scalars(select(Space.name).where(Space.space_id == self.space_id)).one()
         return (OF_LEGACY, name) if self._is_legacy() else (OF_SPACE, "")
 
@@ -182,11 +182,11 @@ def _lock(statement: Select[int], unknown: str) -> None:
 
 
 def _not_forgotten(sentences: Sentences, authors: Mapping[int, int]) -> Sentences:
-    """The sentences that none of those whose memories they rest on has forgotten."""
+    """Return the sentences whose memories have not been forgotten by any of their owners."""
     graves = {user_id: tombstone_set(user_id) for user_id in set(authors.values())}
 
     def is_forgotten(item: dict[str, Any]) -> bool:
-        whose = {authors[number] for number, _ in item["memories"] if number in authors}
-        return any(graves[user_id].forbids(item["text"], quote=item["text"]) for user_id in whose)
+        author_ids = {authors[number] for number, _ in item["memories"] if number in authors}
+        return any(graves[user_id].forbids(item["text"], quote=item["text"]) for user_id in author_ids)
 
     return [item for item in sentences if not is_forgotten(item)]

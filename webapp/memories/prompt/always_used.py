@@ -42,7 +42,7 @@ _PROFILE = frozenset(KEYS.values())
 class KnownItem:
     """A memory for the prompt; `group` is profile, pinned, fact, recent, or NEW for what changed recently.
 
-    `by` names the member of the space who shares it; empty for the user's own.
+    `author` names the member of the space who shares it; empty for the user's own.
     """
 
     memory_id: int
@@ -50,7 +50,7 @@ class KnownItem:
     revision: int
     group: str
     importance: float
-    by: str = ""
+    author: str = ""
 
 
 def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:
@@ -62,20 +62,22 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
     turn while memory grows at its end.
     """
     new = new_memories(user_id, space_id, since=since) if since is not None else []
-    return _named(user_id, lasting_memories(user_id, space_id, until=since) + new, in_space=space_id is not None)
+    return _add_author_names(
+        user_id, lasting_memories(user_id, space_id, until=since) + new, in_space=space_id is not None
+    )
 
 
-def shared_memories(space_id: int, most: int) -> list[tuple[int, KnownItem]]:
-    """Return what the members of a space share in it, as each of them may read it, with whose it is: pinned ones
-    first, then by importance, the newest first.
+def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
+    """Return the memories that members share in a space, with their owners: pinned first, then by importance, newest
+    first.
     """
     usable = _for_prompts(select(Memory).where(shared_in([space_id]))).add_columns(Memory.user_id)
-    usable = usable.order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id.desc()).limit(most)
-    at = now()
-    rows = [row for row in db.session.execute(usable) if not _is_over(row, at)]
+    usable = usable.order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id.desc()).limit(limit)
+    moment = now()
+    rows = [row for row in db.session.execute(usable) if not _is_over(row, moment)]
     names = names_of({row.user_id for row in rows})
     return [
-        (row.user_id, replace(item, by=names.get(row.user_id, "")))
+        (row.user_id, replace(item, author=names.get(row.user_id, "")))
         for row, item in zip(rows, _items(rows, "fact"), strict=True)
     ]
 
@@ -88,24 +90,26 @@ def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) 
 @lru_cache(maxsize=256)
 def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
     # Needed in every turn: building it costs about as much as sending it.
-    changed = _usable(user_id, space_id).where(Memory.updated_at > bindparam("since", type_=Memory.updated_at.type))
-    changed = changed.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
-    return _use_index(changed, space_id, "listing")
+    statement = _usable_memories(user_id, space_id).where(
+        Memory.updated_at > bindparam("since", type_=Memory.updated_at.type)
+    )
+    statement = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
+    return _use_index(statement, space_id, "listing")
 
 
 def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
-    """The memories that every prompt contains; with `until`, without those that changed later."""
-    statements = _lasting(user_id, space_id)
+    """Return the memories in every prompt; with `until`, without those that changed later."""
+    statements = _lasting_queries(user_id, space_id)
     limits = {"until": until or END_OF_TIME}
     pinned = db.session.execute(statements.pinned, limits).all()
     facts = db.session.execute(statements.facts, limits).all()
     seen = {row.memory_id for row in (*pinned, *facts)}
     most_recent = {"most": len(seen) + DEFAULT_RANKING.recent_count}
     recent = db.session.execute(statements.recent, limits | most_recent).all()
-    at = now()
-    rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, at)}
-    known = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
-    grouped = [("pinned", known.pinned), ("fact", known.facts), ("recent", known.recent)]
+    moment = now()
+    rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, moment)}
+    selection = always_known(map(_as_ranked, rows.values()), budget=10**9, count_tokens=len)
+    grouped = [("pinned", selection.pinned), ("fact", selection.facts), ("recent", selection.recent)]
     return [item for group, items in grouped for item in _items([rows[item.ref] for item in items], group)]
 
 
@@ -118,9 +122,11 @@ class _LastingQueries(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _lasting(user_id: int, space_id: int | None) -> _LastingQueries:
+def _lasting_queries(user_id: int, space_id: int | None) -> _LastingQueries:
     # Needed in every turn after a change of memory: built once, as above.
-    usable = _usable(user_id, space_id).where(Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type))
+    usable = _usable_memories(user_id, space_id).where(
+        Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type)
+    )
     pinned = usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST)
     facts = usable.where(Memory.known_rank >= DEFAULT_RANKING.known_importance - TOLERANCE)
     facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MOST)
@@ -132,8 +138,8 @@ def _lasting(user_id: int, space_id: int | None) -> _LastingQueries:
     )
 
 
-def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
-    """The memories that may be in the user's prompts, filtered by the columns of the indexes."""
+def _usable_memories(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
+    """Return the memories that may be in the user's prompts, filtered by the columns of the indexes."""
     scope = visible(user_id).where(Memory.space_slot == 0)
     if space_id is not None:
         scope = readable(user_id).where(Memory.space_id == space_id)
@@ -165,22 +171,22 @@ def _use_index(statement: Select[*tuple[Any, ...]], space_id: int | None, index:
     return statement if space_id is not None else use_index(statement, Memory, f"ix_memories_{index}")
 
 
-def _is_over(row: Row[Any], at: datetime) -> bool:
+def _is_over(row: Row[Any], moment: datetime) -> bool:
     """Return whether a memory has faded from every prompt; pinned ones and those of the profile never do."""
     if row.is_pinned or row.fact_key in _PROFILE:
         return False
-    return at - row.updated_at > FADES_AFTER or (row.until is not None and row.until < at.date())
+    return moment - row.updated_at > FADES_AFTER or (row.until is not None and row.until < moment.date())
 
 
-def _named(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:
-    """The items with the names of the other members whose memories are among them."""
+def _add_author_names(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:
+    """Return the items with the name of each memory's owner, if that is another member."""
     if not in_space:
         return items
     ids = [item.memory_id for item in items]
-    others = select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != user_id)
-    author = dict(db.session.execute(others).all())
+    statement = select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != user_id)
+    author = dict(db.session.execute(statement).all())
     names = names_of(set(author.values())) if author else {}
-    return [replace(item, by=names.get(author.get(item.memory_id, 0), "")) for item in items]
+    return [replace(item, author=names.get(author.get(item.memory_id, 0), "")) for item in items]
 
 
 def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
@@ -196,7 +202,7 @@ def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
     ]
 
 
-def _ranked(row: Row[Any]) -> RankedMemory:
+def _as_ranked(row: Row[Any]) -> RankedMemory:
     importance = row.importance
     if at_least(importance, DEFAULT_RANKING.known_importance):
         importance = max(importance, DEFAULT_RANKING.known_importance)
@@ -214,18 +220,18 @@ def _ranked(row: Row[Any]) -> RankedMemory:
 
 @lines_for("MEMORIES")
 def memory_lines(conversation: Conversation) -> list[str]:
-    """The memories every prompt may contain, those of the profile first; none if memory is off."""
+    """Return the lines of memories for every prompt, the profile first; none if memory is off."""
     if not _is_on(conversation):
         return []
     return [
-        f"{item.content} (said by {' '.join(item.by.split())})" if item.by else item.content
+        f"{item.content} (said by {' '.join(item.author.split())})" if item.author else item.content
         for item in context_memories(conversation.user_id, conversation.space_id)
     ]
 
 
 @lines_for("USER_PROFILE")
 def profile_lines(conversation: Conversation) -> list[str]:
-    """The profile, one line per field; none if memory is off, or in a space, which has memories of its own."""
+    """Return the profile, one line per field; none if memory is off, or in a space, which has memories of its own."""
     if not _is_on(conversation) or conversation.space_id is not None:
         return []
     return [f"{name.replace('_', ' ')}: {value}" for name, value in current_profile(conversation.user_id).items()]

@@ -24,8 +24,8 @@ USES = "memory:uses"
 
 def memory_is_on(conversation: Conversation, user: User) -> bool:
     """Return whether this conversation reads memories; it also makes them unless it is set to read only."""
-    on = conversation.uses_memory and not conversation.is_temporary and conversation.deleted_at is None
-    return bool(on and UserSettings.of(user.settings).memory_enabled)
+    is_on = conversation.uses_memory and not conversation.is_temporary and conversation.deleted_at is None
+    return bool(is_on and UserSettings.of(user.settings).memory_enabled)
 
 
 def extracts(conversation: Conversation, user: User) -> bool:
@@ -59,34 +59,34 @@ def note_uses(client: Redis, memory_ids: Iterable[int]) -> None:
 
 def flush_uses(client: Redis) -> int:
     """Write the counted uses to `access_count` and `last_accessed_at`; returns how many. The caller commits."""
-    taken = f"{USES}:taken"
-    if not client.exists(taken):
+    batch_key = f"{USES}:taken"
+    if not client.exists(batch_key):
         if not client.exists(USES):
             return 0
-        client.rename(USES, taken)
+        client.rename(USES, batch_key)
     by_count: dict[int, list[int]] = {}
-    for memory_id, count in client.hgetall(taken).items():
+    for memory_id, count in client.hgetall(batch_key).items():
         by_count.setdefault(int(count), []).append(int(memory_id))
-    at = now()
+    moment = now()
     for times, ids in by_count.items():
         db.session.execute(
             update(Memory)
             .where(Memory.memory_id.in_(ids))
-            .values(access_count=Memory.access_count + times, last_accessed_at=at)
+            .values(access_count=Memory.access_count + times, last_accessed_at=moment)
             .execution_options(synchronize_session=False)
         )
-    client.delete(taken)
+    client.delete(batch_key)
     return sum(map(len, by_count.values()))
 
 
 def profile_of(items: Iterable[Memory]) -> dict[str, str]:
-    """The profile fields among some memories, for the extraction call."""
+    """Return the profile fields among some memories, for the extraction call."""
     fields = {key: name for name, key in KEYS.items()}
     return {fields[m.fact_key]: m.fact_value or m.content for m in items if m.fact_key in fields}
 
 
 def current_profile(user_id: int) -> dict[str, str]:
-    """The profile as the extraction call shows it."""
+    """Return the profile as the extraction call shows it."""
     rows = db.session.scalars(
         select(Memory).where(
             Memory.user_id == user_id,

@@ -43,7 +43,7 @@ _per_version = PerVersion[list[StandingInstruction]]()
 def standing_instructions(
     user_id: int, version: int, conversation_id: int, space_id: int | None = None
 ) -> list[StandingInstruction]:
-    """The user's own instructions that apply in a conversation, in the order they were given.
+    """Return the user's own instructions that apply in a conversation, in the order they were given.
 
     `version` is that of the user's memory, read beforehand: they are looked up once per version.
     """

@@ -36,7 +36,7 @@ class Profile:
 
 
 def get_profile(user_id: int) -> Profile:
-    """The user's profile."""
+    """Return the user's profile."""
     rows = _facts(user_id)
     newest = max(rows.values(), key=lambda row: row.updated_at, default=None)
     values = {field: (rows[key].fact_value or rows[key].content) for field, key in KEYS.items() if key in rows}
@@ -85,5 +85,5 @@ def _close(user_id: int, row: Memory) -> None:
     journal = Journal(user_id, "profile")
     row.valid_to = now()
     row.edited_by_user = True
-    journal.changed(row)
+    journal.record_change(row)
     journal.close({"retracted": 1})

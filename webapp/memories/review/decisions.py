@@ -38,8 +38,11 @@ class WaitingMemory:
     @property
     def is_earlier(self) -> bool:
         """Return whether the memory in review was said before the other, which is used in the meantime."""
-        mine, theirs = _last_moment(self.memory, self.evidence), _last_moment(self.other, self.other_evidence)
-        return mine is not None and theirs is not None and mine < theirs
+        own_moment, other_moment = (
+            _last_moment(self.memory, self.evidence),
+            _last_moment(self.other, self.other_evidence),
+        )
+        return own_moment is not None and other_moment is not None and own_moment < other_moment
 
 
 def _last_moment(row: Memory | None, evidence: Sequence[QuotedEvidence]) -> Moment | None:
@@ -59,19 +62,19 @@ def review_queue(
 def list_conflict_pairs(
     user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
 ) -> Page[tuple[Memory, Memory | None]]:
-    """The memories of the queue, each with the one it contradicts or would replace."""
+    """Return the memories of the queue, each with the one it contradicts or would replace."""
     page = list_memories(user_id, query.model_copy(update={"needs_review": True}), *conditions, part=part)
-    others = {row.memory_id: row.contradicts_id for row in page.items}
+    other_ids = {row.memory_id: row.contradicts_id for row in page.items}
     keyed = [row for row in page.items if row.contradicts_id is None and row.fact_key]
     if keyed:
         holders = key_holders(user_id, {_place_of(row) for row in keyed})
-        others |= {row.memory_id: holders.get(_place_of(row)) for row in keyed}
+        other_ids |= {row.memory_id: holders.get(_place_of(row)) for row in keyed}
     rows = {row.memory_id: row for row in page.items}
-    missing = {other for other in others.values() if other is not None} - rows.keys()
+    missing = {other for other in other_ids.values() if other is not None} - rows.keys()
     if missing:
-        found = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*FOR_LISTS))
-        rows |= {row.memory_id: row for row in found}
-    return Page([(row, rows.get(others[row.memory_id] or 0)) for row in page.items], page.next_cursor)
+        memories = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*FOR_LISTS))
+        rows |= {row.memory_id: row for row in memories}
+    return Page([(row, rows.get(other_ids[row.memory_id] or 0)) for row in page.items], page.next_cursor)
 
 
 def ids_of(pairs: Iterable[tuple[Memory, Memory | None]]) -> list[int]:
@@ -101,10 +104,10 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     if body.other_id is not None:
         get_memory(user_id, body.other_id, lock=True)
     other_id = _other_of(user_id, memory, body.other_id)
-    known = {item.ref: item for item in writing.load_known([memory_id, *([other_id] if other_id else [])])}
-    other = known.get(other_id) if other_id else None
+    memories = {item.ref: item for item in writing.load_known([memory_id, *([other_id] if other_id else [])])}
+    other = memories.get(other_id) if other_id else None
     try:
-        steps = settle(body.decision, known[memory_id], other, now(), body.until)
+        steps = settle(body.decision, memories[memory_id], other, now(), body.until)
     except ReviewConflict as error:
         raise Conflict(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
     if isinstance(steps[0], ForgetDecision):
@@ -115,7 +118,7 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
         row = get_or_raise(Memory, step.ref)
         _edit(row, step)
         check_key(row)
-        journal.changed(row)
+        journal.record_change(row)
     journal.close({"updated": 1, "superseded": sum(step.fields.get("valid_to") is not None for step in edits)})
     return get_memory(user_id, memory_id)
 
@@ -126,14 +129,14 @@ def confirm_memory(user_id: int, memory_id: int) -> Memory:
     memory = get_memory(user_id, memory_id, lock=True)
     memory.asserted_at, memory.until = now(), None
     journal = Journal(user_id, "confirmed")
-    journal.changed(memory)
+    journal.record_change(memory)
     journal.close({"merged": 1})
     return memory
 
 
-def _other_of(user_id: int, memory: Memory, named: int | None) -> int | None:
+def _other_of(user_id: int, memory: Memory, other_id: int | None) -> int | None:
     """The memory that the decision is also about: the one named, contradicted, holding the key, or in its place now."""
-    other = named or memory.contradicts_id
+    other = other_id or memory.contradicts_id
     if other is None and memory.fact_key:
         other = key_holder(user_id, memory.fact_key, memory.category, memory.space_id)
     if other is None and memory.valid_to is not None:
@@ -147,10 +150,10 @@ def _place_of(row: Memory) -> Place:
 
 def _edit(row: Memory, step: Edit) -> None:
     for name, value in step.fields.items():
-        setattr(row, _COLUMNS.get(name, name), _stored(value))
+        setattr(row, _COLUMNS.get(name, name), _as_stored(value))
 
 
-def _stored(value: Any) -> Any:
+def _as_stored(value: Any) -> Any:
     if isinstance(value, datetime):
         return value
     return sorted(value) if isinstance(value, frozenset) else value

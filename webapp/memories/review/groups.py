@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, false
 
 from webapp.memories.models import Memory
 
-groups_wanted = Signal()
+review_groups = Signal()
 """Sent with `user_id`; domains that bring memories in return a list of Group."""
 
 
@@ -25,20 +25,20 @@ class Group:
     at: datetime
     count: int
     place: str
-    came: Select[int]
+    statement: Select[int]
 
 
 def groups_of(user_id: int) -> list[Group]:
-    """The groups in which something is waiting for a user, newest first."""
-    found = [group for _, groups in groups_wanted.send(None, user_id=user_id) for group in groups]
-    return sorted(found, key=lambda group: group.at, reverse=True)
+    """Return the groups in which memories await the user's decision, newest first."""
+    all_groups = [group for _, groups in review_groups.send(None, user_id=user_id) for group in groups]
+    return sorted(all_groups, key=lambda group: group.at, reverse=True)
 
 
 def outside_groups(groups: Sequence[Group]) -> list[ColumnElement[bool]]:
-    """The condition for what is in none of some groups."""
-    return [Memory.memory_id.not_in(group.came) for group in groups]
+    """Return the condition that a memory belongs to none of some groups."""
+    return [Memory.memory_id.not_in(group.statement) for group in groups]
 
 
 def waits() -> list[ColumnElement[bool]]:
-    """The condition for what is waiting for a decision."""
+    """Return the condition that a memory awaits a decision."""
     return [Memory.needs_review.is_(True), Memory.is_archived == false(), Memory.is_closed == false()]

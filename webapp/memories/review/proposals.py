@@ -78,60 +78,60 @@ class SettlementResult:
 
 
 def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
-    """Return what waits, keyset-paged: what is to be forgotten first, then memories in review, last changed first.
+    """Return pending proposals, keyset-paged: forgetting first, then memories in review, last changed first.
 
     Raises Invalid for a cursor that this list did not make.
     """
     cursor = query.cursor or ""
-    found: list[Proposal] = []
+    proposals: list[Proposal] = []
     if query.kind == "forget":
         return _to_forget(user_id, query)
     if query.kind is None and not cursor.startswith(MEMORIES):
         page = _to_forget(user_id, query)
         if page.next_cursor:
             return page
-        found = page.items
-        if len(found) == query.limit:
-            return Page(found, MEMORIES)
+        proposals = page.items
+        if len(proposals) == query.limit:
+            return Page(proposals, MEMORIES)
         cursor = ""
-    inner = MemoryQuery(limit=query.limit - len(found), cursor=cursor.removeprefix(MEMORIES) or None)
+    inner = MemoryQuery(limit=query.limit - len(proposals), cursor=cursor.removeprefix(MEMORIES) or None)
     conditions = {None: (), "remember": (not_(_contradicts()),), "conflict": (_contradicts(),)}[query.kind]
     pages = decisions.review_queue(user_id, inner, *conditions, part=f"proposals {query.kind or ''}")
     following = pages.next_cursor and MEMORIES + pages.next_cursor
-    return Page(found + _of_memories(pages.items), following)
+    return Page(proposals + _of_memories(pages.items), following)
 
 
 def reply_proposals(user_id: int, message: Message) -> list[Proposal]:
-    """Return what a reply proposes and is still waiting."""
+    """Return the pending proposals of a reply."""
     outputs = [call.get("output") or {} for call in message.tool_calls or ()]
-    found: list[Proposal] = []
+    proposals: list[Proposal] = []
     if any(output.get("status") == "asks_first" for output in outputs):
         rows = _forgets(user_id).where(ForgetProposal.message_id == message.message_id)
-        found += _of_forgets(user_id, db.session.execute(rows.order_by(ForgetProposal.proposal_id)).all())
+        proposals += _of_forgets(user_id, db.session.execute(rows.order_by(ForgetProposal.proposal_id)).all())
     ids = [output.get("memory_id") for output in outputs if output.get("status") == "waits_for_review"]
     if ids:
         query = MemoryQuery(limit=100)
         page = decisions.review_queue(user_id, query, Memory.memory_id.in_(ids), part="under a reply")
-        found += _of_memories(page.items)
-    return found
+        proposals += _of_memories(page.items)
+    return proposals
 
 
 def accept(user_id: int, key: str) -> SettlementResult:
-    """Do what is proposed. Raises NotFound, and Conflict if it no longer applies."""
-    found = _find(user_id, key)
-    if isinstance(found, ForgetProposal):
-        return SettlementResult("forgotten", report=forgetting.forget(user_id, [found.memory_id], cause="tool"))
-    return _decided(user_id, found, Decision.ACCEPT if found.other is None else Decision.REPLACE)
+    """Carry out a proposal. Raises NotFound, and Conflict if it no longer applies."""
+    proposal = _find(user_id, key)
+    if isinstance(proposal, ForgetProposal):
+        return SettlementResult("forgotten", report=forgetting.forget(user_id, [proposal.memory_id], cause="tool"))
+    return _decide(user_id, proposal, Decision.ACCEPT if proposal.other is None else Decision.REPLACE)
 
 
 def discard(user_id: int, key: str) -> SettlementResult:
     """Leave the earlier one in use, if there is one; anything else is not learned again. Raises NotFound, Conflict."""
-    found = _find(user_id, key)
-    if isinstance(found, ForgetProposal):
-        db.session.delete(found)
+    proposal = _find(user_id, key)
+    if isinstance(proposal, ForgetProposal):
+        db.session.delete(proposal)
         db.session.flush()
         return SettlementResult("discarded")
-    return _decided(user_id, found, Decision.ACCEPT if found.is_earlier else Decision.REJECT)
+    return _decide(user_id, proposal, Decision.ACCEPT if proposal.is_earlier else Decision.REJECT)
 
 
 def _find(user_id: int, key: str) -> ForgetProposal | WaitingMemory:
@@ -142,25 +142,25 @@ def _find(user_id: int, key: str) -> ForgetProposal | WaitingMemory:
             raise NotFound("There is no such proposal.")
         return row[0]
     memory = get_memory(user_id, int(number))
-    waiting = decisions.review_queue(user_id, MemoryQuery(limit=1), Memory.memory_id == memory.memory_id).items
-    if not waiting:
+    rows = decisions.review_queue(user_id, MemoryQuery(limit=1), Memory.memory_id == memory.memory_id).items
+    if not rows:
         raise Conflict("This memory does not wait for a decision.")
-    return waiting[0]
+    return rows[0]
 
 
-def _decided(user_id: int, waiting: WaitingMemory, decision: Decision) -> SettlementResult:
-    other_id = waiting.other.memory_id if waiting.other else None
+def _decide(user_id: int, review_item: WaitingMemory, decision: Decision) -> SettlementResult:
+    other_id = review_item.other.memory_id if review_item.other else None
     body = ReviewDecision(decision=decision, other_id=other_id)
-    done = decisions.decide_review(user_id, waiting.memory.memory_id, body)
+    result = decisions.decide_review(user_id, review_item.memory.memory_id, body)
     return (
-        SettlementResult("kept", memory=done)
-        if isinstance(done, Memory)
-        else SettlementResult("forgotten", report=done)
+        SettlementResult("kept", memory=result)
+        if isinstance(result, Memory)
+        else SettlementResult("forgotten", report=result)
     )
 
 
 def _forgets(user_id: int) -> Select[ForgetProposal, Memory]:
-    """The proposals of replies that are part of their conversations, each with its memory."""
+    """Return the proposals of replies that are part of their conversations, each with its memory."""
     return (
         select(ForgetProposal, Memory)
         .join(Memory, Memory.memory_id == ForgetProposal.memory_id)
@@ -172,7 +172,7 @@ def _forgets(user_id: int) -> Select[ForgetProposal, Memory]:
 
 
 def _to_forget(user_id: int, query: ProposalQuery) -> Page[Proposal]:
-    keyset = Keyset("forget proposals", query, int, within=user_id)
+    keyset = Keyset("forget proposals", query, int, scope=user_id)
     rows = _forgets(user_id).order_by(ForgetProposal.proposal_id.desc())
     if query.cursor:
         rows = rows.where(ForgetProposal.proposal_id < keyset.position()[0])
@@ -197,60 +197,60 @@ def _of_forgets(user_id: int, rows: Iterable[Row[ForgetProposal, Memory]]) -> li
     ]
 
 
-def _of_memories(waiting: Sequence[WaitingMemory]) -> list[Proposal]:
-    tainted = _tainted(waiting)
-    found = []
-    for item in waiting:
+def _of_memories(review_items: Sequence[WaitingMemory]) -> list[Proposal]:
+    tainted = _tainted_ids(review_items)
+    proposals = []
+    for item in review_items:
         key = f"{MEMORY}-{item.memory.memory_id}"
         if item.other is None:
             why = ProposalReason.TAINTED if item.memory.memory_id in tainted else ProposalReason.DOUBT
-            found.append(Proposal(key, "remember", why, item.memory, item.memory.updated_at, item.evidence))
+            proposals.append(Proposal(key, "remember", why, item.memory, item.memory.updated_at, item.evidence))
             continue
         sides = [(item.memory, item.evidence), (item.other, item.other_evidence)]
         earlier, later = sides if item.is_earlier else reversed(sides)
-        found.append(
+        proposals.append(
             Proposal(key, "conflict", ProposalReason.CONFLICT, later[0], item.memory.updated_at, later[1], earlier[0])
         )
-    return found
+    return proposals
 
 
-def _tainted(waiting: Iterable[WaitingMemory]) -> set[int]:
-    """The memories behind which others' words may be: from a tool or another program, or said in a tainted turn."""
-    found = {item.memory.memory_id for item in waiting if item.memory.origin in ("tool", "import")}
-    keys = {(quoted.row.message_id, quoted.row.memory_id) for item in waiting for quoted in item.evidence}
+def _tainted_ids(review_items: Iterable[WaitingMemory]) -> set[int]:
+    """Return the memories that may contain other people's words: from a tool, an import, or a tainted turn."""
+    memory_ids = {item.memory.memory_id for item in review_items if item.memory.origin in ("tool", "import")}
+    keys = {(quoted.row.message_id, quoted.row.memory_id) for item in review_items for quoted in item.evidence}
     if not keys:
-        return found
+        return memory_ids
     numbers = {message_id for message_id, _ in keys}
     answered = select(Message.reply_to_id).where(Message.reply_to_id.in_(numbers), Message.is_tainted)
     tainted = set(db.session.scalars(answered))
-    return found | {memory_id for message_id, memory_id in keys if message_id in tainted}
+    return memory_ids | {memory_id for message_id, memory_id in keys if message_id in tainted}
 
 
 def _contradicts() -> ColumnElement[bool]:
-    """The condition for memories in review that contradict another, or would take the key of one."""
-    held = aliased(Memory)
-    holds = exists().where(
-        held.user_id == Memory.user_id,
-        held.space_slot == Memory.space_slot,
-        held.current_slot.is_not(None),
-        held.fact_key == Memory.fact_key,
-        func.coalesce(held.category, "") == func.coalesce(Memory.category, ""),
+    """Return the condition for memories in review that contradict another, or would take the key of one."""
+    holder = aliased(Memory)
+    condition = exists().where(
+        holder.user_id == Memory.user_id,
+        holder.space_slot == Memory.space_slot,
+        holder.current_slot.is_not(None),
+        holder.fact_key == Memory.fact_key,
+        func.coalesce(holder.category, "") == func.coalesce(Memory.category, ""),
     )
-    return or_(Memory.contradicts_id.is_not(None), holds)
+    return or_(Memory.contradicts_id.is_not(None), condition)
 
 
-def archive_expired(at: datetime, limit: int = 1_000) -> int:
+def archive_expired(moment: datetime, limit: int = 1_000) -> int:
     """Archive the memories that have waited too long, one undoable change set for each person; return how many.
 
     Old proposals to forget go. Each person's memories are changed in a transaction of their own.
     """
-    before = at - WAITS
+    before = moment - WAITS
     with write_transaction():
         db.session.execute(delete(ForgetProposal).where(ForgetProposal.created_at < before))
     stale = [*groups.waits(), Memory.updated_at < before]
     people = db.session.scalars(select(Memory.user_id).where(*stale).distinct().limit(limit)).all()
     db.session.rollback()
-    done = 0
+    count = 0
     for user_id in people:
         with write_transaction():
             versions.hold(user_id)
@@ -260,7 +260,7 @@ def archive_expired(at: datetime, limit: int = 1_000) -> int:
             journal = Journal(user_id, "waited", actor="extraction")
             for row in rows:
                 row.is_archived = True
-                journal.changed(row)
+                journal.record_change(row)
             journal.close({"tidied": len(rows)})
-            done += len(rows)
-    return done
+            count += len(rows)
+    return count

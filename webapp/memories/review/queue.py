@@ -46,25 +46,25 @@ class Spot:
         return {name: value for name, value in values.items() if value}
 
 
-def requested_position(here: str) -> Spot:
-    """The spot that a request names, in a URL or a form."""
-    given = request.values
-    done, of = (min(max(given.get(name, 0, type=int), 0), 100_000) for name in ("done", "of"))
-    held, last = (parse_id(given.get(name, "")) for name in ("held", "last"))
-    return Spot(here, done, of, requested_cursor() or given.get("cursor"), held, last)
+def requested_position(page: str) -> Spot:
+    """Return the spot that a request names, in a URL or a form."""
+    form = request.values
+    done_count, total = (min(max(form.get(name, 0, type=int), 0), 100_000) for name in ("done", "of"))
+    held_id, last = (parse_id(form.get(name, "")) for name in ("held", "last"))
+    return Spot(page, done_count, total, requested_cursor() or form.get("cursor"), held_id, last)
 
 
 def show_queue(
-    here: str, count: int, *conditions: ColumnElement[bool], part: str = "", error: str = "", **shown: Any
+    here: str, count: int, *conditions: ColumnElement[bool], part: str = "", error: str = "", **values: Any
 ) -> str:
-    """Render what is to be decided next among what meets `conditions`, of which `count` are waiting."""
+    """Render the next decision among the `count` pending memories that meet `conditions`."""
     user_id, spot = current_user_id(), requested_position(here)
     if spot.held:
-        held = db.session.scalar(service.visible(user_id).where(Memory.memory_id == spot.held))
-        conditions, count = (*conditions, Memory.memory_id != spot.held), count - (held is not None)
-        shown["held"] = held
-    if error and (asked := parse_id(request.form.get("asked", ""))):
-        conditions = (*conditions, Memory.memory_id == asked)  # the same question again
+        memory = db.session.scalar(service.visible(user_id).where(Memory.memory_id == spot.held))
+        conditions, count = (*conditions, Memory.memory_id != spot.held), count - (memory is not None)
+        values["held"] = memory
+    if error and (memory_id := parse_id(request.form.get("asked", ""))):
+        conditions = (*conditions, Memory.memory_id == memory_id)  # the same question again
     query = MemoryQuery(limit=1, cursor=None if error else spot.cursor)
     page = decisions.review_queue(user_id, query, *conditions, part=part)
     spot = replace(spot, of=max(spot.of, spot.done + min(count, 1) if spot.of else spot.done + count))
@@ -77,14 +77,14 @@ def show_queue(
         spot=spot,
         error=error,
         editing="edit" in request.args or "content" in request.form,
-        **shown,
+        **values,
     )
 
 
 def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
     """Carry out a decision made in the queue, and go on to the next question. Raises what `decide_review` raises."""
     user_id, spot = current_user_id(), requested_position(safe_next(request.form.get("queue")))
-    forget_held(user_id, spot.held)
+    forget_previous(user_id, spot.held)
     spot = replace(spot, done=spot.done + 1, held=None, last=None)
     if body.decision is Decision.REJECT:
         spot = replace(spot, held=service.get_memory(user_id, memory_id).memory_id)
@@ -97,11 +97,11 @@ def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
     return go_to(spot)
 
 
-def forget_held(user_id: int, held: int | None) -> None:
-    """Forget what was discarded before, unless that was decided otherwise in the meantime."""
-    if held is not None:
+def forget_previous(user_id: int, memory_id: int | None) -> None:
+    """Forget the memory discarded one step before, unless a later decision kept it."""
+    if memory_id is not None:
         try:
-            decisions.decide_review(user_id, held, ReviewDecision(decision=Decision.REJECT))
+            decisions.decide_review(user_id, memory_id, ReviewDecision(decision=Decision.REJECT))
         except (NotFound, Conflict):
             return
 

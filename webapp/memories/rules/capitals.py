@@ -20,19 +20,19 @@ Runs = dict[tuple[bool, str], list[int]]
 def capital_runs(texts: Sequence[str]) -> Runs:
     """Return the runs of capitalised words; a text that is all capitals has none."""
     runs: Runs = defaultdict(list)
-    find = _capitalised().finditer
+    find = _capitalised_pattern().finditer
     for number, text in enumerate(texts):
         if not text.isupper():
             for match in find(text):
-                at = match.start()
-                begins = at < 2 or (not text[at - 2].isalnum() and _begins(text, at))
-                runs[begins, match.group()].append(number)
+                start = match.start()
+                starts_sentence = start < 2 or (not text[start - 2].isalnum() and _begins_sentence(text, start))
+                runs[starts_sentence, match.group()].append(number)
     return runs
 
 
-def _begins(text: str, at: int) -> bool:
+def _begins_sentence(text: str, index: int) -> bool:
     """Tell whether a sentence begins at a place: nothing stands before, or the end of one."""
-    for char in reversed(text[:at]):
+    for char in reversed(text[:index]):
         if char in _STOPS:
             return True
         if char.isalnum():
@@ -41,7 +41,7 @@ def _begins(text: str, at: int) -> bool:
 
 
 @cache
-def _capitalised() -> re.Pattern[str]:
+def _capitalised_pattern() -> re.Pattern[str]:
     """Match capitalised words with a space between them, or the full stop of a title or an initial: "Dr. Weber"."""
     ranges: list[list[int]] = []
     for code in range(0x41, 0x10000):
@@ -56,7 +56,7 @@ def _capitalised() -> re.Pattern[str]:
     return re.compile(rf"(?<!{_LETTERS})[a-z]?{word}(?:(?: |{titles}){word})*")
 
 
-def parts_of(run: str, begins: bool) -> list[tuple[bool, list[str]]]:
+def parts_of(run: str, starts_sentence: bool) -> list[tuple[bool, list[str]]]:
     """Return the words of a run without what is attached to them, parted where that tells that a name ends."""
     parts, words = list[tuple[bool, list[str]]](), list[str]()
     for token in run.split():
@@ -65,12 +65,12 @@ def parts_of(run: str, begins: bool) -> list[tuple[bool, list[str]]]:
         is_initial = len(name) == 1 and word != token
         if len(name) > 1 or is_initial:
             words.append(name)
-        ends = word != token and len(name) > 1 and name.isupper()  # "GP.", unlike "Dr."
-        if name != word or (len(name) < 2 and not is_initial) or ends:
-            parts.append((begins, words))
-            words, begins = [], ends
-    parts.append((begins, words))
-    return [(begins, words) for begins, words in parts if any(len(word) > 1 for word in words)]
+        ends_sentence = word != token and len(name) > 1 and name.isupper()  # "GP.", unlike "Dr."
+        if name != word or (len(name) < 2 and not is_initial) or ends_sentence:
+            parts.append((starts_sentence, words))
+            words, starts_sentence = [], ends_sentence
+    parts.append((starts_sentence, words))
+    return [(starts_sentence, words) for starts_sentence, words in parts if any(len(word) > 1 for word in words)]
 
 
 def _core(word: str) -> str:

@@ -70,7 +70,7 @@ class Claim:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """A total order by what is claimed and when it was said, so that the order of operations does not matter."""
+        """Return a total order by claim and time, so that the order of operations does not matter."""
         draft = self.draft
         return (
             self.evidence.moment,
@@ -140,19 +140,19 @@ def check(
 
 def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> tuple[SourceMessage, Span] | Refusal:
     """Return where the quote stands: in the named message, or in the only one that contains it."""
-    named = next((message for message in messages if message.number == operation.message_number), None)
-    own = {message.message_id: message for message in reversed(messages) if message.role == "user"}.values()
-    found = [(m, span) for m in own if (span := find_own_quote(operation.quote, m.content, m.others))]
-    place = next(((m, span) for m, span in found if named is not None and m.message_id == named.message_id), None)
-    if place is None and len(found) == 1:
-        place = found[0]
+    source = next((message for message in messages if message.number == operation.message_number), None)
+    user_messages = {message.message_id: message for message in reversed(messages) if message.role == "user"}.values()
+    matches = [(m, span) for m in user_messages if (span := find_own_quote(operation.quote, m.content, m.others))]
+    place = next(((m, span) for m, span in matches if source is not None and m.message_id == source.message_id), None)
+    if place is None and len(matches) == 1:
+        place = matches[0]
     if place is not None:
         return place
-    if not found and any(find_quote(operation.quote, message.content) for message in own):
+    if not matches and any(find_quote(operation.quote, message.content) for message in user_messages):
         return Refusal.PASTED
-    if named is None:
+    if source is None:
         return Refusal.UNKNOWN_MESSAGE
-    return Refusal.NOT_THE_USER if named.role != "user" else Refusal.NOT_VERBATIM
+    return Refusal.NOT_THE_USER if source.role != "user" else Refusal.NOT_VERBATIM
 
 
 def memory_wording(
@@ -167,8 +167,8 @@ def memory_wording(
     message, span = place
     quote = message.content[span.start : span.end]
     if policy.is_trusted:
-        stays = keeps_particulars(operation.content, [typed_text(message), state.subject], message.said_at)
-        if stays or state.is_tainted or _is_from_others(operation.content, state):
+        keeps_all = keeps_particulars(operation.content, [typed_text(message), state.subject], message.said_at)
+        if keeps_all or state.is_tainted or _is_from_others(operation.content, state):
             return operation.content
         return plain_text(quote)[:CONTENT_MAX]
     sentence = plain_text(own_sentence(span, message.content, message.others))
@@ -188,16 +188,16 @@ def _is_secret(operation: MemoryOperation, content: str, quote: str, user_text: 
     """Tell whether something has the shape of a secret, or stands with what the model itself called one."""
     if find_secret(content, operation.content, operation.fact_value, operation.fact_key, operation.category, quote):
         return True
-    around = canonical_statement(user_text)
+    context = canonical_statement(user_text)
     secrets = filter(None, map(canonical_statement, state.secrets))
-    return any(secret in around or around in secret for secret in secrets)
+    return any(secret in context or context in secret for secret in secrets)
 
 
 def _is_from_others(content: str, state: State) -> bool:
     """Tell whether only others' words explain a statement, or whether it adds to the user's what foreign ones say."""
     user_text = [typed_text(message) for message in state.messages if message.role == "user"]
-    spoken = [text for message in state.messages for text in _words_of_others(message)]
-    return is_borrowed(content, user_text, [*state.context, *spoken]) or adds_from(content, user_text, state.foreign)
+    texts = [text for message in state.messages for text in _words_of_others(message)]
+    return is_borrowed(content, user_text, [*state.context, *texts]) or adds_from(content, user_text, state.foreign)
 
 
 def typed_text(message: SourceMessage) -> str:

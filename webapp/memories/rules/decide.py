@@ -61,9 +61,9 @@ def decide(
     for claim in sorted(claims, key=lambda claim: claim.order):
         before = len(board.effects)
         refusal = _weigh(claim, board, policy)
-        made = board.effects[before:]
+        effects = board.effects[before:]
         outcomes.append(
-            outcome_of(claim.index, made)
+            outcome_of(claim.index, effects)
             if refusal is None
             else Outcome(claim.index, OperationOutcome.REFUSED, reason=refusal)
         )
@@ -76,8 +76,10 @@ def decide(
 
 
 def _drop_scattered_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
-    """Return the operations without the keys that one answer gives to more values than a correction has: of what
-    people have only one, it names at most what they had and what they have now."""
+    """Return the operations without keys for which one answer gives more than two values.
+
+    Of a fact that people have only once, an answer names at most the old value and the new one.
+    """
     values: dict[str | None, set[str]] = {}
     for operation in operations:
         slot = canonical_fact_key(operation.fact_key, operation.category)
@@ -112,21 +114,21 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     slot, value = claim.draft.slot, claim.draft.value
     history = board.in_slot(slot or "")
     current = next((memory for memory in history if memory.is_current), None)
-    same = next((memory for memory in history if memory.is_open and memory.value == value), None)
-    if board.find(lambda m: _bears(m, claim) and (same is not None or not _may_adopt(claim, m, policy))):
+    duplicate = next((memory for memory in history if memory.is_open and memory.value == value), None)
+    if board.find(lambda m: _bears(m, claim) and (duplicate is not None or not _may_adopt(claim, m, policy))):
         return Refusal.KNOWN  # whatever was learned under the key since
-    if current is not None and same is current:
+    if current is not None and duplicate is current:
         board.add_evidence(current, claim)
         return None
     if current is not None:
-        return _contest(claim, current, same, board, policy)
-    if same is not None:
-        board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
+        return _contest(claim, current, duplicate, board, policy)
+    if duplicate is not None:
+        board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim, policy))
         return None
     said_at = claim.evidence.said_at
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
         return Refusal.OLDER  # it ended after this was said
-    if (twin := board.saying(claim.draft.content)) is not None and twin.slot != slot:
+    if (twin := board.find_statement(claim.draft.content)) is not None and twin.slot != slot:
         if _may_adopt(claim, twin, policy):
             board.give_key(twin, claim)
         else:
@@ -138,26 +140,26 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
 
 
 def _contest(
-    claim: Claim, current: KnownMemory, same: KnownMemory | None, board: Board, policy: Policy
+    claim: Claim, current: KnownMemory, duplicate: KnownMemory | None, board: Board, policy: Policy
 ) -> Refusal | None:
     """Another value for a known fact: the later word wins if it is sure enough. From a trusted model it replaces the
     fact, and the change is shown; from any other, the fact waits for the user to settle it."""
     standing = claim_standing(claim, current, policy)
-    if same is not None and same.needs_review and not same.is_archived:
+    if duplicate is not None and duplicate.needs_review and not duplicate.is_archived:
         # It may have waited beside a value that has been replaced since: it disputes the fact, not that value.
-        disputed = board.get(same.contradicts)
-        against = disputed if disputed is not None and disputed.slot == same.slot and same.slot else current
-        promoted = standing is ClaimStanding.REPLACES and may_leave_review(same, claim, policy, against=against)
+        disputed = board.get(duplicate.contradicts)
+        opponent = disputed if disputed is not None and disputed.slot == duplicate.slot and duplicate.slot else current
+        promoted = standing is ClaimStanding.REPLACES and may_leave_review(duplicate, claim, policy, opponent=opponent)
         if promoted:
-            board.supersede(current, same, claim)
-        board.add_evidence(same, claim, clears_review=promoted)
+            board.supersede(current, duplicate, claim)
+        board.add_evidence(duplicate, claim, clears_review=promoted)
         return None
     if standing is ClaimStanding.YIELDS:
-        lost = earlier_loss(claim, current, board)
-        if lost is None:
+        loss = earlier_loss(claim, current, board)
+        if loss is None:
             board.insert(claim, overruled_by=current.ref)
         else:
-            board.add_evidence(lost, claim)
+            board.add_evidence(loss, claim)
     elif standing is ClaimStanding.WAITS:
         board.insert(claim, needs_review=True, contradicts=current.ref)
     elif standing is ClaimStanding.PRECEDES:
@@ -171,8 +173,8 @@ def _contest(
 
 def _bears(memory: KnownMemory, claim: Claim) -> bool:
     """Tell whether a claim's words bear a memory that says the same under another key, or under none."""
-    elsewhere = memory.slot != claim.draft.slot and memory.rests_on(claim.evidence)
-    return elsewhere and memory.has_said(claim.draft.content)
+    has_other_slot = memory.slot != claim.draft.slot and memory.rests_on(claim.evidence)
+    return has_other_slot and memory.has_said(claim.draft.content)
 
 
 def _may_adopt(claim: Claim, twin: KnownMemory, policy: Policy) -> bool:
@@ -185,15 +187,15 @@ def _may_adopt(claim: Claim, twin: KnownMemory, policy: Policy) -> bool:
 
 
 def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
-    alike = similar_memories(claim, board, policy)
-    if any(memory.rests_on(claim.evidence) for memory in alike):
+    similar = similar_memories(claim, board, policy)
+    if any(memory.rests_on(claim.evidence) for memory in similar):
         return Refusal.KNOWN
     if board.find(lambda m: m.rests_on(claim.evidence) and (was_noted(m, claim) or contains(m, claim))):
         return Refusal.KNOWN  # also if later words of the turn closed it: deciding again would find it so
     content = claim.draft.content
-    same = board.saying(content) or next((memory for memory in alike if memory.is_open), None)
-    if same is not None:
-        board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
+    duplicate = board.find_statement(content) or next((memory for memory in similar if memory.is_open), None)
+    if duplicate is not None:
+        board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim, policy))
         return None
     if board.find(lambda m: m.has_said(content) and is_older(claim.evidence.moment, m)):
         return Refusal.OLDER  # closed or reworded since: an earlier statement does not bring it back
@@ -206,11 +208,11 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
     if is_older(claim.evidence.moment, target):
         return Refusal.OLDER
     supersedes = claim.action is Action.SUPERSEDE
-    known = board.saying(claim.draft.content)
-    if known is not None:
-        if supersedes and may_contradict(known, target):
-            _settle_known(claim, known, target, board, policy)
-        board.add_evidence(known, claim)
+    duplicate = board.find_statement(claim.draft.content)
+    if duplicate is not None:
+        if supersedes and may_contradict(duplicate, target):
+            _settle_known(claim, duplicate, target, board, policy)
+        board.add_evidence(duplicate, claim)
         return None
     if supersedes:
         return _contest(claim, target, None, board, policy)
@@ -226,18 +228,18 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
     return None
 
 
-def _settle_known(claim: Claim, known: KnownMemory, target: KnownMemory, board: Board, policy: Policy) -> None:
+def _settle_known(claim: Claim, duplicate: KnownMemory, target: KnownMemory, board: Board, policy: Policy) -> None:
     """Two stored memories contradict each other and the user repeated one of them: it wins, or both are shown."""
     if claim_standing(claim, target, policy) is ClaimStanding.REPLACES:
-        board.supersede(target, known, claim)
+        board.supersede(target, duplicate, claim)
         return
-    waiting, standing = (target, known) if known.is_protected else (known, target)
+    waiting, standing = (target, duplicate) if duplicate.is_protected else (duplicate, target)
     if not waiting.is_protected:
         board.flag(waiting, standing)
 
 
 def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
-    """The user said that something is no longer true: close it, do not forget it. What they wrote waits for them."""
+    """Close a memory that the user said is no longer true, without forgetting it; one written by hand is flagged."""
     target = board.get(claim.target)
     if target is None and claim.draft.slot:
         target = next((memory for memory in board.in_slot(claim.draft.slot) if memory.is_current), None)
@@ -260,7 +262,7 @@ def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | N
 def _dispute(claim: Claim, target: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
     """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it."""
     texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
-    statement = next((text for text in texts if not board.saying(text)), None)
+    statement = next((text for text in texts if not board.find_statement(text)), None)
     if statement is None:
         return Refusal.KNOWN
     claim = replace(claim, draft=replace(claim.draft, content=plain_text(statement), fact_key=None, fact_value=None))

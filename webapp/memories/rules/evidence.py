@@ -47,9 +47,9 @@ def find_quote(quote: str, text: str) -> Span | None:
     return next((span for span in _places(quote, text) if not touches(span, blocks)), None)
 
 
-def find_own_quote(quote: str, message: str, others: Sequence[Span] = ()) -> Span | None:
-    """Return the first place of a quote in what the author typed: not in `others` or an injected block."""
-    blocks = [*injected_spans(message), *others]
+def find_own_quote(quote: str, message: str, other_spans: Sequence[Span] = ()) -> Span | None:
+    """Return the first place of a quote in what the author typed: not in `other_spans` or an injected block."""
+    blocks = [*injected_spans(message), *other_spans]
     return next((span for span in _places(quote, message) if not touches(span, blocks)), None)
 
 
@@ -71,8 +71,8 @@ def has_substance(quote: str, message: str) -> bool:
 
 def is_whole(quote: str, message: str) -> bool:
     """Tell whether a quote is everything the user said."""
-    folded = canonical_statement(quote)
-    return bool(folded) and folded == canonical_statement(user_words(message))
+    canonical = canonical_statement(quote)
+    return bool(canonical) and canonical == canonical_statement(user_words(message))
 
 
 def injected_spans(message: str) -> list[Span]:
@@ -85,14 +85,14 @@ def user_words(message: str) -> str:
     return _INJECTED.sub(" ", message)
 
 
-def own_sentence(span: Span, message: str, others: Iterable[Span] = ()) -> str:
+def own_sentence(span: Span, message: str, other_spans: Iterable[Span] = ()) -> str:
     """Return the sentence around a quote in its author's words; of one that asks, what stands before the question.
 
     Empty if all of it is the question, since nobody states what they ask.
     """
-    own = without(message, [*injected_spans(message), *others])
-    place = sentence_around(span, own)
-    sentence = own[place.start : place.end].strip()
+    own_text = without(message, [*injected_spans(message), *other_spans])
+    place = sentence_around(span, own_text)
+    sentence = own_text[place.start : place.end].strip()
     if not is_question(sentence):
         return sentence
     parts = list(clauses_of(sentence))

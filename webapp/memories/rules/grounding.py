@@ -33,16 +33,17 @@ def particulars_of(statement: str) -> frozenset[str]:
 
     A name is a word with a capital that does not begin the statement.
     """
-    found = {fold_marks(word) for word in _particulars(statement)}
-    return frozenset(found) | signs(statement)
+    particulars = {fold_marks(word) for word in _particulars(statement)}
+    return frozenset(particulars) | signs(statement)
 
 
-def keeps_particulars(rewording: str, texts: Iterable[str], at: datetime | None = None) -> bool:
-    """Tell whether every name and number of a rewording stands in what the user wrote, or is of a month or year near
-    `at`, when they wrote it: "next month" may become "May 2024"."""
+def keeps_particulars(rewording: str, texts: Iterable[str], moment: datetime | None = None) -> bool:
+    """Return whether every name and number of a rewording occurs in the user's text, or is a month or year close to
+    `moment`, when it was written: "next month" may become "May 2024".
+    """
     known_words = _TextWords(texts)
-    added = [word for word in _particulars(rewording) if not known_words.has(word)]
-    return not added or (at is not None and is_dated(at) and _are_near(added, at))
+    new_words = [word for word in _particulars(rewording) if not known_words.has(word)]
+    return not new_words or (moment is not None and is_dated(moment) and _are_near(new_words, moment))
 
 
 def is_grounded(value: str | None, text: str) -> bool:
@@ -52,13 +53,13 @@ def is_grounded(value: str | None, text: str) -> bool:
     return bool(_PART.findall(value or "")) and _TextWords([text]).has(value or "")
 
 
-def is_borrowed(statement: str, texts: Iterable[str], others: Iterable[str]) -> bool:
+def is_borrowed(statement: str, texts: Iterable[str], other_spans: Iterable[str]) -> bool:
     """Tell whether a statement has no telling word of the user's and most of them from one of the others' texts."""
     telling = set(_significant_words(statement))
     known_words = _TextWords(texts)
     if not telling or any(known_words.has(word) for word in telling):
         return False
-    return any(sum(_TextWords([text]).has(word) for word in telling) >= _MOST * len(telling) for text in others)
+    return any(sum(_TextWords([text]).has(word) for word in telling) >= _MOST * len(telling) for text in other_spans)
 
 
 def is_mostly_grounded(statement: str, texts: Iterable[str]) -> bool:
@@ -80,15 +81,15 @@ def words_found(statement: str, text: str) -> frozenset[str]:
 
 def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> bool:
     """Tell whether a statement adds to the user's words something that stands in foreign ones."""
-    known_words, heard = _TextWords(texts), _TextWords(foreign)
-    return any(heard.has(word) and not known_words.has(word) for word in _significant_words(statement))
+    known_words, foreign_words = _TextWords(texts), _TextWords(foreign)
+    return any(foreign_words.has(word) and not known_words.has(word) for word in _significant_words(statement))
 
 
-def _are_near(added: list[str], at: datetime) -> bool:
+def _are_near(new_words: list[str], moment: datetime) -> bool:
     """Tell whether words name nothing but a month, or days in it, of the years around a moment."""
-    years = {str(year) for year in range(at.year - 1, at.year + 2)}
-    numbers = [number for word in added for number in re.findall(r"\d+", word)]
-    names = [fold_marks(word) for word in added if not any(char.isdigit() for char in word)]
+    years = {str(year) for year in range(moment.year - 1, moment.year + 2)}
+    numbers = [number for word in new_words for number in re.findall(r"\d+", word)]
+    names = [fold_marks(word) for word in new_words if not any(char.isdigit() for char in word)]
     days = [number for number in numbers if number not in years]
     has_year = len(days) < len(numbers)
     return all(name in month_names() for name in names) and all(has_year and int(day) <= 31 for day in days)
@@ -100,15 +101,15 @@ def month_names() -> frozenset[str]:
 
     Read from its files: its own functions keep each language that was asked for, 136 MB of all.
     """
-    found = set[str]()
+    months = set[str]()
     for identifier in locale_identifiers():
         if "_" in identifier:
             continue
         language = pickle.loads(Path(resolve_locale_filename(identifier)).read_bytes())  # noqa: S301 - Babel's own
         forms = [form.get("wide") for form in language.get("months", {}).values() if isinstance(form, dict)]
         wide = [names for names in forms if isinstance(names, dict)]
-        found |= {fold_marks(name) for names in wide for name in names.values() if name.isalpha()}
-    return frozenset(found)
+        months |= {fold_marks(name) for names in wide for name in names.values() if name.isalpha()}
+    return frozenset(months)
 
 
 class _TextWords:

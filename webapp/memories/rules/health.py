@@ -104,7 +104,7 @@ def examine(memories: Iterable[Checkup], now: datetime, policy: HealthPolicy = D
 
 
 def find_duplicates(memories: Sequence[Checkup], similarity: float) -> list[tuple[int, ...]]:
-    """Groups of two or more that say the same: in the same words, or close enough with the same type and key."""
+    """Return groups of two or more that say the same: in the same words, or close enough with the same type and key."""
     parent = {memory.ref: memory.ref for memory in memories}
 
     def root(ref: int) -> int:
@@ -142,15 +142,15 @@ def _near_pairs(memories: list[Checkup], similarity: float) -> Iterable[tuple[Ch
     matrix /= np.where(norms > 0, norms, 1)
     block = max(1, 4_000_000 // len(memories))
     for start in range(0, len(memories), block):
-        near = matrix[start : start + block] @ matrix.T
-        for row, column in np.argwhere(near >= similarity):
+        similarities = matrix[start : start + block] @ matrix.T
+        for row, column in np.argwhere(similarities >= similarity):
             left = start + int(row)
             if left < column:
-                yield memories[left], memories[int(column)], float(near[row, column])
+                yield memories[left], memories[int(column)], float(similarities[row, column])
 
 
 def _longest_due(memories: Iterable[Checkup], now: datetime) -> list[Checkup]:
-    """Memories whose last day has passed, longest past first."""
+    """Return memories whose last day has passed, the earliest first."""
     due = [(memory.until, memory) for memory in memories if memory.until is not None and memory.until < now.date()]
     return [memory for _, memory in sorted(due, key=lambda item: (item[0], item[1].ref))]
 

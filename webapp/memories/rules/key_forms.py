@@ -22,8 +22,8 @@ def labels(*groups: str) -> str:
 
 def names(*groups: str) -> str:
     """Return the labels of some groups as alternatives, the longest first; a space may be a hyphen, or missing."""
-    found = sorted({label for group in groups for label in _LABELS[group]}, key=lambda label: (-len(label), label))
-    return "|".join(re.escape(label).replace("\\ ", r"[\s_-]?") for label in found)
+    labels = sorted({label for group in groups for label in _LABELS[group]}, key=lambda label: (-len(label), label))
+    return "|".join(re.escape(label).replace("\\ ", r"[\s_-]?") for label in labels)
 
 
 PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\b(?i:AGE-SECRET-KEY-1[0-9A-Z]{20,})")

@@ -37,12 +37,12 @@ DEFAULT_NAMESPACE = "general"
 
 
 def canonical_category(raw: str | None) -> str | None:
-    """The slug of a category, or None if nothing is left of it."""
+    """Return the slug of a category, or None if nothing is left of it."""
     return slug(raw or "") or None
 
 
 def canonical_fact_key(raw: str | None, category: str | None = None) -> str | None:
-    """The key of a fact as `namespace/attribute`, or None for no key.
+    """Return the key of a fact as `namespace/attribute`, or None for no key.
 
     A key without a namespace takes the category as one, so that `name` in `identity` and `identity/name`
     name one slot. Known synonyms are folded together. Attributes keep their signs: `skill/c` is not `skill/c++`.
@@ -67,10 +67,10 @@ def _fact_key(raw: str | None, category: str | None, *, signed: bool) -> str | N
 
 
 def category_of(fact_key: str | None, category: str | None) -> str | None:
-    """The category under which a memory is filed: the namespace of its key, or its own if it has no key."""
+    """Return the category under which a memory is filed: the namespace of its key, or its own if it has no key."""
     return fact_key.split("/", 1)[0] if fact_key else canonical_category(category)
 
 
 def canonical_value(value: str | None, content: str) -> str:
-    """The comparable value of a keyed fact; its statement is used if no value was given."""
+    """Return the comparable value of a keyed fact; its statement is used if no value was given."""
     return canonical_statement(value) if value and value.strip() else canonical_statement(content)

@@ -63,76 +63,76 @@ def names_of(notes: Sequence[Note], calendar: Collection[str] = ()) -> list[Name
 
     `calendar` holds the folded names of days and months: they name nobody, unless one begins what is about somebody.
     """
-    found: dict[_Key, _Places] = defaultdict(dict)
-    _add_capitalised(found, notes)
-    _add_known(found, notes)
-    _join(found)
-    own = {fold_marks(word) for note in notes if note.fact_key in _OWN for word in (note.value or "").split()}
+    mentions: dict[_Key, _Places] = defaultdict(dict)
+    _add_capitalised(mentions, notes)
+    _add_known(mentions, notes)
+    _join(mentions)
+    own_names = {fold_marks(word) for note in notes if note.fact_key in _OWN for word in (note.value or "").split()}
     names = []
-    for key, places in found.items():
+    for key, places in mentions.items():
         is_day = _is_of_calendar(key, calendar) and not any(_is_subject(key[0], notes[number]) for number in places)
-        if not is_day and not own.issuperset(key) and len(" ".join(key)) <= _MOST_LETTERS:
+        if not is_day and not own_names.issuperset(key) and len(" ".join(key)) <= _MOST_LETTERS:
             numbers = sorted(places)
             ids = tuple(notes[number].memory_id for number in numbers)
             names.append((-len(ids), numbers[0], Name(" ".join(key), _usual(places.values()), ids)))
     return [name for *_, name in sorted(names, key=lambda item: (*item[:2], item[2].key))]
 
 
-def _add_capitalised(found: dict[_Key, _Places], notes: Sequence[Note]) -> None:
+def _add_capitalised(mentions: dict[_Key, _Places], notes: Sequence[Note]) -> None:
     """Add the names in scripts with capitals."""
     texts = [note.text for note in notes]
     runs = capital_runs(texts)
-    parts = {(begins, text): parts_of(text, begins) for begins, text in runs}
-    within, firsts = Counter[str](), list[tuple[str, Note]]()
+    parts = {(starts_sentence, text): parts_of(text, starts_sentence) for starts_sentence, text in runs}
+    inner_counts, firsts = Counter[str](), list[tuple[str, Note]]()
     for place, numbers in runs.items():
-        for begins, words in parts[place]:
-            for word in words[begins:]:
-                within[word.lower()] += len(numbers)
-            if begins and len(words) == 1:
+        for starts_sentence, words in parts[place]:
+            for word in words[starts_sentence:]:
+                inner_counts[word.lower()] += len(numbers)
+            if starts_sentence and len(words) == 1:
                 firsts.extend((words[0].lower(), notes[number]) for number in numbers)
     small = count_small(texts)
     subjects = _subjects(firsts) - small.keys()
     for place, numbers in runs.items():
-        for begins, words in parts[place]:
-            known = [within[word.lower()] > small[word.lower()] for word in words]
-            is_subject = begins and len(words) == 1 and words[0].lower() in subjects
+        for starts_sentence, words in parts[place]:
+            is_name = [inner_counts[word.lower()] > small[word.lower()] for word in words]
+            is_subject = starts_sentence and len(words) == 1 and words[0].lower() in subjects
             # A first word belongs to a name only if it is one itself; a later one does beside others: "Chess Club".
-            name = words[begins and not known[0] and not is_subject :]
-            if (any(known) or is_subject) and 0 < len(name) <= _LONGEST:
+            name = words[starts_sentence and not is_name[0] and not is_subject :]
+            if (any(is_name) or is_subject) and 0 < len(name) <= _LONGEST:
                 key, form = tuple(map(fold_marks, name)), " ".join(name)
                 for number in numbers:
-                    found[key].setdefault(number, form)
+                    mentions[key].setdefault(number, form)
 
 
 def _subjects(firsts: Iterable[tuple[str, Note]]) -> set[str]:
     """Return the first words that begin several notes about people or things, and no other."""
-    things, others = Counter[str](), set[str]()
+    things, other_subjects = Counter[str](), set[str]()
     for word, note in firsts:
         if note.is_of_things:
             things[word] += 1
         else:
-            others.add(word)
-    return {word for word, count in things.items() if count > 1 and word not in others}
+            other_subjects.add(word)
+    return {word for word, count in things.items() if count > 1 and word not in other_subjects}
 
 
-def _add_known(found: dict[_Key, _Places], notes: Sequence[Note]) -> None:
+def _add_known(mentions: dict[_Key, _Places], notes: Sequence[Note]) -> None:
     """Add the names that may be written small, or have no capitals, wherever they stand."""
-    wanted: dict[str, _Places] = {}
+    values: dict[str, _Places] = {}
     for name, number in _values(notes):
-        wanted.setdefault(name.casefold(), {})[number] = name
+        values.setdefault(name.casefold(), {})[number] = name
     for name in _beginnings(notes):
-        wanted.setdefault(name.casefold(), {})
-    texts = [note.text.casefold() for note in notes] if wanted else []
-    for folded, own in list(wanted.items())[:_MOST_VALUES]:
-        name = next(iter(own.values()), folded)
+        values.setdefault(name.casefold(), {})
+    texts = [note.text.casefold() for note in notes] if values else []
+    for value, forms in list(values.items())[:_MOST_VALUES]:
+        name = next(iter(forms.values()), value)
         key = tuple(map(fold_marks, name.split()))
         as_written = re.compile(re.escape(name), re.IGNORECASE)
         places = {
             number: form.group() if (form := as_written.search(notes[number].text)) else name
             for number, text in enumerate(texts)
-            if folded in text and _has_word(text, folded)
+            if value in text and _has_word(text, value)
         }
-        found[key] = own | places | found[key]
+        mentions[key] = forms | places | mentions[key]
 
 
 def _values(notes: Sequence[Note]) -> Iterator[tuple[str, int]]:
@@ -140,7 +140,7 @@ def _values(notes: Sequence[Note]) -> Iterator[tuple[str, int]]:
     for number, note in enumerate(notes):
         if note.value and note.fact_key and (note.is_of_things or note.fact_key in _AROUND):
             for part in _BETWEEN_VALUES.split(note.value):
-                name = _trimmed(" ".join(part.split()))
+                name = _trim(" ".join(part.split()))
                 if len(name) > 1 and len(name.split()) <= _LONGEST and not any(map(str.isdecimal, name)):
                     yield name, number
 
@@ -150,21 +150,21 @@ def _beginnings(notes: Sequence[Note]) -> Iterator[str]:
     spaced, run_on = list[tuple[str, Note]](), list[tuple[str, Note]]()
     for note in notes:
         first = note.text[:1]
-        word = _trimmed(note.text.partition(" ")[0]) if first.lower() == first.upper() else ""
+        word = _trim(note.text.partition(" ")[0]) if first.lower() == first.upper() else ""
         if word and word[0].isalpha() and word[0].lower() == word[0].upper():
             (run_on if is_paired(word[0]) else spaced).append((word, note))
     yield from sorted(_subjects(spaced))
     # Words run on, or into their endings: what begins alike is the same.
-    alike: dict[str, list[str]] = defaultdict(list)
+    groups: dict[str, list[str]] = defaultdict(list)
     for word, note in run_on:
         if note.is_of_things:
-            alike[word[:_PREFIX]].append(word)
+            groups[word[:_PREFIX]].append(word)
     for prefix in sorted(_subjects((word[:_PREFIX], note) for word, note in run_on)):
         if len(prefix) == _PREFIX:
-            yield commonprefix(alike[prefix])
+            yield commonprefix(groups[prefix])
 
 
-def _trimmed(word: str) -> str:
+def _trim(word: str) -> str:
     start, end = 0, len(word)
     while start < end and unicodedata.category(word[start])[0] not in "LN":
         start += 1
@@ -177,34 +177,34 @@ def _has_word(text: str, word: str) -> bool:
     """Tell whether a word that stands in a text stands there by itself, in scripts that tell."""
     if is_paired(word[0]):
         return True
-    at = text.find(word)
-    while at >= 0:
-        around = text[max(0, at - 1) : at] + text[at + len(word) : at + len(word) + 1]
-        if all(unicodedata.category(char)[0] not in "LMN" for char in around):
+    index = text.find(word)
+    while index >= 0:
+        neighbours = text[max(0, index - 1) : index] + text[index + len(word) : index + len(word) + 1]
+        if all(unicodedata.category(char)[0] not in "LMN" for char in neighbours):
             return True
-        at = text.find(word, at + 1)
+        index = text.find(word, index + 1)
     return False
 
 
-def _join(found: dict[_Key, _Places]) -> None:
+def _join(mentions: dict[_Key, _Places]) -> None:
     """Count a longer name as the word of it that stands alone elsewhere, too: "Anna Lima" is Anna, if only one is.
 
     One of two words is then no name of its own.
     """
     longer: dict[str, list[_Key]] = defaultdict(list)
-    for key in found:
+    for key in mentions:
         for word in key if len(key) > 1 else ():
             longer[word].append(key)
-    joined = set()
-    for key in found:
+    merged_keys = set()
+    for key in mentions:
         if len(key) == 1 and len(longer[key[0]]) == 1:
-            whole = longer[key[0]][0]
-            if len(whole) == 2:
-                joined.add(whole)
-            for number, form in found[whole].items():
-                found[key].setdefault(number, form.split()[whole.index(key[0])])
-    for key in joined:
-        del found[key]
+            full_name = longer[key[0]][0]
+            if len(full_name) == 2:
+                merged_keys.add(full_name)
+            for number, form in mentions[full_name].items():
+                mentions[key].setdefault(number, form.split()[full_name.index(key[0])])
+    for key in merged_keys:
+        del mentions[key]
 
 
 def _is_of_calendar(key: _Key, calendar: Collection[str]) -> bool:

@@ -100,10 +100,10 @@ def has_national_id(text: str) -> bool:
         return True
     if any(sum(map(str.isdigit, match["value"])) >= 6 for match in _PAPERS.finditer(text)):
         return True
-    return any(_holds(text[label.end() : label.end() + _AFTER_LABEL]) for label in _LABEL.finditer(text))
+    return any(_starts_with_number(text[label.end() : label.end() + _AFTER_LABEL]) for label in _LABEL.finditer(text))
 
 
-def _holds(after: str) -> bool:
+def _starts_with_number(after: str) -> bool:
     match = _NUMBER.search(after)
     if match is None:
         return False

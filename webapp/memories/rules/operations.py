@@ -70,11 +70,11 @@ class MemoryOperation(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _default_missing(cls, data: Any) -> Any:
-        """A null where a default exists means the default: models fill every field of a strict schema."""
+        """Return a null where a default exists means the default: models fill every field of a strict schema."""
         if not isinstance(data, Mapping):
             raise ValueError("an operation is an object")
-        dropped = {"memory_type", "content"}
-        return {key: value for key, value in data.items() if value is not None or key not in dropped}
+        fields = {"memory_type", "content"}
+        return {key: value for key, value in data.items() if value is not None or key not in fields}
 
     @model_validator(mode="after")
     def _complete(self) -> MemoryOperation:

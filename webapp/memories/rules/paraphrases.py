@@ -44,9 +44,9 @@ class ForgottenStatements:
     """
 
     def __init__(self, wordings: Iterable[str]) -> None:
-        found = {frozenset(stems(words(text))) - _ABOUT for text in wordings} - {frozenset()}
-        self._needed = [(terms, ceil(SHARE * len(terms))) for terms in found]
-        self._weights = [ceil(SHARE * sum(map(_weight, terms))) for terms in found]
+        stem_sets = {frozenset(stems(words(text))) - _ABOUT for text in wordings} - {frozenset()}
+        self._needed = [(terms, ceil(SHARE * len(terms))) for terms in stem_sets]
+        self._weights = [ceil(SHARE * sum(map(_weight, terms))) for terms in stem_sets]
         self._with: dict[str, list[int]] = defaultdict(list)
         for number, (terms, _) in enumerate(self._needed):
             for term in terms:
@@ -56,29 +56,29 @@ class ForgottenStatements:
         """Return whether a sentence says what one of the statements says."""
         if not self.may_be_in(sentence):
             return False
-        held: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         weights: Counter[int] = Counter()
         for term in set(stems(words(sentence))):
             for number in self._with.get(term, ()):
-                held[number] += 1
+                counts[number] += 1
                 weights[number] += _weight(term)
         return any(
             count >= self._needed[number][1] or (count >= LEAST and weights[number] >= self._weights[number])
-            for number, count in held.items()
+            for number, count in counts.items()
         )
 
     def may_be_in(self, text: str) -> bool:
         """A cheap check first: stems differ from words in their endings, and other scripts are not folded here."""
         if len(self._needed) > _FEW:
             return True
-        folded = text.lower()
-        return not folded.isascii() or any(
-            sum(term[:3] in folded for term in terms) >= min(needed, LEAST) for terms, needed in self._needed
+        lowercase = text.lower()
+        return not lowercase.isascii() or any(
+            sum(term[:3] in lowercase for term in terms) >= min(needed, LEAST) for terms, needed in self._needed
         )
 
 
 def without_retold(text: str, statements: ForgottenStatements, mark: str = "") -> str:
-    """A text without the sentences that retell, replaced by `mark`; NOTHING_LEFT if nothing else remains."""
+    """Return a text without the sentences that retell, replaced by `mark`; NOTHING_LEFT if nothing else remains."""
     if not statements.may_be_in(text):
         return text
     lines, is_changed = [], False

@@ -9,34 +9,36 @@ from webapp.memories.rules.state import AddEvidence, Close, Effect, Flag, Insert
 
 
 def for_review(
-    effects: Iterable[Effect], proposed: Collection[MemoryRef] = (), origin: Origin = "import"
+    effects: Iterable[Effect], proposed_refs: Collection[MemoryRef] = (), origin: Origin = "import"
 ) -> list[Effect]:
     """Return the effects as proposals: new memories wait in review; memories in use are not touched, whatever was said.
 
-    `proposed` are memories that are themselves waiting in review: later statements may reword, confirm and close them.
+    `proposed_refs` are memories that wait in review themselves: later statements may reword, confirm or close them.
     Anything weaker than what is known is dropped.
     """
     effects = list(effects)
-    found: list[Effect] = []
-    mine = set(proposed)
+    proposals: list[Effect] = []
+    refs = set(proposed_refs)
     # A memory in use would wait from here on beside the new one: it stays, and the new one waits beside it.
-    beside = {effect.contradicts: effect.ref for effect in effects if isinstance(effect, Flag) and effect.ref > 0}
+    contradictions = {
+        effect.contradicts: effect.ref for effect in effects if isinstance(effect, Flag) and effect.ref > 0
+    }
     for effect in effects:
         if isinstance(effect, Insert):
             if effect.overruled_by is None:
-                is_known = effect.contradicts in mine or (effect.contradicts or 0) > 0
-                contradicts = effect.contradicts if is_known else beside.get(effect.ref)
+                is_known = effect.contradicts in refs or (effect.contradicts or 0) > 0
+                contradicts = effect.contradicts if is_known else contradictions.get(effect.ref)
                 draft = replace(effect.draft, origin=origin)
-                found.append(replace(effect, draft=draft, needs_review=True, contradicts=contradicts))
-                mine.add(effect.ref)
-        elif effect.ref not in mine:
+                proposals.append(replace(effect, draft=draft, needs_review=True, contradicts=contradicts))
+                refs.add(effect.ref)
+        elif effect.ref not in refs:
             continue
         elif isinstance(effect, AddEvidence):
-            found.append(replace(effect, clears_review=False))
-        elif isinstance(effect, Revise) or _closes(effect, mine):
-            found.append(effect)
-    return found
+            proposals.append(replace(effect, clears_review=False))
+        elif isinstance(effect, Revise) or _is_closed_by(effect, refs):
+            proposals.append(effect)
+    return proposals
 
 
-def _closes(effect: Effect, mine: Collection[MemoryRef]) -> bool:
-    return isinstance(effect, Close) and (effect.superseded_by is None or effect.superseded_by in mine)
+def _is_closed_by(effect: Effect, refs: Collection[MemoryRef]) -> bool:
+    return isinstance(effect, Close) and (effect.superseded_by is None or effect.superseded_by in refs)

@@ -69,11 +69,11 @@ class AlwaysKnown:
 
 
 def decay(memory: RankedMemory, now: datetime, policy: RankingPolicy = DEFAULT_RANKING) -> float:
-    """A factor from 1 (just used, or pinned) towards the floor."""
+    """Return a factor from 1 (just used, or pinned) towards the floor."""
     if memory.is_pinned:
         return 1.0
-    used = max(filter(None, (memory.last_used_at, memory.updated_at, memory.created_at)))
-    days = max(0.0, (now - used).total_seconds() / 86400)
+    last_use = max(filter(None, (memory.last_used_at, memory.updated_at, memory.created_at)))
+    days = max(0.0, (now - last_use).total_seconds() / 86400)
     return float(policy.decay_floor + (1 - policy.decay_floor) * 0.5 ** (days / policy.half_life_days))
 
 
@@ -97,30 +97,30 @@ def always_known(
     pinned = [memory for memory in usable if memory.is_pinned]
     facts = [m for m in usable if not m.is_pinned and m.fact_key and at_least(m.importance, policy.known_importance)]
     facts.sort(key=lambda memory: (-memory.importance, memory.fact_key or "", memory.ref))
-    chosen = {memory.ref for memory in (*pinned, *facts)}
-    others = [memory for memory in usable if memory.ref not in chosen]
-    recent = sorted(others, key=lambda memory: (memory.created_at, memory.ref), reverse=True)[: policy.recent_count]
+    refs = {memory.ref for memory in (*pinned, *facts)}
+    rest = [memory for memory in usable if memory.ref not in refs]
+    recent = sorted(rest, key=lambda memory: (memory.created_at, memory.ref), reverse=True)[: policy.recent_count]
 
-    used = dropped = 0
+    total = dropped = 0
     sections: list[tuple[RankedMemory, ...]] = []
     for section in (pinned, facts, recent):
-        selection, spent = fit(section, budget - used, count_tokens)
+        selection, spent = fit(section, budget - total, count_tokens)
         sections.append(selection)
-        used += spent
+        total += spent
         dropped += len(section) - len(selection)
     shown_pinned, shown_facts, shown_recent = sections
-    return AlwaysKnown(shown_pinned, shown_facts, shown_recent, tokens=used, dropped=dropped)
+    return AlwaysKnown(shown_pinned, shown_facts, shown_recent, tokens=total, dropped=dropped)
 
 
 def fit(
     memories: Sequence[RankedMemory], budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[tuple[RankedMemory, ...], int]:
-    """The memories that fit, in order, each in full, and the tokens they take (including a line break each)."""
+    """Return the memories that fit, in order, each in full, and the tokens they take (including a line break each)."""
     selection: list[RankedMemory] = []
-    used = 0
+    total = 0
     for memory in memories:
         price = count_tokens(memory.line) + 1
-        if used + price <= budget:
+        if total + price <= budget:
             selection.append(memory)
-            used += price
-    return tuple(selection), used
+            total += price
+    return tuple(selection), total

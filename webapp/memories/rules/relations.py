@@ -39,8 +39,8 @@ def may_be_same(left: str, right: str, similarity: float, maybe_at: float) -> bo
 
 
 def _forms(statement: str) -> frozenset[str]:
-    folded = words(statement)
-    return frozenset(term or word for term, word in zip(stems(folded, keep_stop_words=True), folded, strict=True))
+    tokens = words(statement)
+    return frozenset(term or word for term, word in zip(stems(tokens, keep_stop_words=True), tokens, strict=True))
 
 
 def is_usable(claim: Claim, policy: Policy) -> bool:
@@ -59,10 +59,10 @@ def claim_standing(claim: Claim, current: KnownMemory, policy: Policy) -> ClaimS
 
 def is_known(memory: KnownMemory, claim: Claim) -> bool:
     """Return whether a memory, closed or not, already says this based on these very words."""
-    says = memory.has_said(claim.draft.content)
+    is_repeat = memory.has_said(claim.draft.content)
     if claim.draft.slot:
-        says = memory.slot == claim.draft.slot and (says or memory.value == claim.draft.value)
-    return says and memory.rests_on(claim.evidence)
+        is_repeat = memory.slot == claim.draft.slot and (is_repeat or memory.value == claim.draft.value)
+    return is_repeat and memory.rests_on(claim.evidence)
 
 
 def was_noted(memory: KnownMemory, claim: Claim) -> bool:
@@ -90,7 +90,7 @@ def is_related(claim: Claim, target: KnownMemory, policy: Policy) -> bool:
 
 
 def similar_memories(claim: Claim, board: Board, policy: Policy) -> list[KnownMemory]:
-    """The memories of the same type without a key that say the same, most similar first."""
+    """Return the memories of the same type without a key that say the same, most similar first."""
     similar = [
         (similarity, memory)
         for memory in board.find_all(lambda m: not m.slot and m.memory_type == claim.draft.memory_type)
@@ -101,7 +101,7 @@ def similar_memories(claim: Claim, board: Board, policy: Policy) -> list[KnownMe
 
 
 def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
-    """The record that the same value has lost to the same fact before."""
+    """Return the record that the same value has lost to the same fact before."""
     slot = claim.draft.slot
     return next(
         (
@@ -116,7 +116,7 @@ def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemor
 
 
 def stale_proposals(history: Sequence[KnownMemory], claim: Claim, policy: Policy) -> list[KnownMemory]:
-    """The values waiting for the user that are settled by a usable one said later."""
+    """Return the values waiting for the user that are settled by a usable one said later."""
     return [
         memory
         for memory in history
@@ -129,12 +129,12 @@ def stale_proposals(history: Sequence[KnownMemory], claim: Claim, policy: Policy
     ]
 
 
-def may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, against: KnownMemory | None = None) -> bool:
+def may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, opponent: KnownMemory | None = None) -> bool:
     """Return whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to
     settle, unless it is with a fact of the same key that the evidence outranks.
     """
-    settled = memory.contradicts is None or (against is not None and memory.contradicts == against.ref)
-    return memory.needs_review and settled and policy.is_usable(claim.draft.confidence)
+    is_settled = memory.contradicts is None or (opponent is not None and memory.contradicts == opponent.ref)
+    return memory.needs_review and is_settled and policy.is_usable(claim.draft.confidence)
 
 
 def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:

@@ -25,7 +25,7 @@ class Secret(StrEnum):
 
 
 def find_secret(*texts: str | None) -> Secret | None:
-    """The first kind of secret found in any of `texts`, or None.
+    """Return the first kind of secret found in any of `texts`, or None.
 
     Numbers count only if their checksum is valid and their form or the words around them say what they are, so that
     phone numbers, dates, order numbers and other long numbers pass.
@@ -35,8 +35,8 @@ def find_secret(*texts: str | None) -> Secret | None:
             continue
         plain = _plain(text)
         forms = (plain, re.sub("[_/]", " ", plain)) if _KEY.fullmatch(plain) else (plain,)
-        for kind, found in _SCREENS:
-            if any(found(form) for form in forms):
+        for kind, pattern in _SCREENS:
+            if any(pattern(form) for form in forms):
                 return kind
     return None
 
@@ -53,8 +53,8 @@ def _plain(text: str) -> str:
     """Compatibility forms folded, digits of any script as ASCII, and invisible characters and marks removed."""
     if text.isascii():
         return text
-    folded = unicodedata.normalize("NFKC", text)
-    seen = (ch for ch in folded if unicodedata.category(ch) not in ("Cf", "Mn", "Me") and ch not in _BLANK)
+    normalized = unicodedata.normalize("NFKC", text)
+    seen = (ch for ch in normalized if unicodedata.category(ch) not in ("Cf", "Mn", "Me") and ch not in _BLANK)
     return "".join(str(unicodedata.decimal(ch)) if ch.isdecimal() else ch for ch in seen)
 
 

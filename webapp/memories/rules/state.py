@@ -80,7 +80,7 @@ class Draft:
 
     @property
     def slot(self) -> str | None:
-        """The slot for which only one current memory exists, or None for a memory without a key."""
+        """Return the slot, which at most one current memory can have; None without a key."""
         return canonical_fact_key(self.fact_key, self.category)
 
     @property
@@ -119,7 +119,7 @@ class KnownMemory(Draft):
 
     @property
     def is_open(self) -> bool:
-        """Not closed: neither replaced nor retracted."""
+        """Return whether it is neither replaced nor retracted."""
         return self.valid_to is None
 
     @property
@@ -267,7 +267,7 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
 
 
 def apply_effects(memories: Iterable[KnownMemory], effects: Iterable[Effect]) -> tuple[KnownMemory, ...]:
-    """The memories after all effects, in order of reference."""
+    """Return the memories after all effects, in order of reference."""
     by_ref = {memory.ref: memory for memory in memories}
     for effect in effects:
         apply_effect(by_ref, effect)

@@ -31,7 +31,7 @@ UNSURE = 0.7
 """The confidence of an answer that does not give it as a number."""
 
 
-class About(StrEnum):
+class Topic(StrEnum):
     """The subject of a statement. Only those in `KEPT` are remembered; naming the others keeps them apart."""
 
     USER = "user"
@@ -44,8 +44,8 @@ class About(StrEnum):
     SECRET = "secret"
 
 
-KEPT = (About.USER, About.THEIRS, About.ANSWERS)
-PASSED_OVER = tuple(about for about in About if about not in KEPT)
+KEPT = (Topic.USER, Topic.THEIRS, Topic.ANSWERS)
+PASSED_OVER = tuple(about for about in Topic if about not in KEPT)
 
 KEYS: dict[str, str] = {
     "name": "identity/name",
@@ -70,7 +70,7 @@ _CATEGORIES = {MemoryType.INSTRUCTION: "instruction", MemoryType.ENTITY: "people
 
 
 def _text(value: object) -> object:
-    """A text, or the only item of a list."""
+    """Return a text, or the only item of a list."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
@@ -79,7 +79,7 @@ def _line(value: object) -> object:
 
 
 def _optional_text(value: object) -> object:
-    """A text on one line, or a number as text; None for nothing, or for anything else."""
+    """Return a text on one line, or a number as text; None for nothing, or for anything else."""
     value = _text(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if isinstance(value, float) else str(value)
@@ -88,7 +88,7 @@ def _optional_text(value: object) -> object:
 
 
 def _number(value: object) -> int | None:
-    """A number from 1, in figures if it is a text; None for anything else."""
+    """Return a number from 1, in figures if it is a text; None for anything else."""
     value = _text(value)
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         value = int(value.strip()[:8])
@@ -98,19 +98,19 @@ def _number(value: object) -> int | None:
 
 
 def _member(members: type[StrEnum], default: str | None) -> BeforeValidator:
-    """A member of an enum; another word is the default, or malformed if there is none."""
+    """Return a member of an enum; another word is the default, or malformed if there is none."""
 
     def read(value: object) -> object:
         value = _text(value)
         word = value.strip().casefold() if isinstance(value, str) else value
-        known = isinstance(word, str) and word in set(members)
-        return word if default is None or known else default
+        is_member = isinstance(word, str) and word in set(members)
+        return word if default is None or is_member else default
 
     return BeforeValidator(read)
 
 
 def _share(value: object) -> object:
-    """A number in 0–1, from a fraction or a percentage; doubtful if it is neither."""
+    """Return a number in 0–1, from a fraction or a percentage; doubtful if it is neither."""
     if isinstance(value, str):
         try:
             value = float(value.strip().rstrip("%"))
@@ -123,7 +123,7 @@ def _share(value: object) -> object:
 
 
 def _day(value: object) -> object:
-    """A date as YYYY-MM-DD; None for anything else."""
+    """Return a date as YYYY-MM-DD; None for anything else."""
     try:
         return date.fromisoformat(value.strip()) if isinstance(value, str) else None
     except ValueError:
@@ -140,7 +140,7 @@ class Statement(BaseModel):
 
     message: Annotated[Number, BeforeValidator(lambda value: _number(value) or NO_MESSAGE)] = NO_MESSAGE
     quote: Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=QUOTE_MAX)]
-    about: Annotated[About, _member(About, None)] = About.USER
+    about: Annotated[Topic, _member(Topic, None)] = Topic.USER
     content: Annotated[str, BeforeValidator(_line), Field(max_length=CONTENT_MAX)] = ""
     action: Annotated[Action, _member(Action, Action.ADD.value)] = Action.ADD
     memory: Annotated[Number | None, BeforeValidator(_number)] = None
@@ -154,7 +154,7 @@ class Statement(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _default_missing(cls, data: Any) -> Any:
-        """A null where a default exists means the default: models fill every field of a strict schema."""
+        """Return a null where a default exists means the default: models fill every field of a strict schema."""
         if not isinstance(data, Mapping):
             raise ValueError("a statement is an object")
         return {name: value for name, value in data.items() if value is not None}
@@ -163,8 +163,8 @@ class Statement(BaseModel):
         """Return the operation that this statement asks for; None if it is not to be remembered."""
         if self.about not in KEPT:
             return None
-        kind = {About.THEIRS: MemoryType.ENTITY, About.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
-        key = _key_of(self.key) if self.about is About.USER else None
+        kind = {Topic.THEIRS: MemoryType.ENTITY, Topic.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
+        key = _key_of(self.key) if self.about is Topic.USER else None
         importance = _KEYED_IMPORTANCE if key else kind.importance
         return MemoryOperation(
             action=self.action,
@@ -184,13 +184,13 @@ class Statement(BaseModel):
 
 def _key_of(word: str | None) -> str | None:
     """Return the key that a model's word means: one of those it was given, an alias of one, or the word itself."""
-    folded = (word or "").casefold()
-    if folded in ("", NO_KEY):
+    key = (word or "").casefold()
+    if key in ("", NO_KEY):
         return None
-    if folded in KEYS:
-        return KEYS[folded]
-    known = canonical_fact_key(folded, "identity")
-    return known if known in KEYS.values() else word
+    if key in KEYS:
+        return KEYS[key]
+    canonical = canonical_fact_key(key, "identity")
+    return canonical if canonical in KEYS.values() else word
 
 
 @dataclass(frozen=True)
@@ -228,32 +228,32 @@ def read_statements(items: Sequence[Any]) -> Extraction:
         malformed,
         max(0, len(items) - MOST),
         dict(Counter(statement.about.value for statement in passed)),
-        tuple(statement.quote for statement in passed if statement.about is About.SECRET),
+        tuple(statement.quote for statement in passed if statement.about is Topic.SECRET),
     )
 
 
 def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[str, Any]:
-    """The JSON schema of the list, within the subset that strict structured output accepts.
+    """Return the JSON schema of the list, within the subset that strict structured output accepts.
 
     `messages` and `memories` are the numbers that this call shows. A statement that is not to be remembered ends with
     what it is about.
     """
-    found = {
+    properties = {
         "message": {"type": "integer", "enum": list(messages)} if messages else {"type": "integer"},
         "quote": {"type": "string"},
     }
-    passed = _object(**found, about=_one_of(*(about.value for about in PASSED_OVER)))
-    known: dict[str, Any] = {}
+    passed = _object(**properties, about=_one_of(*(subject.value for subject in PASSED_OVER)))
+    fields: dict[str, Any] = {}
     if memories:
-        known = {
+        fields = {
             "action": _one_of(*(action.value for action in Action)),
             "memory": {"type": "integer", "enum": [0, *memories]},
         }
     user = _object(
-        **found,
-        about=_one_of(About.USER.value),
+        **properties,
+        about=_one_of(Topic.USER.value),
         content={"type": "string"},
-        **known,
+        **fields,
         kind=_one_of(*(kind.value for kind in KINDS)),
         key=_one_of(NO_KEY, *KEYS),
         value={"type": "string"},
@@ -261,10 +261,10 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
         confidence={"type": "number", "enum": list(SURENESS)},
     )
     other = _object(
-        **found,
-        about=_one_of(About.THEIRS.value, About.ANSWERS.value),
+        **properties,
+        about=_one_of(Topic.THEIRS.value, Topic.ANSWERS.value),
         content={"type": "string"},
-        **known,
+        **fields,
         confidence={"type": "number", "enum": list(SURENESS)},
     )
     return {"type": "array", "items": {"anyOf": [user, other, passed]}}

@@ -79,7 +79,7 @@ _NOW = Version("/2", fold, trim_punctuation, canonical_statement, canonical_fact
 
 
 def person_key(secret: bytes, user_id: int) -> bytes:
-    """The key of one person's tombstones; it reveals nothing about the secret or another person's key."""
+    """Return the key of one person's tombstones; it reveals nothing about the secret or another person's key."""
     return hmac.digest(secret, f"tombstones of {user_id}".encode(), "sha256")
 
 
@@ -100,18 +100,18 @@ class TombstoneSet:
         self,
         secret: bytes | Sequence[bytes],
         user_id: int,
-        buried: Collection[str] = (),
+        digests: Collection[str] = (),
         *,
-        carried: Sequence[bytes] = (),
+        imported_keys: Sequence[bytes] = (),
         is_old: bool = False,
     ) -> None:
         secrets = [secret] if isinstance(secret, bytes) else list(secret)
         if not secrets or min(map(len, secrets)) < 16:
             raise ValueError("the tombstone secret needs at least 16 bytes")
-        self._keys = [person_key(one, user_id) for one in secrets] + list(carried)
+        self._keys = [person_key(key, user_id) for key in secrets] + list(imported_keys)
         self._secrets = secrets if is_old else []
         self._user_id = user_id
-        self._buried = frozenset(buried)
+        self._stored_digests = frozenset(digests)
 
     @property
     def key_id(self) -> str:
@@ -141,62 +141,62 @@ class TombstoneSet:
         """Return whether a memory may not come back, judged by its statement, its key and value, or the quote behind
         it.
         """
-        return not self._buried.isdisjoint(self.digests_of(content, fact_key, fact_value, quote))
+        return not self._stored_digests.isdisjoint(self.digests_of(content, fact_key, fact_value, quote))
 
     def digests_of(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
     ) -> frozenset[str]:
-        """Every digest that would forbid this memory: what a service asks the database for."""
-        found: set[str] = set()
+        """Return all digests that would forbid this memory, to look them up in the database."""
+        digests: set[str] = set()
         for version in (_NOW, _EARLIER):
             forms = _forms_of(version, content, fact_key, fact_value)
             if key := version.key(fact_key):
                 forms.append((TombstoneKind.KEY, key))
             if quote and _is_long(form := version.statement(quote)):
                 forms.append((TombstoneKind.QUOTE, form))
-            found.update(digest for kind, form in forms for digest in self._digests(version.name_of(kind), form))
-        return frozenset(found)
+            digests.update(digest for kind, form in forms for digest in self._digests(version.name_of(kind), form))
+        return frozenset(digests)
 
     def without_quotes(self, text: str, mark: str = "[…]") -> str:
-        """A text with every run of words that is a forgotten quote replaced by the mark.
+        """Return a text with the mark in place of every run of words that is a forgotten quote.
 
-        Runs of up to QUOTE_WORDS words are tried; in scripts without spaces, only what stands between spaces.
+        Tries runs of up to QUOTE_WORDS words; in scripts without spaces, only whole runs between spaces.
         """
         return self._without(text, mark, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
 
     def without_forgotten(self, text: str, mark: str) -> str:
-        """The same for forgotten statements and quotes, in the entire text."""
+        """Return the same for forgotten statements and quotes, in the entire text."""
         return self._without(text, mark, (TombstoneKind.QUOTE, TombstoneKind.CONTENT))
 
-    def _without(self, text: str, mark: str, kinds: Collection[TombstoneKind], most: int | None = None) -> str:
-        if not self._buried:
+    def _without(self, text: str, mark: str, kinds: Collection[TombstoneKind], limit: int | None = None) -> str:
+        if not self._stored_digests:
             return text
-        spans = [found.span() for found in re.finditer(r"\S+", text)][:most]
+        spans = [match.span() for match in re.finditer(r"\S+", text)][:limit]
         # Folded word by word, once: each is part of up to QUOTE_WORDS squared runs.
         versions = [(v, [v.fold(text[start:end]) for start, end in spans]) for v in (_NOW, _EARLIER)]
-        gone: list[tuple[int, int]] = []
-        at = 0
-        while at < len(spans):
-            longest = min(QUOTE_WORDS, len(spans) - at)
+        removals: list[tuple[int, int]] = []
+        index = 0
+        while index < len(spans):
+            longest = min(QUOTE_WORDS, len(spans) - index)
             run = next(
                 (
                     n
                     for n in range(longest, 0, -1)
-                    if any(self._is_buried(v, folded[at : at + n], kinds) for v, folded in versions)
+                    if any(self._is_buried(v, tokens[index : index + n], kinds) for v, tokens in versions)
                 ),
                 0,
             )
             if run:
-                gone.append((spans[at][0], spans[at + run - 1][1]))
-            at += run or 1
-        for start, end in reversed(gone):
+                removals.append((spans[index][0], spans[index + run - 1][1]))
+            index += run or 1
+        for start, end in reversed(removals):
             text = text[:start] + mark + text[end:]
         return text
 
-    def _is_buried(self, version: Version, folded: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
-        form = version.trim(" ".join(folded))
+    def _is_buried(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
+        form = version.trim(" ".join(tokens))
         return _is_long(form) and any(
-            digest in self._buried for kind in kinds for digest in self._digests(version.name_of(kind), form)
+            digest in self._stored_digests for kind in kinds for digest in self._digests(version.name_of(kind), form)
         )
 
     def _digests(self, kind: str, form: str) -> Iterator[str]:

@@ -89,23 +89,23 @@ class UndoPlan:
     """Either steps to apply in order, or obstacles: a change set is undone as a whole or not at all."""
 
     steps: tuple[Reversal, ...] = ()
-    refused: tuple[UndoRefused, ...] = ()
+    obstacles: tuple[UndoRefused, ...] = ()
 
     @property
     def is_possible(self) -> bool:
         """Return whether nothing stands in the way."""
-        return not self.refused
+        return not self.obstacles
 
 
 def squash(changes: Sequence[Change]) -> list[Change]:
     """One change per memory: the state before the first and after the last, with all their evidence."""
-    merged: dict[int, Change] = {}
+    by_memory: dict[int, Change] = {}
     for change in changes:
-        earlier = merged.get(change.ref)
+        earlier = by_memory.get(change.ref)
         if earlier is not None:
             change = replace(change, before=earlier.before, evidence=earlier.evidence | change.evidence)
-        merged[change.ref] = change
-    return list(merged.values())
+        by_memory[change.ref] = change
+    return list(by_memory.values())
 
 
 @dataclass(frozen=True)
@@ -129,33 +129,33 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
     """
     removals: list[Reversal] = []
     steps: list[Reversal] = []
-    refused: list[UndoRefused] = []
+    obstacles: list[UndoRefused] = []
     squashed = squash(changes)
     held_before = {change.ref: change.before.slot if change.before else None for change in squashed}
     for change in squashed:
         now = present.memories.get(change.ref)
         if now is None:
             if change.before is not None:
-                refused.append(UndoRefused(change.ref, Obstacle.FORGOTTEN))
+                obstacles.append(UndoRefused(change.ref, Obstacle.FORGOTTEN))
             continue
         if change.before is None:
             if change.after is None or now.revision != change.after.revision:
-                refused.append(UndoRefused(change.ref, Obstacle.CHANGED_SINCE))
+                obstacles.append(UndoRefused(change.ref, Obstacle.CHANGED_SINCE))
             else:
                 removals.append(Remove(change.ref))
             continue
         if change.after is not None and change.after.fields != change.before.fields:
             obstacle = _obstacle(change, now, present, held_before)
             if obstacle is not None:
-                refused.append(UndoRefused(change.ref, obstacle))
+                obstacles.append(UndoRefused(change.ref, obstacle))
                 continue
             steps.append(PutBack(change.ref, change.before.fields))
         if change.evidence:
             steps.append(DropEvidence(change.ref, change.evidence))
     # A memory that gives up its key comes before one that takes it.
     steps.sort(key=lambda step: isinstance(step, PutBack) and Snapshot(0, step.fields).slot is not None)
-    if refused:
-        return UndoPlan(refused=tuple(refused))
+    if obstacles:
+        return UndoPlan(obstacles=tuple(obstacles))
     return UndoPlan(steps=(*removals, *steps))
 
 

@@ -48,10 +48,10 @@ def settle(
     decision: Decision,
     memory: KnownMemory,
     other: KnownMemory | None,
-    at: datetime,
+    moment: datetime,
     until: datetime | None = None,
 ) -> tuple[Step, ...]:
-    """The steps, in order, by which the user's decision about a memory in review takes effect.
+    """Return the steps, in order, by which the user's decision about a memory in review takes effect.
 
     `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that the
     accepted one replaces it; `replace` and `until` mean that the later of the two replaces the earlier, whichever
@@ -60,53 +60,53 @@ def settle(
     still replace the other.
     """
     if decision is Decision.REPLACE and not memory.is_open and memory.superseded_by is not None:
-        return _after_all(memory, other, at)
+        return _after_all(memory, other, moment)
     if not memory.needs_review or not memory.is_open:
         raise ReviewConflict("this memory does not wait for a decision")
     if decision is Decision.REJECT:
         return (ForgetDecision(memory.ref),)
-    standing = other if other is not None and other.is_open and other.ref != memory.ref else None
+    current = other if other is not None and other.is_open and other.ref != memory.ref else None
     accepted: dict[str, Any] = {"needs_review": False, "contradicts": None}
-    if decision is Decision.ACCEPT and standing is None:
+    if decision is Decision.ACCEPT and current is None:
         return (Edit(memory.ref, accepted),)
-    if standing is None:
+    if current is None:
         raise ReviewConflict(f"'{decision.value}' needs the other memory")
     if decision is Decision.BOTH:
-        if memory.slot and memory.slot == standing.slot:
+        if memory.slot and memory.slot == current.slot:
             raise ReviewConflict("a key holds one value at a time")
         return (
-            Edit(standing.ref, {"settled_with": standing.settled_with | {memory.ref}}),
-            Edit(memory.ref, accepted | {"settled_with": memory.settled_with | {standing.ref}}),
+            Edit(current.ref, {"settled_with": current.settled_with | {memory.ref}}),
+            Edit(memory.ref, accepted | {"settled_with": memory.settled_with | {current.ref}}),
         )
-    end = at
+    end = moment
     if decision is Decision.UNTIL:
         if until is None:
             raise ReviewConflict("'until' needs a date")
         end = until
-    since = {"valid_from": until} if decision is Decision.UNTIL else {}
-    if decision is not Decision.ACCEPT and is_earlier(memory, standing):
-        closed = Edit(memory.ref, accepted | {"valid_to": end, "superseded_by": standing.ref})
-        return (closed, Edit(standing.ref, since)) if since else (closed,)
+    fields = {"valid_from": until} if decision is Decision.UNTIL else {}
+    if decision is not Decision.ACCEPT and is_earlier(memory, current):
+        edit = Edit(memory.ref, accepted | {"valid_to": end, "superseded_by": current.ref})
+        return (edit, Edit(current.ref, fields)) if fields else (edit,)
     return (
-        Edit(standing.ref, {"valid_to": end, "superseded_by": memory.ref}),
-        Edit(memory.ref, accepted | since),
+        Edit(current.ref, {"valid_to": end, "superseded_by": memory.ref}),
+        Edit(memory.ref, accepted | fields),
     )
 
 
 def is_earlier(memory: KnownMemory, other: KnownMemory) -> bool:
     """Tell whether a memory was last said before another."""
-    mine, theirs = memory.last_moment, other.last_moment
-    return mine is not None and theirs is not None and mine < theirs
+    own_moment, other_moment = memory.last_moment, other.last_moment
+    return own_moment is not None and other_moment is not None and own_moment < other_moment
 
 
-def _after_all(memory: KnownMemory, other: KnownMemory | None, at: datetime) -> tuple[Step, ...]:
-    taken = Edit(memory.ref, {"valid_to": None, "superseded_by": None, "needs_review": False, "contradicts": None})
+def _after_all(memory: KnownMemory, other: KnownMemory | None, moment: datetime) -> tuple[Step, ...]:
+    edit = Edit(memory.ref, {"valid_to": None, "superseded_by": None, "needs_review": False, "contradicts": None})
     if other is None or not other.is_open or other.ref == memory.ref:
-        return (taken,)
-    return (Edit(other.ref, {"valid_to": at, "superseded_by": memory.ref}), taken)
+        return (edit,)
+    return (Edit(other.ref, {"valid_to": moment, "superseded_by": memory.ref}), edit)
 
 
-def place_by_hand(draft: Draft, memories: Iterable[KnownMemory], at: datetime) -> tuple[Effect, ...]:
+def place_by_hand(draft: Draft, memories: Iterable[KnownMemory], moment: datetime) -> tuple[Effect, ...]:
     """Store what the user wrote (reference -1): it replaces any other value of its key and any other memory in the same
     words, waiting ones included. `memories` are those of the same scope."""
     form = canonical_statement(draft.content)
@@ -116,5 +116,7 @@ def place_by_hand(draft: Draft, memories: Iterable[KnownMemory], at: datetime) -
         if memory.is_open
         and (canonical_statement(memory.content) == form or (draft.slot is not None and memory.slot == draft.slot))
     ]
-    closes = [Close(memory.ref, at, superseded_by=-1) for memory in sorted(replaced, key=lambda memory: memory.ref)]
-    return (*closes, Insert(-1, draft, evidence=()))
+    effects = [
+        Close(memory.ref, moment, superseded_by=-1) for memory in sorted(replaced, key=lambda memory: memory.ref)
+    ]
+    return (*effects, Insert(-1, draft, evidence=()))

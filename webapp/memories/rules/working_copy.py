@@ -50,14 +50,14 @@ class OperationOutcome(StrEnum):
 class Outcome:
     """The single outcome of an operation, by its position in the answer.
 
-    `ref` is the memory created, changed or confirmed; `against` the one it replaced, waits beside or yielded to;
+    `ref` is the memory created, changed or confirmed; `opponent` the one it replaced, waits beside or yielded to;
     `reason` says why it was refused.
     """
 
     index: int
     became: OperationOutcome
     ref: MemoryRef | None = None
-    against: MemoryRef | None = None
+    opponent: MemoryRef | None = None
     reason: Refusal | None = None
 
 
@@ -75,12 +75,12 @@ class Plan:
         rejected."""
         successors = {e.superseded_by for e in self.effects if isinstance(e, Close) and e.superseded_by is not None}
         inserts = [effect for effect in self.effects if isinstance(effect, Insert)]
-        closes = [effect for effect in self.effects if isinstance(effect, Close)]
+        close_effects = [effect for effect in self.effects if isinstance(effect, Close)]
         return {
             "added": sum(e.overruled_by is None and e.ref not in successors for e in inserts),
             "updated": sum(isinstance(effect, Revise) for effect in self.effects),
-            "superseded": sum(effect.superseded_by is not None for effect in closes),
-            "retracted": sum(effect.superseded_by is None for effect in closes),
+            "superseded": sum(effect.superseded_by is not None for effect in close_effects),
+            "retracted": sum(effect.superseded_by is None for effect in close_effects),
             "merged": sum(isinstance(effect, AddEvidence) for effect in self.effects),
             "in_review": sum(effect.needs_review for effect in inserts),
             "disputed": sum(isinstance(effect, Flag) for effect in self.effects),
@@ -103,24 +103,24 @@ class Board:
         self.effects: list[Effect] = []
 
     def get(self, ref: MemoryRef | None) -> KnownMemory | None:
-        """The memory's current state."""
+        """Return the memory's current state."""
         return self._memories.get(ref) if ref is not None else None
 
-    def find(self, wanted: Callable[[KnownMemory], bool]) -> KnownMemory | None:
-        """The first match: current before waiting before archived before closed, then the lowest reference."""
-        return next(self.find_all(wanted), None)
+    def find(self, predicate: Callable[[KnownMemory], bool]) -> KnownMemory | None:
+        """Return the first match: current before waiting before archived before closed, then the lowest reference."""
+        return next(self.find_all(predicate), None)
 
-    def find_all(self, wanted: Callable[[KnownMemory], bool]) -> Iterator[KnownMemory]:
+    def find_all(self, predicate: Callable[[KnownMemory], bool]) -> Iterator[KnownMemory]:
         """All matches, in the order of `find`."""
-        ranked = sorted(self._memories.values(), key=_standing)
-        return (memory for memory in ranked if wanted(memory))
+        ranked = sorted(self._memories.values(), key=_sort_key)
+        return (memory for memory in ranked if predicate(memory))
 
     def in_slot(self, slot: str) -> list[KnownMemory]:
-        """The history of one key, current first."""
+        """Return the history of one key, current first."""
         return list(self.find_all(lambda memory: memory.slot == slot))
 
-    def saying(self, content: str) -> KnownMemory | None:
-        """An open memory with exactly this statement."""
+    def find_statement(self, content: str) -> KnownMemory | None:
+        """Return an open memory with exactly this statement."""
         form = canonical_statement(content)
         return self.find(lambda memory: memory.is_open and canonical_statement(memory.content) == form)
 
@@ -155,14 +155,14 @@ class Board:
 
     def give_key(self, memory: KnownMemory, claim: Claim) -> None:
         """File a memory under the key of a claim that says the same; the fuller one keeps its wording."""
-        more = set(stems(words(memory.content))) >= set(stems(words(claim.draft.content)))
+        is_superset = set(stems(words(memory.content))) >= set(stems(words(claim.draft.content)))
         draft = replace(
             claim.draft,
-            content=memory.content if more else claim.draft.content,
+            content=memory.content if is_superset else claim.draft.content,
             confidence=max(memory.confidence, claim.draft.confidence),
             importance=max(memory.importance, claim.draft.importance),
         )
-        embedding = memory.embedding if more else claim.embedding
+        embedding = memory.embedding if is_superset else claim.embedding
         evidence = () if memory.rests_on(claim.evidence) else (claim.evidence,)
         self._apply(Revise(memory.ref, draft, evidence, embedding))
 
@@ -185,27 +185,27 @@ class Board:
 
 def outcome_of(index: int, effects: Sequence[Effect]) -> Outcome:
     """Return what the effects of one operation amount to for the user; there must be at least one."""
-    closed = next((effect for effect in effects if isinstance(effect, Close)), None)
+    close = next((effect for effect in effects if isinstance(effect, Close)), None)
     for effect in effects:
         if isinstance(effect, Insert):
             if effect.overruled_by is not None:
                 return Outcome(index, OperationOutcome.OVERRULED, effect.ref, effect.overruled_by)
             if effect.needs_review:
                 return Outcome(index, OperationOutcome.WAITS, effect.ref, effect.contradicts)
-            if closed is not None:
-                return Outcome(index, OperationOutcome.REPLACED, effect.ref, closed.ref)
+            if close is not None:
+                return Outcome(index, OperationOutcome.REPLACED, effect.ref, close.ref)
             return Outcome(index, OperationOutcome.ADDED, effect.ref)
         if isinstance(effect, Revise):
             return Outcome(index, OperationOutcome.UPDATED, effect.ref)
         if isinstance(effect, Flag):
             return Outcome(index, OperationOutcome.WAITS, effect.ref, effect.contradicts)
-    if closed is not None and closed.superseded_by is not None:
-        return Outcome(index, OperationOutcome.REPLACED, closed.superseded_by, closed.ref)
-    if closed is not None:
-        return Outcome(index, OperationOutcome.RETRACTED, closed.ref)
+    if close is not None and close.superseded_by is not None:
+        return Outcome(index, OperationOutcome.REPLACED, close.superseded_by, close.ref)
+    if close is not None:
+        return Outcome(index, OperationOutcome.RETRACTED, close.ref)
     return Outcome(index, OperationOutcome.CONFIRMED, effects[0].ref)
 
 
-def _standing(memory: KnownMemory) -> tuple[Any, ...]:
+def _sort_key(memory: KnownMemory) -> tuple[Any, ...]:
     # Stored references count up and planned ones down from -1, so the absolute value orders each kind by age.
     return (not memory.is_open, memory.is_archived, memory.needs_review, memory.ref < 0, abs(memory.ref))

@@ -41,15 +41,15 @@ def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memor
     note_look(admin_id, user_id, "memories")
     log.warning("admin viewed memories", extra={"admin_id": admin_id, "user_id": user_id})
     if query.q:
-        found = search_memories(user_id, query)
-        return Page([row for row, _ in found.items], found.next_cursor)
+        page = search_memories(user_id, query)
+        return Page([row for row, _ in page.items], page.next_cursor)
     return list_memories(user_id, query)
 
 
-def note_look(admin_id: int, user_id: int, what: str, *, is_change: bool = False) -> None:
+def note_look(admin_id: int, user_id: int, action: str, *, is_change: bool = False) -> None:
     """Record that an admin viewed or changed somebody's data, for the site and for that person to see."""
-    db.session.add(AdminAccess(admin_id=admin_id, user_id=user_id, what=what[:50]))
-    audit.record(user_id, Action.ADMIN_CHANGED if is_change else Action.ADMIN_LOOKED, what)
+    db.session.add(AdminAccess(admin_id=admin_id, user_id=user_id, what=action[:50]))
+    audit.record(user_id, Action.ADMIN_CHANGED if is_change else Action.ADMIN_LOOKED, action)
 
 
 def _checkup(row: Memory) -> Checkup:

@@ -62,7 +62,7 @@ class Filters(BaseModel):
         return sum([bool(self.category), self.show != "current", self.here, self.space is not None])
 
     def query(self) -> MemoryQuery:
-        """The same for the service."""
+        """Return the same for the service."""
         return MemoryQuery(
             q=self.q or None,
             memory_type=self.memory_type,
@@ -122,36 +122,36 @@ class Panel:
 
 
 def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, is_beside: bool = True) -> Panel:
-    """The current panel; without what only one beside a conversation shows, changes and categories, if it is none."""
-    listed = cards(user_id, filters)
-    rows = [card.memory for card in listed.items]
+    """Return the current panel; changes and categories only if it is beside a conversation."""
+    page = cards(user_id, filters)
+    rows = [card.memory for card in page.items]
     return Panel(
         conversation,
         switches(user_id, conversation),
         counts(user_id, filters.space),
         filters,
-        listed,
+        page,
         change_sets.list_change_sets(user_id, PageQuery(limit=LOGGED), rows).items if is_beside else [],
         categories(user_id) if is_beside else [],
     )
 
 
 def cards(user_id: int, filters: Filters) -> Page[Card]:
-    """A page of the list, without quotes: by relevance when searching for words, else last changed first."""
-    page = _listed(user_id, filters)
+    """Return a page of the list, without quotes: by relevance when searching for words, else last changed first."""
+    page = _page_of_memories(user_id, filters)
     return Page([Card(row) for row in page.items], page.next_cursor)
 
 
-def _listed(user_id: int, filters: Filters) -> Page[Memory]:
+def _page_of_memories(user_id: int, filters: Filters) -> Page[Memory]:
     query = filters.query()
     if not query.q:
         return service.list_memories(user_id, query)
-    found = search_memories(user_id, query)
-    return Page([row for row, _ in found.items], found.next_cursor)
+    page = search_memories(user_id, query)
+    return Page([row for row, _ in page.items], page.next_cursor)
 
 
 def cards_of(user_id: int, rows: Iterable[Memory]) -> list[Card]:
-    """Memories with their quotes, in two queries."""
+    """Return memories with their quotes, in two queries."""
     rows = list(rows)
     quotes = revisions.evidence_of(user_id, [row.memory_id for row in rows]) if rows else {}
     return [Card(row, quotes.get(row.memory_id, ())) for row in rows]
@@ -176,18 +176,18 @@ def counts(user_id: int, space_id: int | None = None) -> Counts:
 @cache
 def _counts(in_space: bool) -> Select[int, int]:
     user_id: Any = bindparam("user")
-    listed, waits = service.visible(user_id), service.filter_memories(user_id, MemoryQuery(needs_review=True))
+    statement, waits = service.visible(user_id), service.filter_memories(user_id, MemoryQuery(needs_review=True))
     if in_space:
-        listed = service.readable(user_id).where(Memory.space_id == bindparam("space"))
+        statement = service.readable(user_id).where(Memory.space_id == bindparam("space"))
         waits = waits.where(Memory.space_id == bindparam("space"))
-    queries = (listed.where(*lists.conditions(user_id, MemoryQuery(needs_review=False))), waits)
-    some = (query.with_only_columns(Memory.memory_id) for query in queries)
-    bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in some)
+    queries = (statement.where(*lists.conditions(user_id, MemoryQuery(needs_review=False))), waits)
+    statements = (query.with_only_columns(Memory.memory_id) for query in queries)
+    bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in statements)
     return select(*(select(func.count()).select_from(rows).scalar_subquery() for rows in bounded))
 
 
 def categories(user_id: int) -> list[str]:
-    """The categories of what is in use, for the filter, by name."""
+    """Return the categories of current memories, for the filter, by name."""
     return list(db.session.scalars(_categories(db.engine.dialect.name == "sqlite"), {"user": user_id}))
 
 
@@ -199,16 +199,16 @@ def _categories(on_sqlite: bool) -> Select[str]:
 
 def changes_by_message(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:
     """Return what reading each of these messages changed, by message; only if there is still something to show."""
-    rows = db.session.scalars(_reading(), {"user": user_id, "ids": list(message_ids)}).all()
-    found: dict[int, list[ChangeSetView]] = {}
+    rows = db.session.scalars(_select_change_set(), {"user": user_id, "ids": list(message_ids)}).all()
+    views: dict[int, list[ChangeSetView]] = {}
     for view in change_sets.view_change_sets(rows, with_titles=False):
         if view.row.through_message_id is not None and (texts.remembered_label(view.row.counts) or view.label):
-            found.setdefault(view.row.through_message_id, []).append(view)
-    return found
+            views.setdefault(view.row.through_message_id, []).append(view)
+    return views
 
 
 @cache
-def _reading() -> Select[MemoryChangeSet]:
+def _select_change_set() -> Select[MemoryChangeSet]:
     return (
         select(MemoryChangeSet)
         .where(
@@ -228,22 +228,22 @@ class HealthGroup:
     groups: list[list[Card]]
 
 
-def health(user_id: int, most: int = 50) -> list[HealthGroup]:
-    """Return what may need tidying, each finding with at most `most` groups of memories."""
-    found = admin_view.check_health(user_id)
+def health(user_id: int, limit: int = 50) -> list[HealthGroup]:
+    """Return what may need tidying, each finding with at most `limit` groups of memories."""
+    checkup = admin_view.check_health(user_id)
     single = {
-        Finding.STILL_TRUE: found.still_true[:AT_ONCE],
-        Finding.UNSUPPORTED: found.unsupported,
-        Finding.STALE: found.stale,
-        Finding.NEVER_USED: found.never_used,
+        Finding.STILL_TRUE: checkup.still_true[:AT_ONCE],
+        Finding.UNSUPPORTED: checkup.unsupported,
+        Finding.STALE: checkup.stale,
+        Finding.NEVER_USED: checkup.never_used,
     }
-    ids = {ref for group in found.duplicates[:most] for ref in group}
-    ids.update(ref for refs in single.values() for ref in refs[:most])
+    ids = {ref for group in checkup.duplicates[:limit] for ref in group}
+    ids.update(ref for refs in single.values() for ref in refs[:limit])
     rows = db.session.scalars(service.visible(user_id).where(Memory.memory_id.in_(ids))).all() if ids else []
     by_id = {item.memory.memory_id: item for item in cards_of(user_id, rows)}
     groups = [HealthGroup(Finding.STILL_TRUE, [[by_id[ref]] for ref in single.pop(Finding.STILL_TRUE)])]
-    groups += [HealthGroup(Finding.DUPLICATES, [[by_id[ref] for ref in refs] for refs in found.duplicates[:most]])]
-    groups += [HealthGroup(kind, [[by_id[ref]] for ref in refs[:most]]) for kind, refs in single.items()]
+    groups += [HealthGroup(Finding.DUPLICATES, [[by_id[ref] for ref in refs] for refs in checkup.duplicates[:limit]])]
+    groups += [HealthGroup(kind, [[by_id[ref]] for ref in refs[:limit]]) for kind, refs in single.items()]
     return [group for group in groups if group.groups]
 
 

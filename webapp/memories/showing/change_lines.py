@@ -70,11 +70,13 @@ def lines_of(
     changes: Sequence[Mapping[str, Any]],
     contents: Mapping[int, str],
     snapshots: Snapshots,
-    closed: Collection[int] = (),
+    closed_ids: Collection[int] = (),
 ) -> list[ChangeLine]:
-    """The lines of a change set: `changes` as it keeps them; `contents` what the memories say now, including those that
-    others were overruled by; `closed` those of them that are not in use."""
-    lines = [_line(change, contents, snapshots, closed) for change in changes]
+    """Return the lines of a change set.
+
+    `contents` are the present texts of its memories and of those that overruled others; `closed_ids` the closed ones.
+    """
+    lines = [_line(change, contents, snapshots, closed_ids) for change in changes]
     by_id = {line.memory_id: line for line in lines}
     replaced_ids = set()
     for change in changes:
@@ -87,35 +89,35 @@ def lines_of(
 
 
 def _line(
-    change: Mapping[str, Any], contents: Mapping[int, str], snapshots: Snapshots, closed: Collection[int]
+    change: Mapping[str, Any], contents: Mapping[int, str], snapshots: Snapshots, closed_ids: Collection[int]
 ) -> ChangeLine:
     memory_id, before, after = change["memory_id"], change["before"], change["after"]
     text = contents.get(memory_id)
     if text is None:
         return ChangeLine(memory_id, "gone")
-    then = snapshots.get((memory_id, after or 0), {})
-    if before is None and then.get("valid_to"):
+    snapshot = snapshots.get((memory_id, after or 0), {})
+    if before is None and snapshot.get("valid_to"):
         if after > 1:
             return ChangeLine(memory_id, "ended", text)  # something later in the same answer replaced it
-        current = contents.get(then.get("superseded_by_id") or 0, "")
-        return ChangeLine(memory_id, "overruled", text, current, may_use=memory_id in closed)
+        current = contents.get(snapshot.get("superseded_by_id") or 0, "")
+        return ChangeLine(memory_id, "overruled", text, current, may_use=memory_id in closed_ids)
     if before is None:
-        return ChangeLine(memory_id, "review" if then.get("needs_review") else "added", text)
+        return ChangeLine(memory_id, "review" if snapshot.get("needs_review") else "added", text)
     if before == after:
         return ChangeLine(memory_id, "confirmed", text)
     once = snapshots.get((memory_id, before), {})
-    if then.get("valid_to") and not once.get("valid_to"):
+    if snapshot.get("valid_to") and not once.get("valid_to"):
         return ChangeLine(memory_id, "ended", text)
-    if bool(then.get("needs_review")) != bool(once.get("needs_review")):
-        return ChangeLine(memory_id, "review" if then.get("needs_review") else "confirmed", text)
-    was, became = str(once.get("content") or ""), str(then.get("content") or text)
-    if was and was != became:
-        return ChangeLine(memory_id, "changed", became, was)
+    if bool(snapshot.get("needs_review")) != bool(once.get("needs_review")):
+        return ChangeLine(memory_id, "review" if snapshot.get("needs_review") else "confirmed", text)
+    old_text, became = str(once.get("content") or ""), str(snapshot.get("content") or text)
+    if old_text and old_text != became:
+        return ChangeLine(memory_id, "changed", became, old_text)
     for name, (on, off) in _FLAGS.items():
-        if bool(once.get(name)) != bool(then.get(name)):
-            return ChangeLine(memory_id, "kept", text, note=on if then.get(name) else off)
-    if once.get("fact_value") and then.get("fact_value") and once["fact_value"] != then["fact_value"]:
-        return ChangeLine(memory_id, "changed", str(then["fact_value"]), str(once["fact_value"]))
+        if bool(once.get(name)) != bool(snapshot.get(name)):
+            return ChangeLine(memory_id, "kept", text, note=on if snapshot.get(name) else off)
+    if once.get("fact_value") and snapshot.get("fact_value") and once["fact_value"] != snapshot["fact_value"]:
+        return ChangeLine(memory_id, "changed", str(snapshot["fact_value"]), str(once["fact_value"]))
     return ChangeLine(memory_id, "confirmed" if change.get("evidence") else "kept", text)
 
 
@@ -128,18 +130,18 @@ def label(lines: Iterable[ChangeLine]) -> str:
     lines = list(lines)
     phrases: list[str] = []
     for kinds, snapshots in _LABELS.items():
-        named = [line.short for line in lines if line.kind in kinds and line.short]
-        if not named or (phrases and "confirmed" in kinds):
+        names = [line.short for line in lines if line.kind in kinds and line.short]
+        if not names or (phrases and "confirmed" in kinds):
             continue
-        what = ", ".join(named[:MOST_NAMED])
-        if len(named) > MOST_NAMED:
-            what = _("%(names)s and %(count)s more", names=what, count=len(named) - MOST_NAMED)
-        phrases.append(_(snapshots, what=what))
+        phrase = ", ".join(names[:MOST_NAMED])
+        if len(names) > MOST_NAMED:
+            phrase = _("%(names)s and %(count)s more", names=phrase, count=len(names) - MOST_NAMED)
+        phrases.append(_(snapshots, what=phrase))
     return " · ".join(phrases)
 
 
 def shorten_statement(statement: str) -> str:
-    """A statement as part of a line: without "The user" and full stop, cut at a word."""
+    """Return a statement as part of a line: without "The user" and full stop, cut at a word."""
     text = _ABOUT_THE_USER.sub("", " ".join(statement.split())).removesuffix(".")
     first, _, rest = text.partition(" ")
     if first.casefold() in _LOWERED:

@@ -52,15 +52,15 @@ class Tile:
 
 def tiles(user_id: int) -> list[Tile]:
     """Return the kinds that a user has memories of, the most frequent first."""
-    found = db.session.execute(_by_kind(user_id)).all()
-    rows = select(Memory).where(Memory.memory_id.in_([row.newest for row in found])).options(*lists.FOR_LISTS)
+    counts = db.session.execute(_by_kind(user_id)).all()
+    rows = select(Memory).where(Memory.memory_id.in_([row.newest for row in counts])).options(*lists.FOR_LISTS)
     newest = {row.memory_id: row for row in db.session.scalars(rows)}
-    shown = [
+    parts = [
         Tile(row.kind, _title(_(texts.KINDS[row.kind])), row.number, newest[row.newest])
-        for row in found
+        for row in counts
         if row.newest in newest
     ]
-    return sorted(shown, key=lambda tile: -tile.count)
+    return sorted(parts, key=lambda tile: -tile.count)
 
 
 def _by_kind(user_id: int) -> CompoundSelect[*tuple[Any, ...]]:
@@ -69,33 +69,33 @@ def _by_kind(user_id: int) -> CompoundSelect[*tuple[Any, ...]]:
     for kind in texts.KINDS:
         query = MemoryQuery(memory_type=kind, needs_review=False)
         ids = select(Memory.memory_id).where(Memory.user_id == user_id, *lists.conditions(user_id, query))
-        along = lists.use_list_index(ids, MemoryQuery(memory_type=kind))
-        newest = along.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(1).scalar_subquery()
-        number = select(func.count()).select_from(along.limit(COUNTED_TO + 1).subquery()).scalar_subquery()
+        statement = lists.use_list_index(ids, MemoryQuery(memory_type=kind))
+        newest = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(1).scalar_subquery()
+        number = select(func.count()).select_from(statement.limit(COUNTED_TO + 1).subquery()).scalar_subquery()
         queries.append(select(literal(kind).label("kind"), number.label("number"), newest.label("newest")))
     return union_all(*queries)
 
 
 def facets(user_id: int, filters: Filters, spaces: Sequence[Choice]) -> list[Group]:
-    """The groups for a list with these filters. Beside a search or a long memory there are no numbers."""
-    rows = db.session.execute(_counted(user_id, filters)).all()
+    """Return the groups for a list with these filters. Beside a search or a long memory there are no numbers."""
+    rows = db.session.execute(_count_query(user_id, filters)).all()
     is_counted = not filters.q and sum(row.number for row in rows) <= COUNTED_TO
 
-    def part(name: str, chosen: Filters, is_chosen: bool) -> Part:
-        number = sum(row.number for row in rows if _lists(chosen, row)) if is_counted else None
-        return Part(name, chosen, number, is_chosen)
+    def part(name: str, selection: Filters, is_chosen: bool) -> Part:
+        number = sum(row.number for row in rows if _lists(selection, row)) if is_counted else None
+        return Part(name, selection, number, is_chosen)
 
     def choices(field: str, values: dict[Any, str]) -> list[Part]:
         now = getattr(filters, field)
         parts = [part(name, _with(filters, field, value), False) for value, name in values.items() if value != now]
-        chosen = [Part(values[now], _with(filters, field, None), None, True)] if now in values else []
-        return chosen + [one for one in parts if one.count != 0]
+        selection = [Part(values[now], _with(filters, field, None), None, True)] if now in values else []
+        return selection + [choice for choice in parts if choice.count != 0]
 
     if is_counted:
-        named = {row.category for row in rows if row.category}
+        names = {row.category for row in rows if row.category}
     else:
-        named = set(cards.categories(user_id))
-    categories = {value: _title(value.replace("_", " ")) for value in sorted(named | {filters.category or ""} - {""})}
+        names = set(cards.categories(user_id))
+    categories = {value: _title(value.replace("_", " ")) for value in sorted(names | {filters.category or ""} - {""})}
     kinds = {value: _title(_(name)) for value, name in texts.KINDS.items()}
     groups = [
         Group("", _states(filters, part)),
@@ -110,16 +110,20 @@ _KIND, _CATEGORY, _SPACE = N_("Kind"), N_("Category"), N_("Space")
 
 
 def _states(filters: Filters, part: Callable[[str, Filters, bool], Part]) -> list[Part]:
-    """The states; only those of the memories that were counted have a number."""
+    """Return the states as facets; only counted ones have a number."""
     is_open = filters.show in ("current", "pinned", "review")
-    found = []
+    parts = []
     for value, name in texts.SHOWN.items():
-        chosen = _with(filters, "show", value)
+        selection = _with(filters, "show", value)
         if value in ("archived", "past") or not is_open:
-            found.append(Part(_(name), chosen, None, filters.show == value))
-        elif (one := part(_(name), chosen, filters.show == value)).count != 0 or one.is_chosen or value == "current":
-            found.append(one)
-    return found
+            parts.append(Part(_(name), selection, None, filters.show == value))
+        elif (
+            (choice := part(_(name), selection, filters.show == value)).count != 0
+            or choice.is_chosen
+            or value == "current"
+        ):
+            parts.append(choice)
+    return parts
 
 
 def _title(name: str) -> str:
@@ -144,23 +148,23 @@ def _lists(filters: Filters, row: Row[*tuple[Any, ...]]) -> bool:
     )
 
 
-def _counted(user_id: int, filters: Filters) -> Select[*tuple[Any, ...]]:
+def _count_query(user_id: int, filters: Filters) -> Select[*tuple[Any, ...]]:
     """Count each kind, category and space, what is pinned and what waits; of a long memory, its beginning."""
     state = MemoryQuery(is_archived=filters.show == "archived", is_closed=filters.show == "past")
-    own = service.visible(user_id).where(*lists.conditions(user_id, state))
+    memories = service.visible(user_id).where(*lists.conditions(user_id, state))
     shared = service.readable(user_id).where(
         Memory.space_id.in_(spaces_of(user_id)),
         Memory.visibility == "shared",
         Memory.user_id != user_id,
         *lists.conditions(user_id, state),
     )
-    found = union_all(
+    union = union_all(
         *(
             select(rows)
             for rows in (
                 query.with_only_columns(*_COLUMNS, literal(is_own).label("is_own")).limit(COUNTED_TO + 1).subquery()
-                for query, is_own in ((own, True), (shared, False))
+                for query, is_own in ((memories, True), (shared, False))
             )
         )
     ).subquery()
-    return select(*found.c, func.count().label("number")).group_by(*found.c)
+    return select(*union.c, func.count().label("number")).group_by(*union.c)

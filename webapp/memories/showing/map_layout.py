@@ -29,7 +29,7 @@ class Shape:
     columns: int
     cell_width: int
     cell_height: int
-    most: int
+    name_limit: int
     most_links: int
     largest: float
     """Radius of what is mentioned most."""
@@ -47,8 +47,8 @@ class Shape:
         return self.cell_width - 6
 
 
-WIDE = Shape(columns=7, cell_width=105, cell_height=88, most=40, most_links=70, largest=22, flatness=1.5)
-NARROW = Shape(columns=3, cell_width=113, cell_height=82, most=20, most_links=30, largest=17)
+WIDE = Shape(columns=7, cell_width=105, cell_height=88, name_limit=40, most_links=70, largest=22, flatness=1.5)
+NARROW = Shape(columns=3, cell_width=113, cell_height=82, name_limit=20, most_links=30, largest=17)
 SMALLEST = 5.0
 FONT = 13
 LABEL = 17
@@ -102,13 +102,13 @@ def lay_out(shape: Shape, sizes: Sequence[float], links: Sequence[Link]) -> Layo
 
 def _cells(shape: Shape, count: int) -> list[tuple[float, float]]:
     """Return the middles of the cells nearest to the one in the middle, which is the first and at 0, 0."""
-    found = []
+    cells = []
     for row in range(-count, count + 1):
         for number in range(shape.columns - row % 2):
             column = number - (shape.columns - 1 - row % 2) / 2
             x, y = column * shape.cell_width, float(row * shape.cell_height)
-            found.append((x * x + (shape.flatness * y) ** 2, row * column <= 0, row, x, y))  # opposite ones in turn
-    return [(x, y) for *_, x, y in sorted(found)[:count]]
+            cells.append((x * x + (shape.flatness * y) ** 2, row * column <= 0, row, x, y))  # opposite ones in turn
+    return [(x, y) for *_, x, y in sorted(cells)[:count]]
 
 
 def _arranged(cells: Sequence[tuple[float, float]], sizes: Sequence[float], links: Sequence[Link]) -> list[int]:
@@ -116,18 +116,18 @@ def _arranged(cells: Sequence[tuple[float, float]], sizes: Sequence[float], link
 
     Long links cost, and so do large names far from the middle.
     """
-    most = max((link.shared for link in links), default=1)
-    joined: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    largest = max((link.shared for link in links), default=1)
+    neighbours: dict[int, list[tuple[int, float]]] = defaultdict(list)
     for link in links:
-        joined[link.one].append((link.other, link.shared / most))
-        joined[link.other].append((link.one, link.shared / most))
+        neighbours[link.one].append((link.other, link.shared / largest))
+        neighbours[link.other].append((link.one, link.shared / largest))
     from_middle = [x * x + y * y for x, y in cells]
-    between = [[(x - a) ** 2 + (y - b) ** 2 for a, b in cells] for x, y in cells]
+    distances = [[(x - a) ** 2 + (y - b) ** 2 for a, b in cells] for x, y in cells]
     order = list[int]()
 
     def cost(rank: int, cell: int, known: int) -> float:
-        far = between[cell]
-        linked = sum(weight * far[order[other]] for other, weight in joined[rank] if other < known)
+        far = distances[cell]
+        linked = sum(weight * far[order[other]] for other, weight in neighbours[rank] if other < known)
         return _PULL * sizes[rank] * from_middle[cell] + linked
 
     free = list(range(len(cells)))
@@ -137,14 +137,14 @@ def _arranged(cells: Sequence[tuple[float, float]], sizes: Sequence[float], link
     count = len(sizes)
     for _ in range(_PASSES):
         is_better = False
-        for one in range(count):
-            for other in range(one + 1, count):
-                before = cost(one, order[one], count) + cost(other, order[other], count)
-                order[one], order[other] = order[other], order[one]
-                if cost(one, order[one], count) + cost(other, order[other], count) < before - _LEAST_GAIN:
+        for number in range(count):
+            for other in range(number + 1, count):
+                before = cost(number, order[number], count) + cost(other, order[other], count)
+                order[number], order[other] = order[other], order[number]
+                if cost(number, order[number], count) + cost(other, order[other], count) < before - _LEAST_GAIN:
                     is_better = True
                 else:
-                    order[one], order[other] = order[other], order[one]
+                    order[number], order[other] = order[other], order[number]
         if not is_better:
             break
     return order

@@ -99,22 +99,22 @@ class NamePage:
 
 def map_of(user_id: int, language: str) -> NameMap:
     """Return the picture of what a user's own memories name, among those in use."""
-    shown, left_out = names_shown(user_id, language)
-    links = links_of(shown)
+    names, left_out = names_shown(user_id, language)
+    links = links_of(names)
     entries = [
-        Entry(name.key, name.label, len(name.memory_ids), _beside(rank, shown, links))
-        for rank, name in enumerate(shown)
+        Entry(name.key, name.label, len(name.memory_ids), _linked_names(rank, names, links))
+        for rank, name in enumerate(names)
     ]
     pictures = {"wide": _picture(WIDE, entries, links), "narrow": _picture(NARROW, entries, links)} if entries else {}
     return NameMap(entries, pictures, left_out)
 
 
-def names_shown(user_id: int, language: str, most: int = MOST_NAMES) -> tuple[list[Name], int]:
+def names_shown(user_id: int, language: str, limit: int = MOST_NAMES) -> tuple[list[Name], int]:
     """Return the names that a user's memories mention most, and how many more there are."""
     notes = _notes(user_id)
     names = names_of(notes, _calendar(language))
-    shown = _without_secrets(names, notes, most)
-    return shown, len(names) - len(shown) if len(shown) == most else 0
+    visible = _without_secrets(names, notes, limit)
+    return visible, len(names) - len(visible) if len(visible) == limit else 0
 
 
 def name_page(user_id: int, language: str, key: str, start: int = 0) -> NamePage:
@@ -124,22 +124,22 @@ def name_page(user_id: int, language: str, key: str, start: int = 0) -> NamePage
     """
     notes = _notes(user_id)
     names = names_of(notes, _calendar(language))
-    named = next((name for name in names if name.key == key), None)
+    entry = next((name for name in names if name.key == key), None)
     contents = {note.memory_id: note.text for note in notes}
-    wanted = named.memory_ids[start : start + MOST_CARDS] if named else ()
-    wanted = tuple(number for number in wanted if find_secret(contents[number]) is None)
-    if named is None or not wanted:
+    ids = entry.memory_ids[start : start + MOST_CARDS] if entry else ()
+    ids = tuple(number for number in ids if find_secret(contents[number]) is None)
+    if entry is None or not ids:
         raise NotFound("No memory mentions this.")
-    mine = set(named.memory_ids)
-    shared = {name: len(mine.intersection(name.memory_ids)) for name in names if name is not named}
-    together = sorted((item for item in shared.items() if item[1]), key=lambda item: (-item[1], item[0].key))
-    rows = db.session.scalars(visible(user_id).where(Memory.memory_id.in_(wanted)).options(*FOR_LISTS)).all()
+    own_ids = set(entry.memory_ids)
+    shared = {name: len(own_ids.intersection(name.memory_ids)) for name in names if name is not entry}
+    companions = sorted((item for item in shared.items() if item[1]), key=lambda item: (-item[1], item[0].key))
+    rows = db.session.scalars(visible(user_id).where(Memory.memory_id.in_(ids)).options(*FOR_LISTS)).all()
     by_id = {row.memory_id: row for row in rows}
-    more = start + MOST_CARDS
+    next_start = start + MOST_CARDS
     return NamePage(
-        Entry(named.key, named.label, len(named.memory_ids), together[:MOST_TOGETHER]),
-        cards_of(user_id, [by_id[number] for number in wanted if number in by_id]),
-        more if more < len(named.memory_ids) else None,
+        Entry(entry.key, entry.label, len(entry.memory_ids), companions[:MOST_TOGETHER]),
+        cards_of(user_id, [by_id[number] for number in ids if number in by_id]),
+        next_start if next_start < len(entry.memory_ids) else None,
     )
 
 
@@ -148,7 +148,7 @@ def _notes(user_id: int) -> list[Note]:
     passing = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.is_temporary.is_(True)
     )
-    wanted = (
+    statement = (
         select(Memory.memory_id, Memory.content, Memory.memory_type, Memory.fact_key, Memory.fact_value)
         .where(
             Memory.user_id == user_id,
@@ -164,7 +164,7 @@ def _notes(user_id: int) -> list[Note]:
     )
     return [
         Note(memory_id, content, kind == MemoryType.ENTITY, key, value)
-        for memory_id, content, kind, key, value in db.session.execute(wanted)
+        for memory_id, content, kind, key, value in db.session.execute(statement)
     ]
 
 
@@ -173,40 +173,40 @@ def _calendar(language: str) -> frozenset[str]:
     return frozenset(fold_marks(name) for code in {SOURCE, language} for name in day_and_month_names(code))
 
 
-def _without_secrets(names: Iterable[Name], notes: Sequence[Note], most: int) -> list[Name]:
+def _without_secrets(names: Iterable[Name], notes: Sequence[Note], limit: int) -> list[Name]:
     """Return the first names that no secret is part of: one that stands in a memory or two might be its text."""
     contents = {note.memory_id: note.text for note in notes}
-    shown = list[Name]()
+    visible = list[Name]()
     for name in names:
         rare = name.memory_ids if len(name.memory_ids) <= _RARE else ()
         if find_secret(name.label, *(contents[number] for number in rare)) is None:
-            shown.append(name)
-        if len(shown) == most:
+            visible.append(name)
+        if len(visible) == limit:
             break
-    return shown
+    return visible
 
 
 def links_of(names: Sequence[Name]) -> list[Link]:
     """Return which of the names stand in the same memories, strongest first."""
-    named: dict[int, list[int]] = {}
+    names_by_memory: dict[int, list[int]] = {}
     for rank, name in enumerate(names):
         for number in name.memory_ids:
-            named.setdefault(number, []).append(rank)
-    shared = Counter(pair for ranks in named.values() for pair in combinations(ranks, 2))
+            names_by_memory.setdefault(number, []).append(rank)
+    shared = Counter(pair for ranks in names_by_memory.values() for pair in combinations(ranks, 2))
     strongest = sorted(shared.items(), key=lambda item: (-item[1], item))
     return [Link(one, other, count) for (one, other), count in strongest]
 
 
-def _beside(rank: int, names: Sequence[Name], links: Sequence[Link]) -> list[tuple[Name, int]]:
-    mine = [link for link in links if rank in (link.one, link.other)]
-    return [(names[link.one + link.other - rank], link.shared) for link in mine[:MOST_BESIDE]]
+def _linked_names(rank: int, names: Sequence[Name], links: Sequence[Link]) -> list[tuple[Name, int]]:
+    own_links = [link for link in links if rank in (link.one, link.other)]
+    return [(names[link.one + link.other - rank], link.shared) for link in own_links[:MOST_BESIDE]]
 
 
 def _picture(shape: Shape, entries: Sequence[Entry], links: Sequence[Link]) -> Picture:
-    shown = entries[: shape.most]
-    drawn = [link for link in links if max(link.one, link.other) < len(shown)][: shape.most_links]
-    largest = shown[0].count
-    layout = lay_out(shape, [entry.count / largest for entry in shown], drawn)
+    visible = entries[: shape.name_limit]
+    drawn = [link for link in links if max(link.one, link.other) < len(visible)][: shape.most_links]
+    largest = visible[0].count
+    layout = lay_out(shape, [entry.count / largest for entry in visible], drawn)
     dots = [
         Dot(
             entry,
@@ -215,7 +215,7 @@ def _picture(shape: Shape, entries: Sequence[Entry], links: Sequence[Link]) -> P
             point.y,
             round(SMALLEST + (shape.largest - SMALLEST) * sqrt(entry.count / largest), 1),
         )
-        for entry, point in zip(shown, layout.points, strict=True)
+        for entry, point in zip(visible, layout.points, strict=True)
     ]
     strongest = drawn[0].shared if drawn else 1
     lines = [

@@ -63,9 +63,9 @@ class MemoryOut(BaseModel):
     @classmethod
     def for_reader(cls, row: Memory, reader_id: int, score: float | None = None) -> MemoryOut:
         """As a reader sees it: the source and use of somebody else's shared memory stay private to them."""
-        shown = cls.of(row, score)
+        result = cls.of(row, score)
         if row.user_id == reader_id:
-            return shown
+            return result
         hidden = (
             "source_conversation_id",
             "source_message_id",
@@ -74,8 +74,8 @@ class MemoryOut(BaseModel):
             "superseded_by_id",
             "contradicts_id",
         )
-        nothing: dict[str, Any] = {"access_count": 0, "evidence_count": 0, "is_pinned": False}
-        return shown.model_copy(update=nothing | dict.fromkeys(hidden))
+        defaults: dict[str, Any] = {"access_count": 0, "evidence_count": 0, "is_pinned": False}
+        return result.model_copy(update=defaults | dict.fromkeys(hidden))
 
     def as_json(self) -> dict[str, Any]:
         """As sent: `score` only where there is one."""
@@ -127,14 +127,14 @@ class RevisionOut(BaseModel):
 
     @classmethod
     def of(cls, row: MemoryRevision) -> RevisionOut:
-        times = {name: at for name in TIME_FIELDS if (at := row.snapshot.get(name))}
+        times = {name: value for name in TIME_FIELDS if (value := row.snapshot.get(name))}
         return cls(
             revision=row.revision,
             actor=row.actor,
             cause=row.cause,
             change_set_id=row.change_set_id,
             created_at=row.created_at,
-            fields=row.snapshot | {name: utc_text(datetime.fromisoformat(at)) for name, at in times.items()},
+            fields=row.snapshot | {name: utc_text(datetime.fromisoformat(value)) for name, value in times.items()},
         )
 
 

@@ -149,9 +149,9 @@ def revision_cause(name: str) -> str:
     return _REVISIONS.get(name, "Changed")
 
 
-def count_noun(number: int, one: str, many: str = "") -> str:
-    """A number with its noun: "1 quote", "2 quotes"."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def count_noun(number: int, singular: str, plural: str = "") -> str:
+    """Return a number with its noun: "1 quote", "2 quotes"."""
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def summary(counts: Mapping[str, int]) -> str:
@@ -161,21 +161,21 @@ def summary(counts: Mapping[str, int]) -> str:
 
 
 def _separate_waiting(counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts with what waits for review counted once: what is stored as waiting is also counted as added."""
-    waiting = counts.get("in_review", 0)
-    return {**counts, "added": max(0, counts.get("added", 0) - waiting)}
+    """Return the counts without those in review among the added: storage counts them twice."""
+    waiting_count = counts.get("in_review", 0)
+    return {**counts, "added": max(0, counts.get("added", 0) - waiting_count)}
 
 
 def remembered_label(counts: Mapping[str, int]) -> str:
     """The label under a reply: "Remembered 1", "Changed 1 memory", "1 to review"; empty when there is nothing."""
     counts = _separate_waiting(counts)
-    if added := counts.get("added", 0):
-        return _("Remembered %(n)s", n=added)
-    changed = sum(counts.get(name, 0) for name in ("updated", "superseded", "retracted"))
-    if changed:
-        return ngettext("Changed %(num)s memory", "Changed %(num)s memories", changed)
-    if waiting := counts.get("in_review", 0):
-        return _("%(n)s to review", n=waiting)
+    if added_count := counts.get("added", 0):
+        return _("Remembered %(n)s", n=added_count)
+    changed_count = sum(counts.get(name, 0) for name in ("updated", "superseded", "retracted"))
+    if changed_count:
+        return ngettext("Changed %(num)s memory", "Changed %(num)s memories", changed_count)
+    if waiting_count := counts.get("in_review", 0):
+        return _("%(n)s to review", n=waiting_count)
     if overruled := counts.get("overruled", 0):
         return _("%(n)s not used", n=overruled)
     if confirmed := counts.get("merged", 0):

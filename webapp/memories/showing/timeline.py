@@ -90,36 +90,42 @@ class _Held:
 
 def timeline_of(user_id: int, zone: tzinfo, period: Period | None = None, kind: str = "") -> Timeline:
     """Return the timeline of a user's own memories, all or of one kind; without a period, of all time."""
-    held = _held(user_id, kind)
-    at = now()
-    first = min((item.began for item in held), default=at)
-    began, ended = period.bounds(zone) if period else (first, at)
-    rows, left_out = _latest_rows(user_id, held, began, ended, is_narrowed=period is not None)
-    return Timeline(_bars(held, zone, at), rows, period, kind, began, ended, left_out)
+    memories = _select_spans(user_id, kind)
+    moment = now()
+    first = min((item.began for item in memories), default=moment)
+    start, end = period.bounds(zone) if period else (first, moment)
+    rows, left_out = _latest_rows(user_id, memories, start, end, is_narrowed=period is not None)
+    return Timeline(_bars(memories, zone, moment), rows, period, kind, start, end, left_out)
 
 
-def rows_between(user_id: int, began: datetime | None, ended: datetime | None) -> tuple[list[Row], int]:
+def rows_between(user_id: int, start: datetime | None, end: datetime | None) -> tuple[list[Row], int]:
     """Return what was learned, held and replaced in a time, latest first, and how many rows more there are."""
-    held = _held(user_id, "")
-    first = min((item.began for item in held), default=now())
-    is_narrowed = began is not None or ended is not None
-    return _latest_rows(user_id, held, began or first, ended or now(), is_narrowed=is_narrowed, most=MOST_LISTED)
+    memories = _select_spans(user_id, "")
+    first = min((item.began for item in memories), default=now())
+    is_narrowed = start is not None or end is not None
+    return _latest_rows(user_id, memories, start or first, end or now(), is_narrowed=is_narrowed, limit=MOST_LISTED)
 
 
 def _latest_rows(
-    user_id: int, held: Sequence[_Held], began: datetime, ended: datetime, *, is_narrowed: bool, most: int = MOST_ROWS
+    user_id: int,
+    memories: Sequence[_Held],
+    start: datetime,
+    end: datetime,
+    *,
+    is_narrowed: bool,
+    limit: int = MOST_ROWS,
 ) -> tuple[list[Row], int]:
-    rows = [row for row in _rows(held) if not is_narrowed or any(_touches(item, began, ended) for item in row)]
+    rows = [row for row in _rows(memories) if not is_narrowed or any(_touches(item, start, end) for item in row)]
     rows.sort(key=lambda row: max(filter(None, (row[-1].began, row[-1].ended))), reverse=True)
-    shown = rows[:most]
-    texts = _texts(user_id, [item.memory_id for row in shown for item in row])
-    until = min(ended, now())
-    spans = ([_span(item, texts, began, until) for item in row if item.memory_id in texts] for row in shown)
-    return list(map(Row, spans)), len(rows) - len(shown)
+    latest = rows[:limit]
+    texts = _texts(user_id, [item.memory_id for row in latest for item in row])
+    until = min(end, now())
+    spans = ([_span(item, texts, start, until) for item in row if item.memory_id in texts] for row in latest)
+    return list(map(Row, spans)), len(rows) - len(latest)
 
 
-def _held(user_id: int, kind: str) -> list[_Held]:
-    wanted = (
+def _select_spans(user_id: int, kind: str) -> list[_Held]:
+    statement = (
         select(
             Memory.memory_id,
             Memory.valid_from,
@@ -138,17 +144,17 @@ def _held(user_id: int, kind: str) -> list[_Held]:
         .order_by(Memory.created_at.desc(), Memory.memory_id.desc())
         .limit(MOST)
     )
-    held = []
-    for memory_id, valid_from, asserted_at, created_at, valid_to, following in db.session.execute(wanted):
-        dated = [at for at in (valid_from, asserted_at, created_at) if at and is_dated(at)]
-        began = dated[0] if dated else created_at
-        held.append(_Held(memory_id, began, max(began, valid_to) if valid_to else None, following))
-    return held
+    memories = []
+    for memory_id, valid_from, asserted_at, created_at, valid_to, following in db.session.execute(statement):
+        moments = [moment for moment in (valid_from, asserted_at, created_at) if moment and is_dated(moment)]
+        start = moments[0] if moments else created_at
+        memories.append(_Held(memory_id, start, max(start, valid_to) if valid_to else None, following))
+    return memories
 
 
-def _rows(held: Iterable[_Held]) -> list[list[_Held]]:
+def _rows(memories: Iterable[_Held]) -> list[list[_Held]]:
     """Return what replaced what as chains, oldest first."""
-    by_id = {item.memory_id: item for item in held}
+    by_id = {item.memory_id: item for item in memories}
     ends: dict[int, int] = {}
 
     def end_of(memory_id: int) -> int:
@@ -169,31 +175,33 @@ def _rows(held: Iterable[_Held]) -> list[list[_Held]]:
     return [sorted(row, key=lambda item: (item.began, item.memory_id)) for row in rows.values()]
 
 
-def _touches(item: _Held, began: datetime, ended: datetime) -> bool:
+def _touches(item: _Held, start: datetime, end: datetime) -> bool:
     """Return true if something happened to a memory in a time."""
-    return any(moment is not None and began <= moment < ended for moment in (item.began, item.ended))
+    return any(moment is not None and start <= moment < end for moment in (item.began, item.ended))
 
 
 def _texts(user_id: int, memory_ids: Sequence[int]) -> dict[int, str]:
-    wanted = select(Memory.memory_id, Memory.content).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids))
-    return dict(db.session.execute(wanted).all()) if memory_ids else {}
+    statement = select(Memory.memory_id, Memory.content).where(
+        Memory.user_id == user_id, Memory.memory_id.in_(memory_ids)
+    )
+    return dict(db.session.execute(statement).all()) if memory_ids else {}
 
 
 def _span(item: _Held, texts: dict[int, str], began: datetime, ended: datetime) -> Span:
-    whole = max(1.0, (ended - began).total_seconds())
-    start = min(1.0, max(0.0, (item.began - began).total_seconds() / whole))
-    end = min(1.0, max(0.0, ((item.ended or ended) - began).total_seconds() / whole))
+    length = max(1.0, (ended - began).total_seconds())
+    start = min(1.0, max(0.0, (item.began - began).total_seconds() / length))
+    end = min(1.0, max(0.0, ((item.ended or ended) - began).total_seconds() / length))
     width = max(6.0, 1_000 * (end - start))
     left = min(1_000 * start, 1_000 - width)
     return Span(item.memory_id, texts[item.memory_id], item.began, item.ended, round(left, 1), round(width, 1))
 
 
-def _bars(held: Sequence[_Held], zone: tzinfo, at: datetime) -> list[Bar]:
-    learned = Counter(_month(item.began, zone) for item in held)
-    ended = Counter(_month(item.ended, zone) for item in held if item.ended is not None and item.ended <= at)
+def _bars(memories: Sequence[_Held], zone: tzinfo, moment: datetime) -> list[Bar]:
+    learned = Counter(_month(item.began, zone) for item in memories)
+    ended = Counter(_month(item.ended, zone) for item in memories if item.ended is not None and item.ended <= moment)
     if not learned:
         return []
-    first, last = min(learned), max(*learned, _month(at, zone))
+    first, last = min(learned), max(*learned, _month(moment, zone))
     months = (last[0] - first[0]) * 12 + last[1] - first[1] + 1
     if months > MOST_MONTHS:
         learned, ended = _by_year(learned), _by_year(ended)
@@ -201,19 +209,19 @@ def _bars(held: Sequence[_Held], zone: tzinfo, at: datetime) -> list[Bar]:
     else:
         periods = [divmod(first[0] * 12 + first[1] - 1 + number, 12) for number in range(months)]
         periods = [(year, month + 1) for year, month in periods]
-    most = max(1, *(count for key in periods for count in (learned[key], ended[key])))
+    maximum = max(1, *(count for key in periods for count in (learned[key], ended[key])))
     return [
-        Bar(Period(*key), learned[key], ended[key], _share(learned[key], most), _share(ended[key], most))
+        Bar(Period(*key), learned[key], ended[key], _share(learned[key], maximum), _share(ended[key], maximum))
         for key in periods
     ]
 
 
-def _share(count: int, most: int) -> float:
-    return round(100 * count / most, 1)
+def _share(count: int, maximum: int) -> float:
+    return round(100 * count / maximum, 1)
 
 
-def _month(at: datetime, zone: tzinfo) -> tuple[int, int]:
-    local = at.astimezone(zone)
+def _month(moment: datetime, zone: tzinfo) -> tuple[int, int]:
+    local = moment.astimezone(zone)
     return local.year, local.month
 
 

@@ -37,19 +37,19 @@ longer shares): nothing that was made from these conversations of the user may t
 def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
     """Remove the texts from a reply's tool calls and offers; returns whether there were any."""
     forms = _forms(texts)
-    changed = False
+    is_changed = False
     for name in ("suggested_values", "suggested_actions"):
-        offered = getattr(reply, name) or []
-        left = [item for item in offered if _without(item, memory_ids, forms) == item]
-        if len(left) != len(offered):
-            setattr(reply, name, left or None)
-            changed = True
+        offers = getattr(reply, name) or []
+        rest = [item for item in offers if _without(item, memory_ids, forms) == item]
+        if len(rest) != len(offers):
+            setattr(reply, name, rest or None)
+            is_changed = True
     stripped = _without(reply.tool_calls, memory_ids, forms)
     if stripped != reply.tool_calls:
         reply.tool_calls = stripped
         flag_modified(reply, "tool_calls")
-        changed = True
-    return changed
+        is_changed = True
+    return is_changed
 
 
 def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
@@ -60,19 +60,19 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     """
     telling = sorted({text for text in texts if has_statements(text)}, key=len, reverse=True)
     by_word, may_hold, forms = _by_word(telling), _may_hold(telling), _forms(texts)
-    beside: list[int] = []
+    reply_ids: list[int] = []
     rewritten: list[int] = []
     for portion in replies_of(user_id):
         for message_id in _with_calls_or_offers(portion, memory_ids, forms):
             strip_beside(get_or_raise(Message, message_id), memory_ids, texts)
-            beside.append(message_id)
+            reply_ids.append(message_id)
         if telling:
             rewritten += _strip_contents(portion, by_word, may_hold)
         db.session.flush()
     thought = _strip_reasoning(user_id, telling) if telling else []
     if rewritten:
         replies_stripped.send(None, user_id=user_id, message_ids=rewritten)
-    return list(dict.fromkeys([*beside, *rewritten, *thought]))
+    return list(dict.fromkeys([*reply_ids, *rewritten, *thought]))
 
 
 def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], forms: Sequence[str]) -> list[int]:
@@ -92,18 +92,18 @@ def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], f
 
 def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
     """Return whether a reply has the rarest words of one of the texts; of many texts, the database is not asked."""
-    wanted = {tuple(_longest(text)[:_RARE]) for text in texts}
-    if not wanted or len(wanted) > _FEW_TEXTS:
+    prefixes = {tuple(_longest(text)[:_RARE]) for text in texts}
+    if not prefixes or len(prefixes) > _FEW_TEXTS:
         return true()
-    return or_(*(and_(true(), *map(Message.content.contains, words)) for words in sorted(wanted)))
+    return or_(*(and_(true(), *map(Message.content.contains, words)) for words in sorted(prefixes)))
 
 
 def _by_word(texts: Iterable[str]) -> dict[str, list[str]]:
-    """The texts by their longest word."""
-    found: dict[str, list[str]] = defaultdict(list)
+    """Return the texts by their longest word."""
+    by_word: dict[str, list[str]] = defaultdict(list)
     for text in texts:
-        found[next(iter(_longest(text)), "")].append(text)
-    return found
+        by_word[next(iter(_longest(text)), "")].append(text)
+    return by_word
 
 
 def _strip_contents(
@@ -112,45 +112,45 @@ def _strip_contents(
     statement = select(Message.message_id, Message.content).where(
         Message.message_id.in_(portion), Message.status != "streaming", may_hold
     )
-    changed = []
+    updates = []
     for message_id, content in stream_rows(statement):
         run = _run(content)
-        near = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
+        texts = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
         # A reply that repeats a text verbatim contains its words in the same order.
-        likely = [text for text in near if _run(text).strip() in run]
-        if likely and (stripped := replace_copies(content, sorted(likely, key=len, reverse=True))) != content:
-            changed.append({"message_id": message_id, "content": stripped})
-    if changed:
-        db.session.execute(update(Message), changed)
-    return [row["message_id"] for row in changed]
+        candidates = [text for text in texts if _run(text).strip() in run]
+        if candidates and (stripped := replace_copies(content, sorted(candidates, key=len, reverse=True))) != content:
+            updates.append({"message_id": message_id, "content": stripped})
+    if updates:
+        db.session.execute(update(Message), updates)
+    return [row["message_id"] for row in updates]
 
 
 def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
     """Remove the texts, also where retold, from the reasoning for the user's replies; returns the ids of those."""
-    mine = (
+    statement = (
         select(MessageReasoning)
         .join(Message, Message.message_id == MessageReasoning.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(Conversation.user_id == user_id)
     )
-    statements, changed = ForgottenStatements(texts), []
-    for rows in batches_to_change(mine, MessageReasoning.message_id):
-        changed += strip_thoughts(rows, texts, statements)
+    statements, updates = ForgottenStatements(texts), []
+    for rows in batches_to_change(statement, MessageReasoning.message_id):
+        updates += strip_thoughts(rows, texts, statements)
         db.session.flush()
-    return changed
+    return updates
 
 
 def strip_thoughts(
     rows: Iterable[MessageReasoning], texts: Sequence[str], statements: ForgottenStatements, mark: str = GONE
 ) -> list[int]:
     """Remove the texts, and what retells them, from reasoning; returns the ids of the replies that changed."""
-    changed = []
+    updates = []
     for row in rows:
         stripped = without_retold(replace_copies(row.content, texts, mark), statements, mark)
         if stripped != row.content:
             row.content = stripped
-            changed.append(row.message_id)
-    return changed
+            updates.append(row.message_id)
+    return updates
 
 
 def _words(text: str) -> list[str]:
@@ -158,7 +158,7 @@ def _words(text: str) -> list[str]:
 
 
 def _longest(text: str) -> list[str]:
-    """The words of a text, the longest first: they are likely to be rare."""
+    """Return the words of a text, the longest first: they are likely to be rare."""
     return sorted(set(_words(text)), key=lambda word: (-len(word), word))
 
 
@@ -167,12 +167,12 @@ def _run(text: str) -> str:
 
 
 def replace_copies(text: str, wordings: Sequence[str], mark: str = GONE) -> str:
-    """A text with the mark in place of everything that repeats one of these, ignoring white space and case."""
+    """Return a text with the mark in place of everything that repeats one of these, ignoring white space and case."""
     for words in wordings:
-        done = ""
+        result = ""
         while span := find_quote(words, text):
-            done, text = f"{done}{text[: span.start]}{mark}", text[span.end :]
-        text = done + text
+            result, text = f"{result}{text[: span.start]}{mark}", text[span.end :]
+        text = result + text
     return text
 
 
@@ -180,7 +180,7 @@ def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[s
     """Remove the texts from responses stored for repeated requests; returns how many were changed."""
     forms = _forms(texts)
     stored = select(IdempotencyKey.key, IdempotencyKey.body).where(IdempotencyKey.user_id == user_id)
-    changed = {}
+    updates = {}
     for key, sealed in stream_rows(stored):
         body = open_answer(sealed)
         # A response about a message repeats the user's own words, as the message itself does.
@@ -188,15 +188,15 @@ def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[s
             continue
         stripped = _without(body, memory_ids, forms)
         if stripped != body:
-            changed[key] = seal_answer(stripped)
-    for key, body in changed.items():
+            updates[key] = seal_answer(stripped)
+    for key, body in updates.items():
         get_or_raise(IdempotencyKey, (user_id, key)).body = body
     db.session.flush()
-    return len(changed)
+    return len(updates)
 
 
 def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> Any:
-    """A JSON value in which every string that repeats one of the texts, and all text of these memories, is GONE."""
+    """Return a JSON value with GONE for all text of these memories and every string that repeats one of the texts."""
     return _without(value, memory_ids, _forms(texts))
 
 
@@ -205,15 +205,15 @@ def _forms(texts: Collection[str]) -> list[str]:
 
 
 def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> Any:
-    def strip(part: Any, about: bool) -> Any:
+    def strip(part: Any, is_related: bool) -> Any:
         if isinstance(part, dict):
-            about = about or part.get("memory_id") in memory_ids
-            return {name: strip(item, about and name not in _NAMES) for name, item in part.items()}
+            is_related = is_related or part.get("memory_id") in memory_ids
+            return {name: strip(item, is_related and name not in _NAMES) for name, item in part.items()}
         if isinstance(part, list):
-            return [strip(item, about) for item in part]
+            return [strip(item, is_related) for item in part]
         if isinstance(part, str) and part != GONE:
             canonical = canonical_statement(part)
-            if about or any(form == canonical or (len(form) >= _TELLING and form in canonical) for form in forms):
+            if is_related or any(form == canonical or (len(form) >= _TELLING and form in canonical) for form in forms):
                 return GONE
         return part
 

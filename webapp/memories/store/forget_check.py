@@ -24,7 +24,7 @@ class ForgetCheck:
 
 
 def forget_check(user_id: int) -> ForgetCheck:
-    """The state of the user's tombstones; read it before reading what a model is shown."""
+    """Return the state of the user's tombstones; call it before reading input for a model."""
     return ForgetCheck(
         *db.session.execute(
             select(func.count(), func.max(MemoryTombstone.created_at)).where(MemoryTombstone.user_id == user_id)
@@ -42,14 +42,16 @@ def forgot_since(user_id: int, before: ForgetCheck) -> bool:
 
 
 def watch(user_id: int) -> Callable[[], bool]:
-    """Call this before reading what a model is shown. The function it returns is called in the transaction that stores
-    the result, and tells whether nothing was forgotten in the meantime (`forgot_since`)."""
+    """Return a function that tells whether anything was forgotten since this call.
+
+    Call `watch` before reading input for a model, and its result in the transaction that stores the output.
+    """
     before = forget_check(user_id)
     return lambda: not forgot_since(user_id, before)
 
 
 def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[TombstoneSet]:
-    """The graveyards of the users who have forgotten something since then, each with only those tombstones.
+    """Return the graveyards of the users who have forgotten something since then, each with only those tombstones.
 
     The clocks of two machines may differ: pass a time somewhat earlier.
     """
@@ -59,6 +61,6 @@ def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[Tombst
         )
     ).all()
     return [
-        tombstone_set(user_id, buried={digest: name for owner, digest, name in rows if owner == user_id})
+        tombstone_set(user_id, tombstones={digest: name for owner, digest, name in rows if owner == user_id})
         for user_id in sorted({user_id for user_id, *_ in rows})
     ]

@@ -86,13 +86,13 @@ def forget(
         being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=wordings | quotes)
     )
     uses = uses_of()(user_id, ids)
-    buried = _bury(user_id, rows, evidence, revisions, whole_key)
+    tombstones = _bury(user_id, rows, evidence, revisions, whole_key)
     report = Forgotten(
         memory_ids=ids,
         evidence=len(evidence),
         revisions=len(revisions) + _strip_revisions(user_id, wordings, ids),
         vectors=sum(row.embedding is not None for row in rows),
-        tombstones=buried,
+        tombstones=tombstones,
         copies=_strip_copies(user_id, ids, wordings | quotes) + reach.replies,
         copies_of_others=reach.replies,
         quoted_by_others=reach.quoted,
@@ -114,15 +114,15 @@ def forget(
 
 def _hold_sources(user_id: int, memory_ids: Collection[int]) -> None:
     """Lock the conversations behind the memories: no extraction in any of them may be under way."""
-    behind = db.session.scalars(
+    conversation_ids = db.session.scalars(
         select(Message.conversation_id)
         .join(MemoryEvidence, MemoryEvidence.message_id == Message.message_id)
         .join(Memory, Memory.memory_id == MemoryEvidence.memory_id)
         .where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids))
         .distinct()
     ).all()
-    held = select(Conversation.conversation_id).where(Conversation.conversation_id.in_(behind))
-    db.session.execute(held.order_by(Conversation.conversation_id).with_for_update())
+    statement = select(Conversation.conversation_id).where(Conversation.conversation_id.in_(conversation_ids))
+    db.session.execute(statement.order_by(Conversation.conversation_id).with_for_update())
 
 
 def forget_all(user_id: int, *, cause: str = "forget_all") -> int:
@@ -142,13 +142,13 @@ def lift(user_id: int, content: str, fact_key: str | None, fact_value: str | Non
 
 
 def _with_twins(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
-    """The named memories, and those in the same words or with the same value of the same key, whatever their state."""
-    chosen = db.session.scalars(
+    """Return the named memories and all others with the same words, or the same key and value, open or closed."""
+    twin_ids = db.session.scalars(
         select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids)).with_for_update()
     ).all()
     facts = {
         (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content))
-        for row in chosen
+        for row in twin_ids
         if row.fact_key
     }
     twins = db.session.scalars(
@@ -156,16 +156,16 @@ def _with_twins(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
         .where(
             Memory.user_id == user_id,
             or_(
-                Memory.statement_hash.in_({row.statement_hash for row in chosen}),
-                Memory.fact_key.in_({row.fact_key for row in chosen if row.fact_key}),
+                Memory.statement_hash.in_({row.statement_hash for row in twin_ids}),
+                Memory.fact_key.in_({row.fact_key for row in twin_ids if row.fact_key}),
             ),
         )
         .with_for_update()
     ).all()
-    hashes, ids = {row.statement_hash for row in chosen}, {row.memory_id for row in chosen}
+    hashes, ids = {row.statement_hash for row in twin_ids}, {row.memory_id for row in twin_ids}
     return [
         row
-        for row in sorted({row.memory_id: row for row in (*chosen, *twins)}.values(), key=lambda row: row.memory_id)
+        for row in sorted({row.memory_id: row for row in (*twin_ids, *twins)}.values(), key=lambda row: row.memory_id)
         if row.memory_id in ids
         or row.statement_hash in hashes
         or (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content)) in facts
@@ -181,22 +181,22 @@ def _bury(
 ) -> int:
     """Write the tombstones of memories, of earlier wordings, and of the words behind them; returns how many are new."""
     yard = tombstone_set(user_id)
-    made: set[Tombstone] = set()
+    tombstones: set[Tombstone] = set()
     for row in rows:
         quotes = [item.quote for item in evidence if item.memory_id == row.memory_id]
-        made |= yard.tombstones_for(row.content, row.fact_key, row.fact_value, quotes, whole_key)
+        tombstones |= yard.tombstones_for(row.content, row.fact_key, row.fact_value, quotes, whole_key)
     for revision in revisions:
         fields = revision.snapshot
         if fields.get("content"):
-            made |= yard.tombstones_for(fields["content"], fields.get("fact_key"), fields.get("fact_value"))
-    known = set(
+            tombstones |= yard.tombstones_for(fields["content"], fields.get("fact_key"), fields.get("fact_value"))
+    digests = set(
         db.session.scalars(
             select(MemoryTombstone.digest).where(
-                MemoryTombstone.user_id == user_id, MemoryTombstone.digest.in_({stone.digest for stone in made})
+                MemoryTombstone.user_id == user_id, MemoryTombstone.digest.in_({stone.digest for stone in tombstones})
             )
         )
     )
-    fresh = [stone for stone in made if stone.digest not in known]
+    fresh = [stone for stone in tombstones if stone.digest not in digests]
     if fresh:
         db.session.execute(
             insert(MemoryTombstone),
@@ -210,7 +210,7 @@ def _bury(
 
 def _strip_revisions(user_id: int, wordings: Iterable[str], ids: Collection[int]) -> int:
     """Delete earlier revisions of other memories that said the same, so that nobody can restore them."""
-    found = db.session.scalars(
+    rows = db.session.scalars(
         select(MemoryRevision.revision_id)
         .join(Memory, Memory.memory_id == MemoryRevision.memory_id)
         .where(
@@ -220,9 +220,9 @@ def _strip_revisions(user_id: int, wordings: Iterable[str], ids: Collection[int]
             MemoryRevision.statement_hash.in_({statement_hash(text) for text in wordings}),
         )
     ).all()
-    if found:
-        db.session.execute(delete(MemoryRevision).where(MemoryRevision.revision_id.in_(found)))
-    return len(found)
+    if rows:
+        db.session.execute(delete(MemoryRevision).where(MemoryRevision.revision_id.in_(rows)))
+    return len(rows)
 
 
 def _strip_copies(user_id: int, ids: Collection[int], texts: Collection[str]) -> int:
@@ -238,7 +238,7 @@ def drop_streams(message_ids: Collection[int]) -> None:
 
 
 def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str, conversation_id: int | None) -> int:
-    """The change set of the forgetting: ids and counts, no text, and nothing to undo."""
+    """Return the change set of the forgetting: ids and counts, no text, and nothing to undo."""
     changes: list[dict[str, Any]] = [
         {"memory_id": row.memory_id, "before": row.revision, "after": None, "evidence": []} for row in rows
     ]
@@ -258,7 +258,7 @@ def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str, conversa
 
 def memories_with_evidence(*conditions: Any) -> dict[int, bool]:
     """Memories with evidence that meets the conditions (on MemoryEvidence); True for those with no other evidence."""
-    found = dict(
+    memories = dict(
         db.session.execute(
             select(MemoryEvidence.memory_id, func.count()).where(*conditions).group_by(MemoryEvidence.memory_id)
         ).all()
@@ -266,8 +266,8 @@ def memories_with_evidence(*conditions: Any) -> dict[int, bool]:
     total = dict(
         db.session.execute(
             select(MemoryEvidence.memory_id, func.count())
-            .where(MemoryEvidence.memory_id.in_(found))
+            .where(MemoryEvidence.memory_id.in_(memories))
             .group_by(MemoryEvidence.memory_id)
         ).all()
     )
-    return {memory_id: count == total[memory_id] for memory_id, count in found.items()}
+    return {memory_id: count == total[memory_id] for memory_id, count in memories.items()}

@@ -42,7 +42,7 @@ def snapshot(memory: Memory) -> dict[str, Any]:
     """Everything a revision keeps of a memory, as JSON."""
     fields = {name: getattr(memory, name) for name in (*TEXT_FIELDS, *STATE_FIELDS)}
     times = {name: getattr(memory, name) for name in (*TIME_FIELDS, *DATE_FIELDS)}
-    return fields | {name: at.isoformat() if at else None for name, at in times.items()}
+    return fields | {name: value.isoformat() if value else None for name, value in times.items()}
 
 
 def restore(memory: Memory, fields: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ class Journal:
         memory.revision = 1
         self._record(memory, before=None)
 
-    def changed(self, memory: Memory) -> None:
+    def record_change(self, memory: Memory) -> None:
         """Record a memory whose fields have just been changed, as a new revision."""
         before = memory.revision
         memory.revision = before + 1

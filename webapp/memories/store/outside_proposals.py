@@ -46,7 +46,7 @@ class KeyedFact:
     value: str | None
     content: str
 
-    def says(self, other: KeyedFact) -> bool:
+    def agrees_with(self, other: KeyedFact) -> bool:
         """Tell whether both give one key the same value."""
         return self.key == other.key and canonical_value(self.value, self.content) == canonical_value(
             other.value, other.content
@@ -74,15 +74,15 @@ def propose(
     counts: Counter[str] = Counter()
     journal: Journal | None = None
     pieces = [(item, piece) for item in proposals for piece in _pieces(item.content)]
-    known = _known(user_id, [statement_hash(piece) for _, piece in pieces])
+    hashes = _stored_hashes(user_id, [statement_hash(piece) for _, piece in pieces])
     facts = _facts_in_use(user_id, space_id)
-    alike = defaultdict(list)
-    for held in facts:
-        alike[_start(held.content)].append(held)
+    similar = defaultdict(list)
+    for memory in facts:
+        similar[_start(memory.content)].append(memory)
     for item, piece in pieces:
-        fact = fact_in(item, piece, alike[_start(piece)])
-        outcome = "empty" if not piece else _refusal(piece, fact, known, yard)
-        if fact and outcome == "proposed" and any(fact.says(held) for held in facts):
+        fact = fact_in(item, piece, similar[_start(piece)])
+        outcome = "empty" if not piece else _refusal(piece, fact, hashes, yard)
+        if fact and outcome == "proposed" and any(fact.agrees_with(memory) for memory in facts):
             outcome = "known"
         counts[outcome] += 1
         if outcome != "proposed":
@@ -106,7 +106,7 @@ def propose(
         db.session.add(row)
         db.session.flush()
         journal.created(row)
-        known.add(row.statement_hash)
+        hashes.add(row.statement_hash)
     if journal is not None:
         journal.close({"added": counts["proposed"], "in_review": counts["proposed"]})
     return ProposalCounts(dict(counts), journal.id if journal else None)
@@ -122,10 +122,10 @@ def fact_in(item: Proposal, piece: str, facts: Iterable[KeyedFact]) -> KeyedFact
         return KeyedFact(key, category_of(key, None), (item.value or "")[:VALUE_MAX] or None, piece)
     piece_words = words(piece)
     for fact in facts:
-        held = words(fact.content)
-        start = len(os.path.commonprefix([piece_words, held]))
+        fact_words = words(fact.content)
+        start = len(os.path.commonprefix([piece_words, fact_words]))
         name = words(fact.key.rpartition("/")[2].replace("_", " "))
-        tails = piece_words[start:], held[start:]
+        tails = piece_words[start:], fact_words[start:]
         if (
             set(name) <= set(piece_words[:start])
             and all(tails)
@@ -153,16 +153,16 @@ def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
     return [KeyedFact(key, category, value, content) for key, category, value, content in rows if key]
 
 
-def _refusal(piece: str, fact: KeyedFact | None, known: set[str], yard: TombstoneSet) -> str:
+def _refusal(piece: str, fact: KeyedFact | None, hashes: set[str], yard: TombstoneSet) -> str:
     key, value = (fact.key, fact.value) if fact else (None, None)
-    if statement_hash(piece) in known:
+    if statement_hash(piece) in hashes:
         return "known"
     if yard.forbids(piece, key, value):
         return "forgotten"
     return "secret" if find_secret(piece, key, value) else "proposed"
 
 
-def _known(user_id: int, hashes: list[str]) -> set[str]:
+def _stored_hashes(user_id: int, hashes: list[str]) -> set[str]:
     return set(
         db.session.scalars(
             select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
@@ -171,16 +171,16 @@ def _known(user_id: int, hashes: list[str]) -> set[str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """A statement in parts that each fit into a memory."""
-    whole = plain_text(text)
-    if len(whole) <= CONTENT_MAX:
-        return [whole]
-    found: list[str] = []
-    for sentence in sentences_of(whole):
+    """Return a statement in parts that each fit into a memory."""
+    plain = plain_text(text)
+    if len(plain) <= CONTENT_MAX:
+        return [plain]
+    pieces: list[str] = []
+    for sentence in sentences_of(plain):
         for start in range(sentence.start, sentence.end, CONTENT_MAX):
-            part = whole[start : min(start + CONTENT_MAX, sentence.end)]
-            if found and len(found[-1]) + len(part) < CONTENT_MAX:
-                found[-1] += " " + part
+            part = plain[start : min(start + CONTENT_MAX, sentence.end)]
+            if pieces and len(pieces[-1]) + len(part) < CONTENT_MAX:
+                pieces[-1] += " " + part
             else:
-                found.append(part)
-    return found
+                pieces.append(part)
+    return pieces

@@ -19,52 +19,52 @@ from webapp.memories.rules.tombstones import TombstoneSet, key_id, person_key
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")
 
 
-def tombstone_set(user_id: int, *, buried: Mapping[str, str | None] | None = None) -> TombstoneSet:
-    """A user's tombstones: all of them, or those in `buried` (digests with the names of their keys)."""
-    if buried is None:
+def tombstone_set(user_id: int, *, tombstones: Mapping[str, str | None] | None = None) -> TombstoneSet:
+    """Return a user's tombstones: all of them, or those in `tombstones` (digests with the names of their keys)."""
+    if tombstones is None:
         rows = select(MemoryTombstone.digest, MemoryTombstone.key_id).where(MemoryTombstone.user_id == user_id)
-        buried = dict(db.session.execute(rows).all())
-    names, secrets = set(buried.values()), _secrets()
+        tombstones = dict(db.session.execute(rows).all())
+    names, secrets = set(tombstones.values()), _secrets()
     elsewhere = names - {None} - {key_id(person_key(secret, user_id)) for secret in secrets}
-    carried = list(imported_keys(user_id).values()) if elsewhere else []
-    return TombstoneSet(secrets, user_id, set(buried), carried=carried, is_old=None in names)
+    extra_keys = list(imported_keys(user_id).values()) if elsewhere else []
+    return TombstoneSet(secrets, user_id, set(tombstones), imported_keys=extra_keys, is_old=None in names)
 
 
 def keys_of(user_id: int) -> dict[str, bytes]:
-    """The keys of a user's tombstones by name, for an export: this installation's and those brought along."""
-    own = (person_key(secret, user_id) for secret in _secrets())
-    return {key_id(key): key for key in own} | imported_keys(user_id)
+    """Return the keys of a user's tombstones by name, for an export: this installation's and those brought along."""
+    keys = (person_key(secret, user_id) for secret in _secrets())
+    return {key_id(key): key for key in keys} | imported_keys(user_id)
 
 
 def imported_keys(user_id: int) -> dict[str, bytes]:
-    """The keys a user brought along, by name; without those that no current secret can open."""
+    """Return the tombstone keys from a user's imports, by name, as far as a current secret opens them."""
     rows = db.session.execute(select(TombstoneKey.key_id, TombstoneKey.sealed).where(TombstoneKey.user_id == user_id))
-    opened = {name: _unseal(sealed) for name, sealed in rows}
-    return {name: key for name, key in opened.items() if key is not None}
+    keys = {name: _unseal(sealed) for name, sealed in rows}
+    return {name: key for name, key in keys.items() if key is not None}
 
 
 def carry(user_id: int, keys: Collection[bytes]) -> None:
     """Store keys that a user brought along."""
-    there = imported_keys(user_id)
+    existing = imported_keys(user_id)
     box = _box(_secrets()[0])
     for key in keys:
-        if key_id(key) not in there:
+        if key_id(key) not in existing:
             db.session.merge(TombstoneKey(user_id=user_id, key_id=key_id(key), sealed=box.encrypt(key).decode()))
     db.session.flush()
 
 
 def default_key() -> bytes:
-    """The tombstone key if none is set: derived from SECRET_KEY, so it changes with it."""
+    """Return the tombstone key if none is set: derived from SECRET_KEY, so it changes with it."""
     return hmac.new(current_app.config["SECRET_KEY"].encode(), b"memory tombstones", hashlib.sha256).digest()
 
 
 def _secrets() -> list[bytes]:
-    """The keys of tombstones, the one for new tombstones first: those that are set, or the derived one.
+    """Return the keys of tombstones, the one for new tombstones first: those that are set, or the derived one.
 
     A key of 64 hexadecimal digits stands for those bytes, which is how the derived one is carried over.
     """
-    given = [key.strip() for key in current_app.extensions["settings"].tombstone_keys.split(",") if key.strip()]
-    return [bytes.fromhex(key) if _HEX_KEY.fullmatch(key) else key.encode() for key in given] or [default_key()]
+    secrets = [key.strip() for key in current_app.extensions["settings"].tombstone_keys.split(",") if key.strip()]
+    return [bytes.fromhex(key) if _HEX_KEY.fullmatch(key) else key.encode() for key in secrets] or [default_key()]
 
 
 def _unseal(sealed: str) -> bytes | None:

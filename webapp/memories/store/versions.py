@@ -18,25 +18,26 @@ Value = TypeVar("Value")
 class PerVersion(Generic[Value]):
     """A process's look-ups of its users' memories, each until its version changes; the oldest goes first."""
 
-    def __init__(self, most: int = 256) -> None:
-        self._most = most
+    def __init__(self, limit: int = 256) -> None:
+        self._limit = limit
         self._entries: dict[int, tuple[int, Value]] = {}
 
     def last(self, user_id: int) -> Value | None:
         """Return what was looked up last of a user, at whichever version; None if nothing is kept."""
-        found = self._entries.get(user_id)
-        return found[1] if found is not None else None
+        entry = self._entries.get(user_id)
+        return entry[1] if entry is not None else None
 
     def get(self, user_id: int, version: int, look_up: Callable[[int], Value]) -> Value:
-        """Return what was looked up at this version, which the caller reads first: every change raises the version
-        in its own transaction, so what is kept under a version is never older than it.
+        """Return the value for this version, cached or looked up; the caller reads the version first.
+
+        Every change raises the version in its own transaction, so a cached value is never older than its version.
         """
-        found = self._entries.get(user_id)
-        if found is None or found[0] != version:
-            while len(self._entries) >= self._most:
+        entry = self._entries.get(user_id)
+        if entry is None or entry[0] != version:
+            while len(self._entries) >= self._limit:
                 self._entries.pop(next(iter(self._entries)), None)
-            found = self._entries[user_id] = version, look_up(user_id)
-        return found[1]
+            entry = self._entries[user_id] = version, look_up(user_id)
+        return entry[1]
 
 
 def hold(user_id: int) -> None:
@@ -62,12 +63,12 @@ def lock(user_id: int) -> int:
 
     Returns the number of its version. Callers that also lock a conversation lock that first.
     """
-    held = select(MemoryVersion.version).where(MemoryVersion.user_id == user_id).with_for_update()
-    return db.session.scalar(held) or 0
+    statement = select(MemoryVersion.version).where(MemoryVersion.user_id == user_id).with_for_update()
+    return db.session.scalar(statement) or 0
 
 
 def current_version(user_id: int) -> int:
-    """The number that every change of the user's memory raises; 0 before the first."""
+    """Return the number that every change of the user's memory raises; 0 before the first."""
     return db.session.scalar(select(MemoryVersion.version).where(MemoryVersion.user_id == user_id)) or 0
 
 

@@ -37,7 +37,7 @@ def lock_withdrawal(user_id: int, memory_ids: Collection[int]) -> None:
 
 
 def reach_of(answers: Iterable[tuple[object, object]]) -> Reach:
-    """The sum of what a signal's receivers did."""
+    """Return the sum of the reports of a signal's receivers."""
     total = Reach()
     for _, answer in answers:
         if isinstance(answer, Reach):

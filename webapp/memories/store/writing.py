@@ -48,7 +48,7 @@ _CARRIED = (
 
 
 def load_known(ids: Collection[int]) -> list[KnownMemory]:
-    """The memories of these ids as decisions need them, in order of id."""
+    """Return the memories of these ids as decisions need them, in order of id."""
     if not ids:
         return []
     rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(ids)).order_by(Memory.memory_id)).all()
@@ -60,10 +60,10 @@ def load_known(ids: Collection[int]) -> list[KnownMemory]:
         select(MemoryRevision.memory_id, MemoryRevision.snapshot).where(MemoryRevision.memory_id.in_(ids))
     ):
         earlier[memory_id].add(canonical_statement(fields.get("content") or ""))
-    return [_known(row, evidence[row.memory_id], earlier[row.memory_id]) for row in rows]
+    return [_known_memory(row, evidence[row.memory_id], earlier[row.memory_id]) for row in rows]
 
 
-def _known(row: Memory, evidence: list[Evidence], earlier: set[str]) -> KnownMemory:
+def _known_memory(row: Memory, evidence: list[Evidence], earlier: set[str]) -> KnownMemory:
     return KnownMemory(
         memory_type=row.memory_type,
         content=row.content,
@@ -97,34 +97,36 @@ def candidates(
     scope = scope_of(user_id, space_id)
     keys = {key for item in operations if (key := canonical_fact_key(item.fact_key, item.category))}
     hashes = {statement_hash(item.content) for item in operations if item.content}
-    mine = select(Memory.memory_id).where(*scope)
+    statement = select(Memory.memory_id).where(*scope)
     # One index each: with both in one statement, SQLite reads all of the user's memories.
-    found = set(db.session.scalars(use_index(mine.where(Memory.fact_key.in_(keys)), Memory, "ix_memories_fact_key")))
-    found |= set(
-        db.session.scalars(use_index(mine.where(Memory.statement_hash.in_(hashes)), Memory, "ix_memories_statement"))
+    ids = set(db.session.scalars(use_index(statement.where(Memory.fact_key.in_(keys)), Memory, "ix_memories_fact_key")))
+    ids |= set(
+        db.session.scalars(
+            use_index(statement.where(Memory.statement_hash.in_(hashes)), Memory, "ix_memories_statement")
+        )
     )
     earlier = select(MemoryRevision.memory_id).where(MemoryRevision.statement_hash.in_(hashes))
-    found |= set(db.session.scalars(use_primary_key(mine.where(Memory.memory_id.in_(earlier)), Memory)))
-    found |= memories_with_evidence(user_id, space_id, message_ids)
+    ids |= set(db.session.scalars(use_primary_key(statement.where(Memory.memory_id.in_(earlier)), Memory)))
+    ids |= memories_with_evidence(user_id, space_id, message_ids)
     # The memories that candidates refer to are needed too.
     ties = db.session.execute(
-        select(Memory.superseded_by_id, Memory.contradicts_id).where(Memory.memory_id.in_(found))
+        select(Memory.superseded_by_id, Memory.contradicts_id).where(Memory.memory_id.in_(ids))
     ).all()
-    found |= {ref for pair in ties for ref in pair if ref is not None}
-    return found
+    ids |= {ref for pair in ties for ref in pair if ref is not None}
+    return ids
 
 
 def memories_with_evidence(user_id: int, space_id: int | None, message_ids: Collection[int]) -> set[int]:
-    """Ids of the memories with evidence in these messages."""
+    """Return ids of the memories with evidence in these messages."""
     resting = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
-    mine = select(Memory.memory_id).where(*scope_of(user_id, space_id), Memory.memory_id.in_(resting))
-    return set(db.session.scalars(use_primary_key(mine, Memory)))
+    statement = select(Memory.memory_id).where(*scope_of(user_id, space_id), Memory.memory_id.in_(resting))
+    return set(db.session.scalars(use_primary_key(statement, Memory)))
 
 
 def nearest(
     user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int
 ) -> dict[int, float]:
-    """The memories nearest to any of the vectors, by id with their cosine; archived and closed ones included.
+    """Return the memories nearest to any of the vectors, by id with their cosine; archived and closed ones included.
 
     Rows are streamed in blocks, so that a worker's memory does not grow with a user's; they come in no particular
     order, because sorting them would carry all vectors along.
@@ -156,26 +158,26 @@ class Nearby:
     ids: frozenset[int]
 
 
-def look_around(user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int) -> Nearby:
+def find_similar(user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int) -> Nearby:
     """Return what `nearest` finds; call it before a transaction that writes, so that nobody waits for the scan."""
     version = versions.current_version(user_id)
     return Nearby(version, frozenset(nearest(user_id, space_id, model, vectors, count)))
 
 
 def important(user_id: int, space_id: int | None, count: int) -> list[int]:
-    """Ids of the current memories that matter most, whatever was said: pinned ones, then keyed facts by importance."""
-    mine = select(Memory.memory_id).where(*scope_of(user_id, space_id))
-    pinned = mine.where(Memory.is_archived == false(), Memory.is_closed == false(), Memory.is_pinned)
+    """Return ids of the most important current memories, regardless of the topic: pinned, then keyed facts."""
+    statement = select(Memory.memory_id).where(*scope_of(user_id, space_id))
+    pinned = statement.where(Memory.is_archived == false(), Memory.is_closed == false(), Memory.is_pinned)
     pinned = pinned.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(count)
-    facts = mine.where(Memory.space_slot == (space_id or 0), Memory.known_rank.is_not(None))
+    facts = statement.where(Memory.space_slot == (space_id or 0), Memory.known_rank.is_not(None))
     facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(count)
-    found = [*db.session.scalars(use_index(pinned, Memory, "ix_memories_pinned"))]
-    found += db.session.scalars(use_index(facts, Memory, "ix_memories_known"))
-    return list(dict.fromkeys(found))[:count]
+    ids = [*db.session.scalars(use_index(pinned, Memory, "ix_memories_pinned"))]
+    ids += db.session.scalars(use_index(facts, Memory, "ix_memories_known"))
+    return list(dict.fromkeys(ids))[:count]
 
 
 def scope_of(user_id: int, space_id: int | None) -> list[Any]:
-    """The conditions of one user's memories in one scope: personal, or one space."""
+    """Return the conditions of one user's memories in one scope: personal, or one space."""
     return [Memory.user_id == user_id, Memory.space_id.is_(None) if space_id is None else Memory.space_id == space_id]
 
 
@@ -196,15 +198,15 @@ def apply_plan(
     vectors = embeddings or {}
     effects = list(effects)
     stored = {effect.ref for effect in effects if effect.ref > 0}
-    known = {memory.ref: memory for memory in load_known(stored)}
+    memories = {memory.ref: memory for memory in load_known(stored)}
     rows: dict[int, Memory] = {ref: get_or_raise(Memory, ref) for ref in sorted(stored)}
-    waiting: list[Memory] = []
+    waiting_memories: list[Memory] = []
     for effect in effects:
-        before = known.get(effect.ref)
-        apply_effect(known, effect)
-        after = known[effect.ref]
-        made = before is None
-        if made:
+        before = memories.get(effect.ref)
+        apply_effect(memories, effect)
+        after = memories[effect.ref]
+        is_new = before is None
+        if is_new:
             rows[effect.ref] = _row(after, journal, space_id)
         memory = rows[effect.ref]
         ids = {ref: row.memory_id for ref, row in rows.items()}
@@ -214,26 +216,26 @@ def apply_plan(
                 _set_vector(memory, _vector_of(effect, vectors), embedding_model)
             db.session.add(memory)
             db.session.flush()
-            if made:
+            if is_new:
                 journal.created(memory)
             else:
-                journal.changed(memory)
+                journal.record_change(memory)
         if any(ref is not None and ref < 0 and ref not in ids for ref in (after.superseded_by, after.contradicts)):
-            waiting.append(memory)
+            waiting_memories.append(memory)
         if not isinstance(effect, Flag):
             _add_evidence(memory, effect.evidence, journal)
     ids = {ref: row.memory_id for ref, row in rows.items()}
     refs = {row.memory_id: ref for ref, row in rows.items()}
-    for memory in waiting:
-        _refer(memory, known[refs[memory.memory_id]], ids)
+    for memory in waiting_memories:
+        _refer(memory, memories[refs[memory.memory_id]], ids)
         journal.amended(memory)
     db.session.flush()
     return {ref: memory_id for ref, memory_id in ids.items() if ref < 0}
 
 
-def _row(known: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
-    """A row for a new memory; `_carry_over` fills in what it says."""
-    first = known.evidence[0] if known.evidence else None
+def _row(memory: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
+    """Return a row for a new memory; `_carry_over` fills in its content."""
+    first = memory.evidence[0] if memory.evidence else None
     return Memory(
         user_id=journal.change_set.user_id,
         space_id=space_id,
@@ -246,24 +248,24 @@ def _row(known: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
         settled_with=None,
         edited_by_user=False,
         visibility="private",
-        statement_hash=statement_hash(known.content),
+        statement_hash=statement_hash(memory.content),
     )
 
 
-def _carry_over(memory: Memory, known: KnownMemory, ids: Mapping[int, int]) -> None:
-    """Make a row say what the memory says after an effect; references that have an id by now become ids."""
+def _carry_over(memory: Memory, source: KnownMemory, ids: Mapping[int, int]) -> None:
+    """Copy a memory's state after an effect into its row; references become ids where these exist."""
     for name in _CARRIED:
-        setattr(memory, name, getattr(known, name))
-    _refer(memory, known, ids)
+        setattr(memory, name, getattr(source, name))
+    _refer(memory, source, ids)
 
 
-def _refer(memory: Memory, known: KnownMemory, ids: Mapping[int, int]) -> None:
+def _refer(memory: Memory, source: KnownMemory, ids: Mapping[int, int]) -> None:
     """Point a row to its successor and to what it contradicts, as far as these have ids yet."""
 
     def id_of(ref: int | None) -> int | None:
         return ref if ref is None or ref > 0 else ids.get(ref)
 
-    memory.superseded_by_id, memory.contradicts_id = id_of(known.superseded_by), id_of(known.contradicts)
+    memory.superseded_by_id, memory.contradicts_id = id_of(source.superseded_by), id_of(source.contradicts)
 
 
 def _vector_of(effect: Effect, vectors: Mapping[str, np.ndarray]) -> np.ndarray | None:

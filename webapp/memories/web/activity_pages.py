@@ -63,7 +63,7 @@ def decide(memory_id: int) -> ViewResult:
             return decide_next(memory_id, _decision())
         except (Invalid, Conflict) as error:
             db.session.rollback()
-            return _review(_said(error)), 422
+            return _review(_error_text(error)), 422
     decided = decisions.decide_review(current_user_id(), memory_id, _decision())
     db.session.commit()
     if not wants_partial():
@@ -97,7 +97,7 @@ def change(change_set_id: int) -> ViewResult:
 def undo(change_set_id: int) -> ViewResult:
     """Undo a change as a whole, or say what prevents it."""
     user_id = current_user_id()
-    refused: list[tuple[str, str, int | None]] = []
+    obstacles: list[tuple[str, str, int | None]] = []
     undone: Sequence[ChangeLine] = change_sets.get_change_set(user_id, change_set_id).lines
     try:
         change_sets.undo(user_id, change_set_id)
@@ -105,29 +105,29 @@ def undo(change_set_id: int) -> ViewResult:
         db.session.rollback()
         if "queue" in request.form:
             raise
-        refused, undone = _obstacles(user_id, error), ()
+        obstacles, undone = _obstacles(user_id, error), ()
     db.session.commit()
     if "queue" in request.form:
         return go_to(requested_position(safe_next(request.form["queue"])))
     view = change_sets.get_change_set(user_id, change_set_id)
-    shown = {"view": view, "refused": refused, "opened": True, "undone": undone}
+    context = {"view": view, "refused": obstacles, "opened": True, "undone": undone}
     if not wants_partial():
-        if not refused:
+        if not obstacles:
             flash(_("Undone."), "message")
         return render_template(
-            "memories/changes.html", changes=[view], next_cursor=None, one=True, refused=refused, undone=undone
+            "memories/changes.html", changes=[view], next_cursor=None, one=True, refused=obstacles, undone=undone
         )
-    where = request.form.get("place", "")
-    if where.startswith("reply-"):
+    place = request.form.get("place", "")
+    if place.startswith("reply-"):
         return fragment(
             "memories/_remembered.html",
-            turn_id=where.removeprefix("reply-"),
+            turn_id=place.removeprefix("reply-"),
             views=[view],
-            refused=refused,
+            refused=obstacles,
             undone=undone,
             opened=True,
         )
-    return fragment("memories/_change.html", **shown)
+    return fragment("memories/_change.html", **context)
 
 
 @blueprint.post("/c/<int:conversation_id>/memory")
@@ -136,7 +136,7 @@ def switch_here(conversation_id: int) -> ViewResult:
     """Switch memory on or off in one conversation."""
     switches.switch_conversation(current_user_id(), conversation_id, request.form.get("on") == "1")
     db.session.commit()
-    return _switched(url_for("conversations_pages.show", conversation_id=conversation_id), conversation_id)
+    return _show_switch(url_for("conversations_pages.show", conversation_id=conversation_id), conversation_id)
 
 
 @blueprint.post("/memories/switch")
@@ -145,7 +145,7 @@ def switch_everywhere() -> ViewResult:
     """Switch memory on or off altogether."""
     switches.switch_memory(current_user_id(), request.form.get("on") == "1")
     db.session.commit()
-    return _switched(url_for("memories.page"), request.form.get("conversation", type=int))
+    return _show_switch(url_for("memories.page"), request.form.get("conversation", type=int))
 
 
 @blueprint.get("/memories/health")
@@ -163,11 +163,13 @@ def keep_one(memory_id: int) -> ViewResult:
     """Archive the other memories of a group of duplicates."""
     user_id = current_user_id()
     service.get_memory(user_id, memory_id)
-    others = {number for text in request.form.getlist("others") if (number := parse_id(text))} - {memory_id}
-    for other in sorted(others):
+    other_ids = {number for text in request.form.getlist("others") if (number := parse_id(text))} - {memory_id}
+    for other in sorted(other_ids):
         service.archive_memory(user_id, other)
     db.session.commit()
-    flash(ngettext("Kept one; %(num)s other archived.", "Kept one; %(num)s others archived.", len(others)), "message")
+    flash(
+        ngettext("Kept one; %(num)s other archived.", "Kept one; %(num)s others archived.", len(other_ids)), "message"
+    )
     return redirect(url_for(".health"), 303)
 
 
@@ -195,10 +197,10 @@ def ask_to_delete(conversation_id: int) -> ViewResult:
     user_id = current_user_id()
     conversation = get_conversation(user_id, conversation_id)
     resting = dependents.conversation_dependents(user_id, conversation_id)
-    shown = {"conversation": conversation, "resting": resting, "cards": cards.cards_of(user_id, resting.memories)}
+    context = {"conversation": conversation, "resting": resting, "cards": cards.cards_of(user_id, resting.memories)}
     if wants_partial():
-        return render_template("memories/_delete.html", **shown) if shown["cards"] else ("", 204)
-    return render_template("memories/delete.html", **shown)
+        return render_template("memories/_delete.html", **context) if context["cards"] else ("", 204)
+    return render_template("memories/delete.html", **context)
 
 
 @blueprint.post("/c/<int:conversation_id>/delete-with-memories")
@@ -218,8 +220,8 @@ def delete_conversation(conversation_id: int) -> ViewResult:
     if not wants_partial():
         flash(sentence, undo_at)
         return redirect(url_for("conversations_pages.new"), 303)
-    shown = {"detail": sentence, "action": (_("Restore the conversation"), undo_at), "seconds": 10}
-    response = Response(render_template("errors/_toast.html", **shown))
+    toast = {"detail": sentence, "action": (_("Restore the conversation"), undo_at), "seconds": 10}
+    response = Response(render_template("errors/_toast.html", **toast))
     trigger = f"{LIST_CHANGED}, {CHANGED}"
     response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})
     return response
@@ -227,11 +229,11 @@ def delete_conversation(conversation_id: int) -> ViewResult:
 
 def _review(error: str = "") -> str:
     groups = groups_of(current_user_id())
-    here = request.form.get("queue")
+    place = request.form.get("queue")
     for group in groups:
-        if group.place == here:
-            came = Memory.memory_id.in_(group.came)
-            return show_queue(here, group.count, came, part=here, error=error, group=group)
+        if group.place == place:
+            condition = Memory.memory_id.in_(group.statement)
+            return show_queue(place, group.count, condition, part=place, error=error, group=group)
     count = cards.counts(current_user_id()).review - sum(group.count for group in groups)
     return show_queue(url_for(".review"), count, *outside_groups(groups), error=error, groups=groups)
 
@@ -251,24 +253,26 @@ def _decision() -> ReviewDecision:
         raise Invalid("Choose one of the answers.") from None
 
 
-def _said(error: Invalid | Conflict) -> str:
+def _error_text(error: Invalid | Conflict) -> str:
     if isinstance(error, Invalid) and error.errors and error.errors[0]["loc"] == ["until"]:
         return N_("Say until when it was true.")
     return error.detail or N_("That no longer applies to these memories.")
 
 
 def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None]]:
-    """Every memory that prevents the undo: what it says, why, and its id if it still exists."""
-    found: list[tuple[str, str, int | None]] = []
+    """Return each memory that prevents the undo: its text, the reason, and its id if it still exists."""
+    obstacles: list[tuple[str, str, int | None]] = []
     for item in error.errors or []:
         row = db.session.scalar(service.visible(user_id).where(Memory.memory_id == item["memory_id"]))
         words = texts.OBSTACLES.get(item.get("reason", ""), N_("prevents this"))
-        found.append((row.content if row else _("A memory"), words, row.memory_id if row else None))
+        obstacles.append((row.content if row else _("A memory"), words, row.memory_id if row else None))
     is_undone = isinstance(error, change_sets.AlreadyUndone)
-    return found or [(_("This"), N_("has already been undone") if is_undone else N_("can no longer be undone"), None)]
+    return obstacles or [
+        (_("This"), N_("has already been undone") if is_undone else N_("can no longer be undone"), None)
+    ]
 
 
-def _switched(then: str, conversation_id: int | None) -> ViewResult:
+def _show_switch(then: str, conversation_id: int | None) -> ViewResult:
     if not wants_partial():
         return redirect(then, 303)
     conversation = get_conversation(current_user_id(), conversation_id) if conversation_id else None

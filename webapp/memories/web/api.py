@@ -66,8 +66,8 @@ def list_memories(query: MemoryQuery) -> ViewResult:
     """List current memories, last changed first. With `q`, those that contain its words, best first, with a score."""
     user_id = current_user_id()
     if query.q:
-        found = search.search_memories(user_id, query)
-        rows, cursor = [MemoryOut.for_reader(row, user_id, score) for row, score in found.items], found.next_cursor
+        results = search.search_memories(user_id, query)
+        rows, cursor = [MemoryOut.for_reader(row, user_id, score) for row, score in results.items], results.next_cursor
     else:
         page = service.list_memories(user_id, query)
         rows, cursor = [MemoryOut.for_reader(row, user_id) for row in page.items], page.next_cursor
@@ -147,9 +147,9 @@ def get_evidence(path: MemoryPath) -> ViewResult:
     """The messages that a memory rests on, with the quotes."""
     user_id = current_user_id()
     service.get_memory(user_id, path.memory_id)
-    found = revisions.evidence_of(user_id, [path.memory_id]).get(path.memory_id, [])
+    evidence = revisions.evidence_of(user_id, [path.memory_id]).get(path.memory_id, [])
     return EvidenceList(
-        evidence=[EvidenceOut.of(item.row, item.conversation_id, item.title, item.is_current) for item in found]
+        evidence=[EvidenceOut.of(item.row, item.conversation_id, item.title, item.is_current) for item in evidence]
     ).model_dump(mode="json")
 
 

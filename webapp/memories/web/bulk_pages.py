@@ -35,18 +35,18 @@ _DONE = {
 @login_required
 def act() -> ViewResult:
     """Archive, pin or forget the chosen memories; what will be forgotten is shown first."""
-    user_id, ids, action = current_user_id(), _chosen(), request.form.get("action", "")
+    user_id, ids, action = current_user_id(), _chosen_ids(), request.form.get("action", "")
     rows = [service.get_memory(user_id, number) for number in ids]
     if action == "forget" and "confirm" not in request.form:
         return render_template("memories/forget_many.html", cards=cards.cards_of(user_id, rows))
     if action == "forget":
         report = forgetting.forget(user_id, ids)
-        done = _forgotten(len(report.memory_ids))
-        if used := report.used_in_count:
-            done += " " + ngettext(
+        message = _forgotten_text(len(report.memory_ids))
+        if use_count := report.used_in_count:
+            message += " " + ngettext(
                 "%(num)s reply may say it in other words; Changes links to it.",
                 "%(num)s replies may say it in other words; Changes links to them.",
-                used,
+                use_count,
             )
     elif action in _DONE:
         for number in ids:
@@ -54,11 +54,11 @@ def act() -> ViewResult:
                 service.archive_memory(user_id, number, action == "archive")
             else:
                 service.pin_memory(user_id, number, action == "pin")
-        done = ngettext(*_DONE[action], len(ids))
+        message = ngettext(*_DONE[action], len(ids))
     else:
         raise Invalid.field("action", "is not one of the choices offered")
     db.session.commit()
-    flash(done, "message")
+    flash(message, "message")
     return redirect(url_for("memories.page", view="rows"), 303)
 
 
@@ -73,38 +73,38 @@ def review() -> ViewResult:
         raise Invalid.field("decision", "is not one of the choices offered") from None
     if decision not in (Decision.ACCEPT, Decision.REJECT):
         raise Invalid.field("decision", "cannot be made for several at once")
-    count = left = 0
-    forgotten: set[int] = set()
-    for number in _chosen():
-        if number in forgotten:
+    count = waiting_count = 0
+    forgotten_ids: set[int] = set()
+    for number in _chosen_ids():
+        if number in forgotten_ids:
             continue  # it was removed with another that says the same
         try:
             with db.session.begin_nested():
                 decided = decisions.decide_review(user_id, number, ReviewDecision(decision=decision))
         except Conflict:
-            left += 1
+            waiting_count += 1
             continue
         if isinstance(decided, Forgotten):
-            forgotten.update(decided.memory_ids)
+            forgotten_ids.update(decided.memory_ids)
         else:
             count += 1
     db.session.commit()
     sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", count)
     if decision is Decision.REJECT:
-        sentence = _forgotten(len(forgotten))
-    if left:
-        sentence += " " + _("%(left)s left as they were: they contradict another.", left=left)
+        sentence = _forgotten_text(len(forgotten_ids))
+    if waiting_count:
+        sentence += " " + _("%(left)s left as they were: they contradict another.", left=waiting_count)
     flash(sentence, "message")
     return redirect(url_for("memory_activity.review"), 303)
 
 
-def _chosen() -> list[int]:
-    """The chosen ids. Raises Invalid for none, or for more than a page holds."""
+def _chosen_ids() -> list[int]:
+    """Return the chosen ids. Raises Invalid for none, or for more than a page holds."""
     ids = sorted({number for text in request.form.getlist("ids") if (number := parse_id(text))})
     if not 0 < len(ids) <= MOST:
         raise Invalid.field("ids", say("choose between one and %(most)s", most=MOST))
     return ids
 
 
-def _forgotten(number: int) -> str:
+def _forgotten_text(number: int) -> str:
     return ngettext("%(num)s memory forgotten.", "%(num)s memories forgotten.", number)

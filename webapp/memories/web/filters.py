@@ -13,24 +13,24 @@ from webapp.spaces.current_space import chosen_space
 
 
 def read_filters(conversation: Conversation | None = None, *, arrives: bool = False) -> Filters:
-    """The filters of the request; nonsensical ones count as not set.
+    """Return the filters of the request; nonsensical ones count as not set.
 
     A panel that `arrives` at a place shows only what is used there, whatever was chosen elsewhere.
     """
-    given = {name: value for name, value in request.args.items() if value != ""}
-    given["conversation"] = str(conversation.conversation_id) if conversation else given.get("conversation", "")
+    values = {name: value for name, value in request.args.items() if value != ""}
+    values["conversation"] = str(conversation.conversation_id) if conversation else values.get("conversation", "")
     if arrives or (conversation is not None and "space" not in request.args):
-        given["space"] = str(_space_here(conversation) or "")  # until something else is asked for
-    given = {name: value for name, value in given.items() if name in Filters.model_fields and value}
+        values["space"] = str(_space_here(conversation) or "")  # until something else is asked for
+    values = {name: value for name, value in values.items() if name in Filters.model_fields and value}
     try:
-        return Filters(**given)
+        return Filters(**values)
     except ValidationError as error:
         wrong = {str(item["loc"][0]) for item in field_errors(error)}
-        return Filters(**{name: value for name, value in given.items() if name not in wrong})
+        return Filters(**{name: value for name, value in values.items() if name not in wrong})
 
 
 def _space_here(conversation: Conversation | None) -> int | None:
-    """The space whose memories are used here: the conversation's, or the one a new conversation would be in."""
+    """Return the space whose memories are used here: that of the conversation, or of the next one."""
     if conversation is not None:
         return conversation.space_id
     space = chosen_space(current_user_id())

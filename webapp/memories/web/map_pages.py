@@ -22,6 +22,6 @@ def page() -> ViewResult:
     code = language_of(this_app()).code
     if name := request.args.get("name", "")[:_LONGEST]:
         start = max(0, request.args.get("start", 0, type=int))
-        found = name_page(current_user_id(), code, name, start)
-        return render_template("memories/map_name.html", found=found)
+        view = name_page(current_user_id(), code, name, start)
+        return render_template("memories/map_name.html", found=view)
     return render_template("memories/map.html", map=map_of(current_user_id(), code))

@@ -59,22 +59,22 @@ def changes_under_reply(message: Any) -> list[change_sets.ChangeSetView]:
     """Return what was remembered from the turn of a reply; one query for all later messages on the page."""
     if current_identity() is None:
         return []
-    known: dict[int, list[change_sets.ChangeSetView]] = g.setdefault("remembered", {})
-    if message.message_id not in known:
+    cache: dict[int, list[change_sets.ChangeSetView]] = g.setdefault("remembered", {})
+    if message.message_id not in cache:
         ids = [key for key in (message.reply_to_id, message.message_id) if key]
-        found = cards.changes_by_message(current_user_id(), ids)
-        known[message.message_id] = [view for key in ids for view in found.get(key, ())]
-    return known[message.message_id]
+        changes = cards.changes_by_message(current_user_id(), ids)
+        cache[message.message_id] = [view for key in ids for view in changes.get(key, ())]
+    return cache[message.message_id]
 
 
 def note_messages(messages: list[Any]) -> None:
     """Load what `remembered_under` will need, for all of these messages at once."""
     ids = [message.message_id for message in messages]
-    found = cards.changes_by_message(current_user_id(), ids) if ids else {}
-    known = g.setdefault("remembered", {})
+    changes = cards.changes_by_message(current_user_id(), ids) if ids else {}
+    cache = g.setdefault("remembered", {})
     for message in messages:
         keys = (message.reply_to_id, message.message_id)
-        known[message.message_id] = [view for key in keys if key for view in found.get(key, ())]
+        cache[message.message_id] = [view for key in keys if key for view in changes.get(key, ())]
 
 
 @blueprint.get("/memory")
@@ -83,9 +83,9 @@ def page() -> ViewResult:
     """All of memory at full width."""
     user_id, filters = current_user_id(), read_filters()
     filters.limit = 100
-    shown = cards.panel(user_id, None, filters, is_beside=False)
-    g.review_count = shown.counts.review
-    return render_template("memories/page.html", panel=shown)
+    context = cards.panel(user_id, None, filters, is_beside=False)
+    g.review_count = context.counts.review
+    return render_template("memories/page.html", panel=context)
 
 
 @blueprint.get("/memories/panel")
@@ -104,11 +104,11 @@ def panel() -> ViewResult:
         conversation = None
     part = request.args.get("part")
     if part == "moved":
-        shown = {"conversation": conversation, "switches": switches(current_user_id(), conversation)}
-        return render_template("memories/_panel_moved.html", **shown)
+        context = {"conversation": conversation, "switches": switches(current_user_id(), conversation)}
+        return render_template("memories/_panel_moved.html", **context)
     filters = read_filters(conversation, arrives=part == "rest" or "moved" in request.args)
-    found = cards.panel(current_user_id(), conversation, filters)
-    return render_template(f"memories/{'_panel_rest' if part == 'rest' else '_refresh'}.html", panel=found)
+    view = cards.panel(current_user_id(), conversation, filters)
+    return render_template(f"memories/{'_panel_rest' if part == 'rest' else '_refresh'}.html", panel=view)
 
 
 @blueprint.get("/memories/counts")
@@ -145,9 +145,9 @@ def create() -> ViewResult:
     try:
         row = service.create_memory(current_user_id(), read_form(MemoryFields))
     except Invalid as error:
-        shown = {"errors": sentences(error, LABELS), "values": request.form, "is_open": True}
+        context = {"errors": sentences(error, LABELS), "values": request.form, "is_open": True}
         template = "memories/_add.html" if wants_partial() else "memories/add.html"
-        return render_template(template, **shown), 422
+        return render_template(template, **context), 422
     db.session.commit()
     if not wants_partial():
         flash(_("Remembered."), "message")
@@ -164,24 +164,24 @@ def show(memory_id: int) -> ViewResult:
     if wants_partial():
         template = "_card_body" if request.args.get("part") == "body" else "_card"
         return render_template(f"memories/{template}.html", card=card, opened=True)
-    return _whole(card)
+    return _render_memory(card)
 
 
 @blueprint.get("/memories/<int:memory_id>/edit")
 @login_required
 def edit(memory_id: int) -> ViewResult:
     """A memory, being edited in its place."""
-    card = _own(memory_id)
+    card = _own_card(memory_id)
     if wants_partial():
         return render_template("memories/_edit.html", card=card, errors={}, values={})
-    return _whole(card, editing=True)
+    return _render_memory(card, editing=True)
 
 
 @blueprint.post("/memories/<int:memory_id>/edit")
 @login_required
 def save(memory_id: int) -> ViewResult:
     """Save an edit as a new revision; one based on an older wording is refused, with both shown."""
-    card = _own(memory_id)
+    card = _own_card(memory_id)
     seen = request.form.get("revision", type=int)
     try:
         if seen is not None and seen != card.memory.revision:
@@ -191,12 +191,12 @@ def save(memory_id: int) -> ViewResult:
         db.session.rollback()
         card = cards.card(current_user_id(), memory_id)
         problems = sentences(error, LABELS) if isinstance(error, Invalid) else {"": _reason(error)}
-        shown = {"card": card, "errors": problems, "values": request.form, "clash": isinstance(error, Conflict)}
+        context = {"card": card, "errors": problems, "values": request.form, "clash": isinstance(error, Conflict)}
         if wants_partial():
-            return render_template("memories/_edit.html", **shown), 422
-        return _whole(card, editing=True, **{key: shown[key] for key in ("errors", "values", "clash")}), 422
+            return render_template("memories/_edit.html", **context), 422
+        return _render_memory(card, editing=True, **{key: context[key] for key in ("errors", "values", "clash")}), 422
     db.session.commit()
-    return _done(memory_id, _("Saved as revision %(revision)s", revision=row.revision))
+    return _show_card(memory_id, _("Saved as revision %(revision)s", revision=row.revision))
 
 
 @blueprint.post("/memories/<int:memory_id>/pin")
@@ -206,7 +206,7 @@ def pin(memory_id: int) -> ViewResult:
     pinned = request.form.get("on") != "0"
     service.pin_memory(current_user_id(), memory_id, pinned)
     db.session.commit()
-    return _done(memory_id, _("Pinned: included in every reply") if pinned else _("No longer pinned"))
+    return _show_card(memory_id, _("Pinned: included in every reply") if pinned else _("No longer pinned"))
 
 
 @blueprint.post("/memories/<int:memory_id>/archive")
@@ -216,18 +216,18 @@ def archive(memory_id: int) -> ViewResult:
     archived = request.form.get("on") != "0"
     service.archive_memory(current_user_id(), memory_id, archived)
     db.session.commit()
-    return _done(memory_id, _("Archived: replies no longer use it") if archived else _("Back in use"))
+    return _show_card(memory_id, _("Archived: replies no longer use it") if archived else _("Back in use"))
 
 
 @blueprint.get("/memories/<int:memory_id>/forget")
 @login_required
 def ask_to_forget(memory_id: int) -> ViewResult:
     """Return what forgetting will remove, with one confirmation."""
-    card = _own(memory_id)
+    card = _own_card(memory_id)
     wordings = len(revisions_of(current_user_id(), memory_id)) - 1
     if wants_partial():
         return render_template("memories/_forget.html", card=card, wordings=wordings)
-    return _whole(card, forgetting=True, wordings=wordings)
+    return _render_memory(card, forgetting=True, wordings=wordings)
 
 
 @blueprint.post("/memories/<int:memory_id>/forget")
@@ -238,10 +238,10 @@ def forget(memory_id: int) -> ViewResult:
     service.get_memory(user_id, memory_id)
     report = forgetting.forget(user_id, [memory_id], whole_key="whole_key" in request.form)
     db.session.commit()
-    shown = {"memory_id": memory_id, "report": report}
+    context = {"memory_id": memory_id, "report": report}
     if not wants_partial():
-        return render_template("memories/forgotten.html", **shown)
-    return fragment("memories/_forgotten.html", **shown)
+        return render_template("memories/forgotten.html", **context)
+    return fragment("memories/_forgotten.html", **context)
 
 
 @blueprint.get("/memories/<int:memory_id>/history")
@@ -259,33 +259,33 @@ def restore(memory_id: int) -> ViewResult:
     """Restore an earlier wording of a memory."""
     row = restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
     db.session.commit()
-    return _done(memory_id, _("Restored as revision %(revision)s", revision=row.revision))
+    return _show_card(memory_id, _("Restored as revision %(revision)s", revision=row.revision))
 
 
-def _own(memory_id: int) -> cards.Card:
-    """A memory of the user's own: what others share can be read, not changed."""
+def _own_card(memory_id: int) -> cards.Card:
+    """Return a memory of the user's own; memories that others share can be read, not changed."""
     service.get_memory(current_user_id(), memory_id)
     return cards.card(current_user_id(), memory_id)
 
 
-def _whole(card: cards.Card, **more: Any) -> str:
+def _render_memory(card: cards.Card, **context: Any) -> str:
     return render_template(
         "memories/memory.html",
-        **({"card": card, "opened": True, **cards.past(current_user_id(), card.memory.memory_id)} | more),
+        **({"card": card, "opened": True, **cards.past(current_user_id(), card.memory.memory_id)} | context),
     )
 
 
-def _done(memory_id: int, note: str) -> ViewResult:
-    """The card as it is now, with what has just happened to it; or the page that shows it."""
+def _show_card(memory_id: int, note: str) -> ViewResult:
+    """Render the card with a note about what just happened; without HTMX, redirect to its page."""
     if not wants_partial():
         flash(f"{note}.", "message")
         return redirect(url_for(".show", memory_id=memory_id), 303)
     return fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note, opened=True)
 
 
-def fragment(template: str, **shown: Any) -> ViewResult:
-    """Render part of a page, and tell the rest of it that memory has changed."""
-    response = current_app.make_response(render_template(template, **shown))
+def fragment(template: str, **context: Any) -> ViewResult:
+    """Render part of a page, with an event that tells the other parts that memory has changed."""
+    response = current_app.make_response(render_template(template, **context))
     response.headers["HX-Trigger"] = CHANGED
     return response
 

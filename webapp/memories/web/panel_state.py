@@ -14,9 +14,9 @@ def panel_state(conversation: Conversation | None = None) -> str:
 
     The start page shows nothing of memory to who passes by, unless the person opened the panel.
     """
-    left = request.cookies.get("panel", "")
-    if left in ("open", "closed"):
-        return left
+    cookie = request.cookies.get("panel", "")
+    if cookie in ("open", "closed"):
+        return cookie
     is_guided = conversation is not None and conversation.journey_id is not None
     return "auto" if is_guided or has_memory() else "closed"
 

@@ -72,14 +72,14 @@ class MapOut(BaseModel):
 def read_timeline(query: TimelineQuery) -> dict[str, Any]:
     """Return what was learned, held and replaced, latest first."""
     rows, left_out = rows_between(current_user_id(), _moment(query.first), _moment(query.last, days=1))
-    found = [
+    spans = [
         RowOut(
             memory_ids=[span.memory_id for span in row.spans],
             spans=[SpanOut.model_validate(span, from_attributes=True) for span in row.spans],
         )
         for row in rows
     ]
-    return TimelineOut(rows=found, left_out=left_out).model_dump(mode="json")
+    return TimelineOut(rows=spans, left_out=left_out).model_dump(mode="json")
 
 
 @blueprint.get("/memories/map", responses={200: MapOut})
@@ -91,16 +91,16 @@ def read_map(query: MapQuery) -> dict[str, Any]:
     links = []
     for link in links_of(names):
         one, other = names[link.one], names[link.other]
-        both = sorted(set(one.memory_ids).intersection(other.memory_ids))
-        links.append(LinkOut(names=(one.label, other.label), count=link.shared, memory_ids=both))
+        shared = sorted(set(one.memory_ids).intersection(other.memory_ids))
+        links.append(LinkOut(names=(one.label, other.label), count=link.shared, memory_ids=shared))
     return MapOut(nodes=nodes, links=links, left_out=left_out).model_dump(mode="json")
 
 
-def _moment(given: date | datetime | None, *, days: int = 0) -> datetime | None:
+def _moment(value: date | datetime | None, *, days: int = 0) -> datetime | None:
     """Return a time, of a day its beginning, or that of the day so many days later, where the reader is."""
-    if given is None or isinstance(given, datetime):
-        return given
+    if value is None or isinstance(value, datetime):
+        return value
     try:
-        return datetime.combine(given + timedelta(days=days), time(), reader_zone()).astimezone(UTC)
+        return datetime.combine(value + timedelta(days=days), time(), reader_zone()).astimezone(UTC)
     except OverflowError:
         return None

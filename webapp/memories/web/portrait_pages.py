@@ -32,10 +32,10 @@ def page() -> ViewResult:
 def write() -> ViewResult:
     """Have it written anew."""
     user_id = current_user_id()
-    refused, status = _ask(lambda: service.ask_for_portrait(user_id))
-    if not refused and not wants_partial():
+    problem, status = _ask(lambda: service.ask_for_portrait(user_id))
+    if not problem and not wants_partial():
         return redirect(url_for(".page"), 303)
-    return _page(refused), status
+    return _page(problem), status
 
 
 @blueprint.get("/spaces/<int:space_id>/portrait")
@@ -50,10 +50,10 @@ def page_of_space(space_id: int) -> ViewResult:
 def write_of_space(space_id: int) -> ViewResult:
     """Have it written anew."""
     user_id = current_user_id()
-    refused, status = _ask(lambda: service.ask_for_portrait_of_space(user_id, space_id))
-    if not refused and not wants_partial():
+    problem, status = _ask(lambda: service.ask_for_portrait_of_space(user_id, space_id))
+    if not problem and not wants_partial():
         return redirect(url_for(".page_of_space", space_id=space_id), 303)
-    return _page_of_space(space_id, refused), status
+    return _page_of_space(space_id, problem), status
 
 
 def title_of(space: SpaceOut | None) -> str:
@@ -76,17 +76,17 @@ def _ask(ask: Callable[[], None]) -> tuple[str, int]:
     return "", 200
 
 
-def _page(refused: str = "") -> str:
+def _page(problem: str = "") -> str:
     user_id = current_user_id()
-    shown = {"portrait": service.portrait_of(user_id), "refused": refused, "space": None, "title": title_of(None)}
+    context = {"portrait": service.portrait_of(user_id), "refused": problem, "space": None, "title": title_of(None)}
     if wants_partial():
-        return render_template("memories/_portrait.html", **shown)
-    return render_template("memories/portrait.html", tiles=tiles(user_id), most=COUNTED_TO, **shown)
+        return render_template("memories/_portrait.html", **context)
+    return render_template("memories/portrait.html", tiles=tiles(user_id), most=COUNTED_TO, **context)
 
 
-def _page_of_space(space_id: int, refused: str = "") -> str:
+def _page_of_space(space_id: int, problem: str = "") -> str:
     user_id = current_user_id()
     portrait, space = service.portrait_of_space(user_id, space_id), view_space(user_id, space_id)
     template = "memories/_portrait.html" if wants_partial() else "spaces/portrait.html"
-    shown = {"portrait": portrait, "refused": refused, "space": space, "title": title_of(space)}
-    return render_template(template, tab="portrait", **shown)
+    context = {"portrait": portrait, "refused": problem, "space": space, "title": title_of(space)}
+    return render_template(template, tab="portrait", **context)

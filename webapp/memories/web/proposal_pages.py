@@ -19,7 +19,7 @@ blueprint = Blueprint("memory_proposals", __name__)
 
 
 @blueprint.app_context_processor
-def _waiting() -> dict[str, Any]:
+def _template_values() -> dict[str, Any]:
     return {"proposed_under": proposals_under_reply}
 
 
@@ -38,17 +38,17 @@ def settle(message_id: int) -> ViewResult:
     answer = {"accept": proposals.accept, "discard": proposals.discard}.get(decision)
     if answer is None:
         raise Invalid.field("decision", "is not one of the choices offered")
-    chosen = [item for item in proposals.reply_proposals(user_id, reply) if item.key in request.form.getlist("ids")]
-    done = []
-    for item in chosen:
+    selection = [item for item in proposals.reply_proposals(user_id, reply) if item.key in request.form.getlist("ids")]
+    results = []
+    for item in selection:
         try:
             with db.session.begin_nested():
-                done.append(answer(user_id, item.key))
+                results.append(answer(user_id, item.key))
         except (NotFound, Conflict):
             continue  # another page has settled it, or it went with one that says the same
     db.session.commit()
     if wants_partial():
-        return fragment("chat/_proposals.html", message=reply, done=done, decision=decision, id=message_id)
+        return fragment("chat/_proposals.html", message=reply, done=results, decision=decision, id=message_id)
     flash(_("Decided."), "message")
-    there = url_for("conversations_pages.show", conversation_id=reply.conversation_id, _anchor=f"m-{message_id}")
-    return redirect(there, 303)
+    location = url_for("conversations_pages.show", conversation_id=reply.conversation_id, _anchor=f"m-{message_id}")
+    return redirect(location, 303)

@@ -52,11 +52,11 @@ class SettledOut(BaseModel):
     report: ForgetReport | None = Field(description="What forgetting removed.")
 
     @classmethod
-    def of(cls, settled: SettlementResult) -> SettledOut:
+    def of(cls, result: SettlementResult) -> SettledOut:
         return cls(
-            status=settled.status,
-            memory=MemoryOut.of(settled.memory) if settled.memory else None,
-            report=ForgetReport.of(settled.report) if settled.report else None,
+            status=result.status,
+            memory=MemoryOut.of(result.memory) if result.memory else None,
+            report=ForgetReport.of(result.report) if result.report else None,
         )
 
 
@@ -65,8 +65,8 @@ class SettledOut(BaseModel):
 def list_proposals(query: ProposalQuery) -> ViewResult:
     """List what waits for you: what is to be forgotten first, then memories in review, last changed first."""
     page = proposals.list_proposals(current_user_id(), query)
-    shown = ProposalList(proposals=[ProposalOut.of(item) for item in page.items], next_cursor=page.next_cursor)
-    return shown.model_dump(mode="json")
+    listing = ProposalList(proposals=[ProposalOut.of(item) for item in page.items], next_cursor=page.next_cursor)
+    return listing.model_dump(mode="json")
 
 
 @blueprint.post("/proposals/<proposal_id>/accept", responses={200: SettledOut})

@@ -14,7 +14,7 @@ blueprint = Blueprint("memory_scopes", __name__)
 
 
 @blueprint.app_context_processor
-def _wished() -> dict[str, object]:
+def _template_values() -> dict[str, object]:
     return {"space_documents_on": lambda: user_settings(current_user_id()).space_documents_enabled}
 
 
@@ -22,8 +22,8 @@ def _wished() -> dict[str, object]:
 @login_required
 def switch_space_documents() -> ViewResult:
     """Let replies in personal conversations look into documents of the user's spaces, or not."""
-    on = request.form.get("on") == "1"
-    update_account(current_user_id(), AccountChanges(settings=SettingsChanges(space_documents_enabled=on)))
+    is_on = request.form.get("on") == "1"
+    update_account(current_user_id(), AccountChanges(settings=SettingsChanges(space_documents_enabled=is_on)))
     db.session.commit()
     if not wants_partial():
         return redirect(url_for("memories.page"), 303)

@@ -23,7 +23,7 @@ blueprint = Blueprint("timeline_pages", __name__)
 def page() -> ViewResult:
     """Return what was learned, held and replaced when; `year`, `month` and `kind` narrow it, and odd ones do not."""
     kind = request.args.get("kind", "")
-    found = timeline_of(current_user_id(), reader_zone(), _period(), kind if kind in texts.KINDS else "")
+    timeline = timeline_of(current_user_id(), reader_zone(), _period(), kind if kind in texts.KINDS else "")
     code = language_of(this_app()).code
 
     def name_of(period: Period) -> str:
@@ -31,10 +31,10 @@ def page() -> ViewResult:
 
     def place(period: Period | None = None, **changes: Any) -> dict[str, Any]:
         """Return the arguments of a link to the same page: of this period, or with these changes."""
-        asked = {"year": period and period.year, "month": period and period.month, "kind": found.kind, **changes}
-        return {name: value for name, value in asked.items() if value}
+        query = {"year": period and period.year, "month": period and period.month, "kind": timeline.kind, **changes}
+        return {name: value for name, value in query.items() if value}
 
-    return render_template("memories/timeline.html", timeline=found, name_of=name_of, place=place, kinds=texts.KINDS)
+    return render_template("memories/timeline.html", timeline=timeline, name_of=name_of, place=place, kinds=texts.KINDS)
 
 
 def _period() -> Period | None:

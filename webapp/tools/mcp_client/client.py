@@ -28,7 +28,7 @@ class Server:
     name: str
     url: str
     token: str = field(default="", repr=False)
-    inside: bool = False
+    is_internal: bool = False
     age: str = ""
 
 
@@ -46,22 +46,22 @@ class _Talk:
     number: int = 0
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """The result of a request. Raises ToolFailed, and _Older."""
+        """Return the result of a request. Raises ToolFailed, and _Older."""
         self.number += 1
         body = wire.request(self.number, method, params, self.age)
         headers = wire.headers(method, params, self.age, self.server.token, self.session)
-        wish = RemoteRequest(self.server.url, "POST", headers, body, self.server.inside)
-        async with send_request(wish) as opened:
-            if opened.status in (401, 403):
+        wish = RemoteRequest(self.server.url, "POST", headers, body, self.server.is_internal)
+        async with send_request(wish) as response:
+            if response.status in (401, 403):
                 raise ToolFailed(f"{self.server.name} did not accept the token.")
-            if opened.status >= 300 and self.age == STATELESS:
+            if response.status >= 300 and self.age == STATELESS:
                 raise _Older
-            if opened.status >= 300:
-                raise ToolFailed(f"{self.server.name} answered with an error ({opened.status}).")
-            session = opened.headers.get("mcp-session-id", "")
+            if response.status >= 300:
+                raise ToolFailed(f"{self.server.name} answered with an error ({response.status}).")
+            session = response.headers.get("mcp-session-id", "")
             if session.isascii() and session.isprintable() and len(session) <= 500:
                 self.session = session or self.session
-            answer = await self._answer(opened.kind, opened.pieces, keys_in(headers))
+            answer = await self._answer(response.kind, response.pieces, keys_in(headers))
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
             raise _Older
         return wire.result_of(answer, self.server.name)
@@ -70,9 +70,11 @@ class _Talk:
         """Send a notification."""
         headers = wire.headers(method, {}, self.age, self.server.token, self.session)
         body = wire.request(None, method, {}, self.age)
-        async with send_request(RemoteRequest(self.server.url, "POST", headers, body, self.server.inside)) as opened:
-            if opened.status >= 300:
-                raise ToolFailed(f"{self.server.name} answered with an error ({opened.status}).")
+        async with send_request(
+            RemoteRequest(self.server.url, "POST", headers, body, self.server.is_internal)
+        ) as response:
+            if response.status >= 300:
+                raise ToolFailed(f"{self.server.name} answered with an error ({response.status}).")
 
     async def leave(self) -> None:
         """End a session, if there is one; what the server answers does not matter."""
@@ -82,12 +84,12 @@ class _Talk:
         with suppress(ToolFailed, TimeoutError):
             async with (
                 asyncio.timeout(2),
-                send_request(RemoteRequest(self.server.url, "DELETE", headers, None, self.server.inside)),
+                send_request(RemoteRequest(self.server.url, "DELETE", headers, None, self.server.is_internal)),
             ):
                 pass
 
     async def _answer(self, kind: str, pieces: Any, keys: tuple[str, ...]) -> dict[str, Any]:
-        """The answer without `keys`, as soon as it is there: a stream may stay open after it."""
+        """Return the answer without `keys`, as soon as it is there: a stream may stay open after it."""
         data = bytearray()
         streams = kind == "text/event-stream"
         try:
@@ -95,9 +97,9 @@ class _Talk:
                 async for piece in pieces:
                     data += piece.replace(b"\r", b"") if streams else piece
                     if streams and (end := data.rfind(b"\n\n")) >= 0:
-                        found = wire.answer_of(kind, bytes(data[: end + 2]), self.number)
-                        if found is not None:
-                            return dict(mask(found, keys))
+                        message = wire.answer_of(kind, bytes(data[: end + 2]), self.number)
+                        if message is not None:
+                            return dict(mask(message, keys))
                         del data[: end + 2]  # each event is looked at only once
             answer = mask(await asyncio.to_thread(wire.answer_of, kind, bytes(data), self.number), keys)
         except (ValueError, RecursionError):
@@ -108,59 +110,59 @@ class _Talk:
 
 
 async def tools(server: Server) -> tuple[str, list[ListedTool]]:
-    """The revision that a server speaks, and its tools. Raises ToolFailed."""
+    """Return the revision that a server speaks, and its tools. Raises ToolFailed."""
     try:
         async with asyncio.timeout(LIST_SECONDS):
             talk = _Talk(server, STATELESS)
             try:
-                return STATELESS, await _listed(talk)
+                return STATELESS, await _list_tools(talk)
             except _Older:
                 talk = await _shaken(server)
             try:
-                return talk.age, await _listed(talk)
+                return talk.age, await _list_tools(talk)
             finally:
                 await talk.leave()
     except TimeoutError:
         raise ToolFailed(f"{server.name} did not answer in time.") from None
 
 
-async def call(server: Server, name: str, given: dict[str, Any]) -> Output:
-    """A tool's result. Raises ToolFailed, and TimeoutError if the caller limits the time."""
+async def call(server: Server, name: str, arguments: dict[str, Any]) -> Output:
+    """Return a tool's result. Raises ToolFailed, and TimeoutError if the caller limits the time."""
     if server.age == STATELESS:
         try:
             talk = _Talk(server, STATELESS)
-            return wire.output_of(await talk.ask("tools/call", name=name, arguments=given))
+            return wire.output_of(await talk.ask("tools/call", name=name, arguments=arguments))
         except _Older:
             raise ToolFailed(
                 f"{server.name} now speaks another version of the protocol. Test it again in the settings."
             ) from None
     talk = await _shaken(server)
     try:
-        return wire.output_of(await talk.ask("tools/call", name=name, arguments=given))
+        return wire.output_of(await talk.ask("tools/call", name=name, arguments=arguments))
     finally:
         await talk.leave()
 
 
-def name_for(server: str, tool: str, taken: set[str]) -> str:
+def name_for(server: str, tool: str, names: set[str]) -> str:
     """The name by which a model calls a server's tool: one that every model server accepts, and not taken yet."""
-    plain, own = ("_".join(filter(None, _FOREIGN.split(part))) for part in (server, tool))
-    name = "_".join(filter(None, (plain, own)))
-    is_cut = not own or len(name) > _LONGEST_NAME
+    plain, tool_name = ("_".join(filter(None, _FOREIGN.split(part))) for part in (server, tool))
+    name = "_".join(filter(None, (plain, tool_name)))
+    is_cut = not tool_name or len(name) > _LONGEST_NAME
     name = (name if name[:1].isalpha() else f"tool_{name}")[:_LONGEST_NAME]
-    offered, number = name, 0
+    candidate, number = name, 0
     # What is left of two names may be the same; of one in another script nothing is left.
-    while offered in taken or (is_cut and number == 0):
+    while candidate in names or (is_cut and number == 0):
         number += 1
-        offered = f"{name}_{hashlib.sha256(f'{number}/{server}/{tool}'.encode()).hexdigest()[:6]}"
-    taken.add(offered)
-    return offered
+        candidate = f"{name}_{hashlib.sha256(f'{number}/{server}/{tool}'.encode()).hexdigest()[:6]}"
+    names.add(candidate)
+    return candidate
 
 
 async def _shaken(server: Server) -> _Talk:
-    """A conversation with a server of the older age, after the handshake."""
+    """Return a conversation with a server of the older age, after the handshake."""
     talk = _Talk(server, HANDSHAKE[0])
-    found = await talk.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
-    version = found.get("protocolVersion")
+    result = await talk.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
+    version = result.get("protocolVersion")
     if version not in HANDSHAKE:
         raise ToolFailed(f"{server.name} does not speak any version of the protocol that is known here.")
     talk.age = str(version)
@@ -168,14 +170,14 @@ async def _shaken(server: Server) -> _Talk:
     return talk
 
 
-async def _listed(talk: _Talk) -> list[ListedTool]:
-    found: dict[str, ListedTool] = {}
+async def _list_tools(talk: _Talk) -> list[ListedTool]:
+    tools: dict[str, ListedTool] = {}
     cursor: str | None = None
     for _ in range(MOST_PAGES):
         result = await talk.ask("tools/list", **({"cursor": cursor} if cursor else {}))
         for tool in wire.tools_of(result):
-            found.setdefault(tool.name, tool)
+            tools.setdefault(tool.name, tool)
         cursor = result.get("nextCursor")
-        if not isinstance(cursor, str) or not cursor or len(found) >= wire.MOST_TOOLS:
+        if not isinstance(cursor, str) or not cursor or len(tools) >= wire.MOST_TOOLS:
             break
-    return list(found.values())[: wire.MOST_TOOLS]
+    return list(tools.values())[: wire.MOST_TOOLS]

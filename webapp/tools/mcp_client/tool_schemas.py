@@ -27,28 +27,28 @@ Open = tuple[str, ...]
 def clean_schema(schema: object) -> Schema:
     """Return the schema of an object that asks for the same arguments, as far as every server can be told."""
     for depth in DEPTHS:
-        made = _Cleaner(schema, depth).root()
-        if len(json.dumps(made)) <= LONGEST:
-            return made
+        result = _Cleaner(schema, depth).root()
+        if len(json.dumps(result)) <= LONGEST:
+            return result
     return {"type": "object", "properties": {}}
 
 
-def definition_of(name: str, listed: Mapping[str, Any]) -> Schema:
+def definition_of(name: str, tool: Mapping[str, Any]) -> Schema:
     """Return a tool of a server as a model is told about it, under this name."""
-    description = listed["description"] or listed["title"]
+    description = tool["description"] or tool["title"]
     return {
         "type": "function",
-        "function": {"name": name, "description": description, "parameters": schema_of(listed)},
+        "function": {"name": name, "description": description, "parameters": schema_of(tool)},
     }
 
 
-def schema_of(listed: Mapping[str, Any]) -> Schema:
+def schema_of(tool: Mapping[str, Any]) -> Schema:
     """Return the cleaned schema of a stored tool: those stored by an earlier version are as their server gave them."""
-    return dict(_cleaned(json.dumps(listed["schema"])))
+    return dict(_clean(json.dumps(tool["schema"])))
 
 
 @lru_cache(maxsize=1_024)
-def _cleaned(schema: str) -> Schema:
+def _clean(schema: str) -> Schema:
     # Needed in every turn, and seldom another.
     return clean_schema(json.loads(schema))
 
@@ -66,51 +66,53 @@ class _Cleaner:
         return self._object(self._union(flat, options, seen), seen, 0)
 
     def _part(self, value: object, seen: Open, depth: int) -> Schema:
-        """A part below the root."""
+        """Return a part below the root."""
         flat, options, seen = self._flat(value, seen)
         kinds = _kinds(flat)
         if not options and len(kinds) > 1:
             options = [{**flat, "type": kind, "description": None} for kind in kinds]
-        if options and ("properties" in flat or all(_kind(self._flat(one, seen)[0]) == "object" for one in options)):
+        if options and (
+            "properties" in flat or all(_kind(self._flat(option, seen)[0]) == "object" for option in options)
+        ):
             flat = self._union(flat, options, seen)
         elif options:
-            made = [self._part(one, seen, depth) for one in options[:MOST_VALUES] if self._left > 0]
-            made = list({json.dumps(one, sort_keys=True): one for one in made}.values())
-            return _described(flat, {"anyOf": made} if len(made) > 1 else made[0] if made else {"type": "string"})
+            parts = [self._part(option, seen, depth) for option in options[:MOST_VALUES] if self._left > 0]
+            parts = list({json.dumps(option, sort_keys=True): option for option in parts}.values())
+            return _describe(flat, {"anyOf": parts} if len(parts) > 1 else parts[0] if parts else {"type": "string"})
         kind = _kind(flat)
         if kind == "object":
-            return _described(flat, self._object(flat, seen, depth))
+            return _describe(flat, self._object(flat, seen, depth))
         if kind == "array":
-            return _described(flat, {"type": "array", "items": self._items(flat, seen, depth)})
-        return _described(flat, _plain(kind, flat))
+            return _describe(flat, {"type": "array", "items": self._items(flat, seen, depth)})
+        return _describe(flat, _plain(kind, flat))
 
     def _object(self, flat: Schema, seen: Open, depth: int) -> Schema:
-        given = flat.get("properties")
-        given = given if isinstance(given, Mapping) and depth < self._depth else {}
-        properties = {name: self._part(value, seen, depth + 1) for name, value in given.items() if self._left > 0}
-        made: Schema = {"type": "object", "properties": properties}
+        source = flat.get("properties")
+        source = source if isinstance(source, Mapping) and depth < self._depth else {}
+        properties = {name: self._part(value, seen, depth + 1) for name, value in source.items() if self._left > 0}
+        result: Schema = {"type": "object", "properties": properties}
         if required := [name for name in dict.fromkeys(_texts(flat.get("required"))) if name in properties]:
-            made["required"] = required
+            result["required"] = required
         free = flat.get("additionalProperties")
         if depth and not properties and free is not False:
             # Its names are free: some servers allow none that are not listed unless they are told so.
-            inside = isinstance(free, Mapping) and free and depth < self._depth
-            made["additionalProperties"] = self._part(free, seen, depth + 1) if inside else True
-        return made
+            is_open = isinstance(free, Mapping) and free and depth < self._depth
+            result["additionalProperties"] = self._part(free, seen, depth + 1) if is_open else True
+        return result
 
     def _items(self, flat: Schema, seen: Open, depth: int) -> Schema:
-        given = flat.get("items", flat.get("prefixItems"))
-        if isinstance(given, list):
-            given = {"anyOf": given}
-        return self._part(given, seen, depth + 1) if depth < self._depth else {"type": "string"}
+        items = flat.get("items", flat.get("prefixItems"))
+        if isinstance(items, list):
+            items = {"anyOf": items}
+        return self._part(items, seen, depth + 1) if depth < self._depth else {"type": "string"}
 
     def _flat(self, value: object, seen: Open) -> tuple[Schema, list[Any], Open]:
         """A schema with its references followed and `allOf` merged, its options apart from it, and what is open."""
         self._left -= 1
         if not isinstance(value, Mapping):
             return {}, [], seen
-        flat = {key: one for key, one in value.items() if key not in ("$ref", "allOf", "anyOf", "oneOf")}
-        options = [one for key in ("anyOf", "oneOf") for one in _list(value.get(key)) if not _is_null(one)]
+        flat = {key: part for key, part in value.items() if key not in ("$ref", "allOf", "anyOf", "oneOf")}
+        options = [part for key in ("anyOf", "oneOf") for part in _list(value.get(key)) if not _is_null(part)]
         under = _list(value.get("allOf"))
         if isinstance(name := value.get("$ref"), str):
             target = self._target(name)
@@ -118,57 +120,57 @@ class _Cleaner:
                 flat.setdefault("type", _kind(target))
             else:
                 seen, under = (*seen, name), [target, *under]
-        for one in under:
+        for part in under:
             if self._left > 0:
-                theirs, more, seen = self._flat(one, seen)
-                flat, options = _merged(theirs, flat), options + more
+                other, more, seen = self._flat(part, seen)
+                flat, options = _merged(other, flat), options + more
         return flat, options, seen
 
     def _union(self, flat: Schema, options: Sequence[object], seen: Open) -> Schema:
         """One object with the properties of all options; required of them is what each one requires."""
-        made = {**flat, "type": "object"}
+        result = {**flat, "type": "object"}
         needed = []
-        for one in options:
+        for option in options:
             if self._left > 0:
-                theirs, _, _ = self._flat(one, seen)
-                made = _merged({"properties": theirs.get("properties")}, made)
-                needed.append(set(_texts(theirs.get("required"))))
+                other, _, _ = self._flat(option, seen)
+                result = _merged({"properties": other.get("properties")}, result)
+                needed.append(set(_texts(other.get("required"))))
         if needed:
-            made["required"] = [*_texts(flat.get("required")), *sorted(set.intersection(*needed))]
-        return made
+            result["required"] = [*_texts(flat.get("required")), *sorted(set.intersection(*needed))]
+        return result
 
     def _target(self, name: str) -> object:
         """Return what a reference points to; None outside the schema."""
-        found: object = self._schema if name.startswith("#") else None
+        target: object = self._schema if name.startswith("#") else None
         for step in filter(None, unquote(name[1:]).split("/")):
             key = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, Mapping):
-                found = found.get(key)
-            elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
+            if isinstance(target, Mapping):
+                target = target.get(key)
+            elif isinstance(target, list) and key.isdecimal() and int(key) < len(target):
+                target = target[int(key)]
             else:
                 return None
-        return found
+        return target
 
 
-def _merged(under: Schema, over: Schema) -> Schema:
+def _merged(under: Schema, override: Schema) -> Schema:
     """Two schemas that both apply; where both say something that cannot be joined, the second counts."""
-    made = {**under, **over}
-    both = [one["properties"] for one in (under, over) if isinstance(one.get("properties"), Mapping)]
-    if both:
-        made["properties"] = {name: part for properties in both for name, part in properties.items()}
-    if required := [*_texts(under.get("required")), *_texts(over.get("required"))]:
-        made["required"] = required
-    return made
+    result = {**under, **override}
+    parts = [schema["properties"] for schema in (under, override) if isinstance(schema.get("properties"), Mapping)]
+    if parts:
+        result["properties"] = {name: part for properties in parts for name, part in properties.items()}
+    if required := [*_texts(under.get("required")), *_texts(override.get("required"))]:
+        result["required"] = required
+    return result
 
 
 def _kinds(flat: Mapping[str, Any]) -> list[str]:
-    given = flat.get("type")
-    return [kind for kind in (given if isinstance(given, list) else [given]) if kind in _TYPES]
+    value = flat.get("type")
+    return [kind for kind in (value if isinstance(value, list) else [value]) if kind in _TYPES]
 
 
 def _kind(value: object) -> str:
-    """The type of a part, also of one that does not name it; text stands for anything."""
+    """Return the type of a part, also of one that does not name it; text stands for anything."""
     if not isinstance(value, Mapping):
         return "string"
     if kinds := _kinds(value):
@@ -177,37 +179,37 @@ def _kind(value: object) -> str:
         return "object"
     if "items" in value or "prefixItems" in value:
         return "array"
-    found = {type(one) for one in _values(value)}
-    only = found.pop() if len(found) == 1 else str
+    types = {type(item) for item in _values(value)}
+    only = types.pop() if len(types) == 1 else str
     return {bool: "boolean", int: "integer", float: "number"}.get(only, "string")
 
 
 def _plain(kind: str, flat: Schema) -> Schema:
-    """A text, number or truth value. Some servers take a list of values only for texts."""
-    made: Schema = {"type": kind}
-    values = list(dict.fromkeys(one for one in _values(flat) if one != ""))
-    if kind == "string" and values and all(isinstance(one, str) and len(one) <= LONGEST_VALUE for one in values):
-        made["enum"] = values[:MOST_VALUES]
+    """Return a text, number or truth value. Some servers take a list of values only for texts."""
+    result: Schema = {"type": kind}
+    values = list(dict.fromkeys(item for item in _values(flat) if item != ""))
+    if kind == "string" and values and all(isinstance(item, str) and len(item) <= LONGEST_VALUE for item in values):
+        result["enum"] = values[:MOST_VALUES]
     if kind in ("integer", "number"):
-        made |= {key: flat[key] for key in ("minimum", "maximum") if _is_number(flat.get(key))}
-    return made
+        result |= {key: flat[key] for key in ("minimum", "maximum") if _is_number(flat.get(key))}
+    return result
 
 
-def _described(flat: Schema, made: Schema) -> Schema:
-    """A cleaned part with its description, to which is added what the part itself can no longer say."""
+def _describe(flat: Schema, schema: Schema) -> Schema:
+    """Return a cleaned part with its description, to which is added what the part itself can no longer say."""
     texts = [flat.get("description")]
-    if (values := _values(flat)) and made.get("type") in ("string", "integer", "number") and "enum" not in made:
-        texts.append("One of " + ", ".join(json.dumps(one, ensure_ascii=False) for one in values[:MOST_VALUES]))
+    if (values := _values(flat)) and schema.get("type") in ("string", "integer", "number") and "enum" not in schema:
+        texts.append("One of " + ", ".join(json.dumps(item, ensure_ascii=False) for item in values[:MOST_VALUES]))
     texts += [f"{key.capitalize()} {flat[key]}" for key in ("format", "pattern") if isinstance(flat.get(key), str)]
     words = " ".join(word for text in texts if isinstance(text, str) for word in text.split())
     text = "".join(sign for sign in words if sign.isprintable())[:LONGEST_DESCRIPTION].strip()
-    return {**made, "description": text} if text else made
+    return {**schema, "description": text} if text else schema
 
 
 def _values(flat: Mapping[str, Any]) -> list[Any]:
-    """The scalar values to choose from."""
-    given = [flat["const"]] if "const" in flat else _list(flat.get("enum"))
-    return [one for one in given if isinstance(one, str | bool) or _is_number(one)]
+    """Return the scalar values to choose from."""
+    values = [flat["const"]] if "const" in flat else _list(flat.get("enum"))
+    return [item for item in values if isinstance(item, str | bool) or _is_number(item)]
 
 
 def _is_number(value: object) -> bool:
@@ -223,4 +225,4 @@ def _list(value: object) -> list[Any]:
 
 
 def _texts(value: object) -> list[str]:
-    return [one for one in _list(value) if isinstance(one, str)]
+    return [item for item in _list(value) if isinstance(item, str)]

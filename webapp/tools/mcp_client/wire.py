@@ -40,55 +40,55 @@ class ListedTool:
 
 
 def request(number: int | None, method: str, params: Mapping[str, Any], age: str) -> dict[str, Any]:
-    """The body of a request, or of a notification without a number."""
-    given = dict(params)
+    """Return the body of a request, or of a notification without a number."""
+    parameters = dict(params)
     if age == STATELESS:
-        given["_meta"] = {
+        parameters["_meta"] = {
             f"{_META}protocolVersion": age,
             f"{_META}clientCapabilities": {},
             f"{_META}clientInfo": US,
         }
-    body: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": given}
+    body: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": parameters}
     return body if number is None else {**body, "id": number}
 
 
 def headers(method: str, params: Mapping[str, Any], age: str, token: str, session: str = "") -> dict[str, str]:
-    """The headers of a request."""
-    found = {"Accept": ACCEPT, "Content-Type": "application/json"}
+    """Return the headers of a request."""
+    result = {"Accept": ACCEPT, "Content-Type": "application/json"}
     if token:
-        found["Authorization"] = f"Bearer {token}"
+        result["Authorization"] = f"Bearer {token}"
     if method != "initialize":
-        found["MCP-Protocol-Version"] = age
+        result["MCP-Protocol-Version"] = age
     if session:
-        found["Mcp-Session-Id"] = session
+        result["Mcp-Session-Id"] = session
     if age == STATELESS:
-        found["Mcp-Method"] = method
+        result["Mcp-Method"] = method
         if "name" in params:
-            found["Mcp-Name"] = _header(str(params["name"]))
-    return found
+            result["Mcp-Name"] = _header(str(params["name"]))
+    return result
 
 
 def answer_of(kind: str, data: bytes, number: int) -> dict[str, Any] | None:
-    """The answer to a request in a body of this media type; None if it has not arrived yet.
+    """Return the answer to a request in a body of this media type; None if it has not arrived yet.
 
     Anything else a server sends on a stream is skipped. Raises ValueError for invalid JSON.
     """
     if kind != "text/event-stream":
-        found = json.loads(data)
-        return found if _is_answer(found, number) else None
+        message = json.loads(data)
+        return message if _is_answer(message, number) else None
     for text in _events(data):
         try:
-            found = json.loads(text)
+            message = json.loads(text)
         except (ValueError, RecursionError):
             continue
-        if _is_answer(found, number):
-            answer: dict[str, Any] = found
+        if _is_answer(message, number):
+            answer: dict[str, Any] = message
             return answer
     return None
 
 
 def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
-    """The result in an answer. Raises ToolFailed with the server's reason."""
+    """Return the result in an answer. Raises ToolFailed with the server's reason."""
     error = answer.get("error")
     if error is not None:
         message = error.get("message") if isinstance(error, Mapping) else None
@@ -102,14 +102,14 @@ def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
 
 
 def tools_of(result: Mapping[str, Any]) -> list[ListedTool]:
-    """The tools in an answer to tools/list, without those that a model cannot be told about."""
+    """Return the tools in an answer to tools/list, without those that a model cannot be told about."""
     rows = result.get("tools")
-    found = [_tool(row) for row in rows[: 2 * MOST_TOOLS] if isinstance(row, dict)] if isinstance(rows, list) else []
-    return [tool for tool in found if tool is not None]
+    tools = [_tool(row) for row in rows[: 2 * MOST_TOOLS] if isinstance(row, dict)] if isinstance(rows, list) else []
+    return [tool for tool in tools if tool is not None]
 
 
 def output_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of a call, as text."""
+    """Return the result of a call, as text."""
     content = result.get("content")
     parts = [_text(part) for part in content if isinstance(part, Mapping)] if isinstance(content, Sequence) else []
     text = "\n\n".join(filter(None, parts))
@@ -151,15 +151,19 @@ def _text(part: Mapping[str, Any]) -> str:
 
 
 def _events(data: bytes) -> Iterator[str]:
-    """The data of the complete events of a stream."""
+    """Yield the data of the complete events of a stream."""
     for block in data.decode("utf-8", "replace").split("\n\n")[:-1]:
         lines = [line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:")]
         if lines:
             yield "\n".join(lines)
 
 
-def _is_answer(found: Any, number: int) -> bool:
-    return isinstance(found, dict) and found.get("id") in (number, None) and ("result" in found or "error" in found)
+def _is_answer(message: Any, number: int) -> bool:
+    return (
+        isinstance(message, dict)
+        and message.get("id") in (number, None)
+        and ("result" in message or "error" in message)
+    )
 
 
 def _header(value: str) -> str:
@@ -168,6 +172,6 @@ def _header(value: str) -> str:
     )
 
 
-def _line(value: Any, most: int) -> str:
+def _line(value: Any, limit: int) -> str:
     words = " ".join(str(value).split()) if isinstance(value, str) else ""
-    return "".join(sign for sign in words if sign.isprintable())[:most]
+    return "".join(sign for sign in words if sign.isprintable())[:limit]

@@ -48,7 +48,7 @@ class Engine:
     key: str = field(default="", repr=False)
 
     async def search(self, query: str) -> list[Hit]:
-        """The results of a search. Raises ToolFailed."""
+        """Return the results of a search. Raises ToolFailed."""
         provider = PROVIDERS[self.provider]
         return hits(provider, await json_of(provider.ask(self.address, self.key, query)))
 
@@ -60,15 +60,15 @@ NAMES = ("web_search", "read_page")
 def web_tools(engine: Engine | None) -> list[Tool]:
     """Search, if there is an engine, and reading pages."""
 
-    async def search(given: dict[str, Any], _around: Surroundings) -> Output:
+    async def search(arguments: dict[str, Any], _around: Surroundings) -> Output:
         assert engine is not None
         try:
-            query = WebSearch.model_validate(given).query
+            query = WebSearch.model_validate(arguments).query
         except ValidationError:
             return failure("Give a query of at most 300 characters.")
-        found = await engine.search(query)
-        sources = [{"title": hit.title, "url": hit.url} for hit in found]
-        return {"text": result_list(query, found), "sources": sources}
+        hits = await engine.search(query)
+        sources = [{"title": hit.title, "url": hit.url} for hit in hits]
+        return {"text": result_list(query, hits), "sources": sources}
 
     tools = [Tool(definition_of("read_page", ReadPage), "far", _read, seconds=30)]
     if engine is not None:
@@ -76,27 +76,27 @@ def web_tools(engine: Engine | None) -> list[Tool]:
     return tools
 
 
-async def _read(given: dict[str, Any], around: Surroundings) -> Output:
+async def _read(arguments: dict[str, Any], context: Surroundings) -> Output:
     try:
-        url = ReadPage.model_validate(given).url.strip()
+        url = ReadPage.model_validate(arguments).url.strip()
     except ValidationError:
         return failure("Give the address of a page.")
     url = url if "://" in url else f"https://{url}"
-    if not is_known(url, around.words):
+    if not is_known(url, context.words):
         return failure(UNKNOWN)
-    async with send_request(RemoteRequest(url, redirects=MOST_REDIRECTS)) as opened:
-        if opened.status >= 300:
-            raise ToolFailed(f"The page answered with an error ({opened.status}).")
-        if opened.kind not in plain_text.KINDS:
-            what = "is a PDF; the user can attach it as a file" if "pdf" in opened.kind else "is no text"
-            raise ToolFailed(f"What is there {what}.")
-        charset = opened.headers.get("content-type", "").partition("charset=")[2].strip(" \"';")[:40]
-        where, kind, data = opened.url, opened.kind, await opened.whole()
+    async with send_request(RemoteRequest(url, redirects=MOST_REDIRECTS)) as response:
+        if response.status >= 300:
+            raise ToolFailed(f"The page answered with an error ({response.status}).")
+        if response.kind not in plain_text.KINDS:
+            problem = "is a PDF; the user can attach it as a file" if "pdf" in response.kind else "is no text"
+            raise ToolFailed(f"What is there {problem}.")
+        charset = response.headers.get("content-type", "").partition("charset=")[2].strip(" \"';")[:40]
+        final_url, kind, data = response.url, response.kind, await response.whole()
     page = await _as_text(data, charset, kind)
     if not page["text"]:
         raise ToolFailed("There is no text on this page. It may need a browser to be seen.")
-    head = "\n".join(filter(None, (page["title"], where)))
-    return {"text": f"{head}\n\n{page['text']}", "sources": [{"title": page["title"], "url": where}]}
+    head = "\n".join(filter(None, (page["title"], final_url)))
+    return {"text": f"{head}\n\n{page['text']}", "sources": [{"title": page["title"], "url": final_url}]}
 
 
 async def _as_text(data: bytes, charset: str, kind: str) -> dict[str, str]:

@@ -40,9 +40,9 @@ def page_of(data: bytes, charset: str, kind: str) -> dict[str, str]:
 
 
 def decode(data: bytes, charset: str) -> str:
-    """The text, decoded with the given encoding or, if that is not named, with the one in the page's head."""
-    if not charset and (found := _CHARSET.search(data[:4_096])):
-        charset = found[1].decode()
+    """Return the text, decoded with the given encoding or, if that is not named, with the one in the page's head."""
+    if not charset and (match := _CHARSET.search(data[:4_096])):
+        charset = match[1].decode()
     try:
         return data.decode(codecs.lookup(charset or "utf-8").name, "replace")
     except (LookupError, ValueError, TypeError):
@@ -50,7 +50,7 @@ def decode(data: bytes, charset: str) -> str:
 
 
 def text_of(snippet: str) -> str:
-    """A few words that may contain tags, without those."""
+    """Return a few words that may contain tags, without those."""
     return html.unescape(re.sub(r"<[^<>]{0,200}>", "", snippet))
 
 

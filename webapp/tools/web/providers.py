@@ -39,17 +39,17 @@ class Provider:
 
 def _searxng(address: str, key: str, query: str) -> RemoteRequest:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return RemoteRequest(f"{address}/search?q={quote_plus(query)}&format=json", headers=headers, inside=True)
+    return RemoteRequest(f"{address}/search?q={quote_plus(query)}&format=json", headers=headers, is_internal=True)
 
 
 def _brave(address: str, key: str, query: str) -> RemoteRequest:
     url = f"{address}/res/v1/web/search?q={quote_plus(query)}&count={MOST_RESULTS}"
-    return RemoteRequest(url, headers={"X-Subscription-Token": key, "Accept": "application/json"}, inside=True)
+    return RemoteRequest(url, headers={"X-Subscription-Token": key, "Accept": "application/json"}, is_internal=True)
 
 
 def _tavily(address: str, key: str, query: str) -> RemoteRequest:
     body = {"query": query, "max_results": MOST_RESULTS}
-    return RemoteRequest(f"{address}/search", "POST", {"Authorization": f"Bearer {key}"}, body, inside=True)
+    return RemoteRequest(f"{address}/search", "POST", {"Authorization": f"Bearer {key}"}, body, is_internal=True)
 
 
 PROVIDERS = {
@@ -69,15 +69,15 @@ PAGES_ONLY = "pages"
 
 
 def hits(provider: Provider, answer: Any) -> list[Hit]:
-    """The results in a response, without any that is not a URL. Raises ToolFailed if it is not understood."""
+    """Return the results in a response, without any that is not a URL. Raises ToolFailed if it is not understood."""
     try:
         rows = provider.rows(answer)
-        found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else None
+        items = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else None
     except (KeyError, TypeError, AttributeError):
-        found = None
-    if found is None:
+        items = None
+    if items is None:
         raise ToolFailed(f"{provider.label} answered in a way that is not understood.")
-    return [hit for row in found[: 3 * MOST_RESULTS] if (hit := _hit(row, provider.text))][:MOST_RESULTS]
+    return [hit for row in items[: 3 * MOST_RESULTS] if (hit := _hit(row, provider.text))][:MOST_RESULTS]
 
 
 def _hit(row: dict[str, Any], text: str) -> Hit | None:
@@ -89,8 +89,8 @@ def _hit(row: dict[str, Any], text: str) -> Hit | None:
     return Hit(title[:200] or url, url, snippet[:SNIPPET])
 
 
-def result_list(query: str, found: list[Hit]) -> str:
-    """The results, as the model reads them."""
-    if not found:
+def result_list(query: str, hits: list[Hit]) -> str:
+    """Return the results, as the model reads them."""
+    if not hits:
         return f"Nothing was found for: {query}"
-    return "\n\n".join(f"{number}. {hit.title}\n{hit.url}\n{hit.text}".strip() for number, hit in enumerate(found, 1))
+    return "\n\n".join(f"{number}. {hit.title}\n{hit.url}\n{hit.text}".strip() for number, hit in enumerate(hits, 1))

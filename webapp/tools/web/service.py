@@ -28,27 +28,27 @@ class Web:
 
 class _CachedAccess:
     def __init__(self) -> None:
-        self._known: tuple[float, Web | None] | None = None
+        self._entry: tuple[float, Web | None] | None = None
 
     def get(self) -> Web | None:
         """Return what is set up, None if the web is off; reads the table if what is known is older than
         KEPT_SECONDS.
         """
-        known = self._known
-        if known is None or known[0] < time.monotonic():
-            known = self._known = (time.monotonic() + KEPT_SECONDS, _of(access()))
-        return known[1]
+        entry = self._entry
+        if entry is None or entry[0] < time.monotonic():
+            entry = self._entry = (time.monotonic() + KEPT_SECONDS, _of(access()))
+        return entry[1]
 
     def forget(self) -> None:
         """Read the table on next use: something was changed here."""
-        self._known = None
+        self._entry = None
 
 
 web = _CachedAccess()
 
 
 def access() -> WebAccess | None:
-    """The settings of an admin, if there are any."""
+    """Return the settings of an admin, if there are any."""
     return db.session.get(WebAccess, ONLY)
 
 
@@ -80,7 +80,7 @@ def set_access(fields: WebAccessFields) -> WebAccess:
 
 
 def engine_of(row: WebAccess | None) -> Engine | None:
-    """The engine as set up, whether on or off."""
+    """Return the engine as set up, whether on or off."""
     provider = PROVIDERS.get(row.provider) if row is not None else None
     if row is None or provider is None:
         return None
@@ -91,12 +91,12 @@ async def try_out(engine: Engine) -> str:
     """Search for something; returns a sentence about the results. Raises ToolFailed."""
     try:
         async with asyncio.timeout(TEST_SECONDS):
-            found = await engine.search("weather")
+            hits = await engine.search("weather")
     except TimeoutError:
         raise ToolFailed("The engine did not answer in time.") from None
-    if not found:
+    if not hits:
         raise ToolFailed("The engine answered but found nothing for a common word.")
-    return f"It works. First of {len(found)} found: {found[0].url}"
+    return f"It works. First of {len(hits)} found: {hits[0].url}"
 
 
 def _of(row: WebAccess | None) -> Web | None:

@@ -32,13 +32,13 @@ class Assets:
         pictures in its content, what code made, then its attachments."""
         attached = [item for item in as_list(metadata.get("attachments")) if isinstance(item, dict)]
         names = {str(item.get("id")): text_or_none(item.get("name")) for item in attached}
-        made = as_list(as_dict(metadata.get("aggregate_result")).get("messages"))
+        outputs = as_list(as_dict(metadata.get("aggregate_result")).get("messages"))
         pointers = [as_dict(part).get("asset_pointer") for part in as_list(content.get("parts"))]
-        pointers += [as_dict(one).get("image_url") for one in made]
-        wanted = [found[-1] for pointer in pointers if (found := _POINTER.findall(str(pointer or "")))]
-        wanted += [str(item.get("id")) for item in attached]
+        pointers += [as_dict(output).get("image_url") for output in outputs]
+        references = [groups[-1] for pointer in pointers if (groups := _POINTER.findall(str(pointer or "")))]
+        references += [str(item.get("id")) for item in attached]
         files, missing = [], []
-        for key in dict.fromkeys(wanted):
+        for key in dict.fromkeys(references):
             base = self._base(key)
             if base is None:
                 missing.append(names.get(key) or "")
@@ -51,23 +51,23 @@ class Assets:
     def _base(self, key: str) -> str | None:
         """Return the name, without folders, of the member with an id."""
         following = islice(self._ordered, bisect_left(self._ordered, key), None)
-        begins = takewhile(lambda base: base.startswith(key), following)
-        return next((base for base in begins if not base[len(key) : len(key) + 1].isalnum()), None)
+        matches = takewhile(lambda base: base.startswith(key), following)
+        return next((base for base in matches if not base[len(key) : len(key) + 1].isalnum()), None)
 
 
 def picture_from_url(url: Any, name: Any = None) -> ReadFile | None:
-    """The picture in a data URL; None for any other URL."""
-    if not isinstance(url, str) or len(url) > MOST_DATA or not (found := _DATA.match(url)):
+    """Return the picture in a data URL; None for any other URL."""
+    if not isinstance(url, str) or len(url) > MOST_DATA or not (match := _DATA.match(url)):
         return None
     try:
-        data = base64.b64decode(url[found.end() :], validate=True)
+        data = base64.b64decode(url[match.end() :], validate=True)
     except ValueError:
         return None
-    return ReadFile(text_or_none(name) or f"picture.{found[1].lower()}", data=data)
+    return ReadFile(text_or_none(name) or f"picture.{match[1].lower()}", data=data)
 
 
 def text_file(text: Any, name: Any) -> ReadFile | None:
-    """The text extracted from a file, as a text file with its name; None if there is none."""
+    """Return the text extracted from a file, as a text file with its name; None if there is none."""
     words = text_or_none(text)
     if words is None:
         return None
@@ -76,10 +76,10 @@ def text_file(text: Any, name: Any) -> ReadFile | None:
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list; an empty one for anything else."""
+    """Return a list; an empty one for anything else."""
     return value if isinstance(value, list) else []
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """An object; an empty one for anything else."""
+    """Return an object; an empty one for anything else."""
     return value if isinstance(value, dict) else {}

@@ -56,12 +56,12 @@ class ChatGPT:
         return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in names)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """Conversations, then memories."""
-        known, assets = _Known(), Assets(upload)
+        """Yield conversations, then memories."""
+        memories, assets = _Known(), Assets(upload)
         yield from read_records(
-            upload, _files(upload), _is_conversation, lambda item: [_conversation(item, known, assets)]
+            upload, _files(upload), _is_conversation, lambda item: [_conversation(item, memories, assets)]
         )
-        yield from known.memories()
+        yield from memories.memories()
 
 
 class _Known:
@@ -81,9 +81,9 @@ class _Known:
                 if line.strip():
                     self._noted_lines.setdefault(line.strip(), ReadMemory(line.strip(), at))
         elif kind == "model_editable_context" and moment >= self._listed[0]:
-            listed = _REMEMBERED.findall(content.get("model_set_context") or "")
-            if listed:
-                self._listed = (moment, [ReadMemory(text.strip(), instant(day)) for day, text in listed])
+            lines = _REMEMBERED.findall(content.get("model_set_context") or "")
+            if lines:
+                self._listed = (moment, [ReadMemory(text.strip(), instant(day)) for day, text in lines])
         elif kind == "user_editable_context" and moment >= self._instructions[0]:
             wishes = [ReadMemory(text, at) for text in _lines(content.get("user_profile"))]
             wishes += [ReadMemory(text, at, "instruction") for text in _lines(content.get("user_instructions"))]
@@ -91,7 +91,7 @@ class _Known:
                 self._instructions = (moment, wishes)
 
     def memories(self) -> Iterator[ReadMemory]:
-        """The latest list or, without one, everything the `bio` tool was told; then the custom instructions."""
+        """Yield the latest list or, without one, everything the `bio` tool was told; then the custom instructions."""
         yield from self._listed[1] or self._noted_lines.values()
         yield from self._instructions[1]
 
@@ -109,18 +109,18 @@ class _Talk:
     thoughts: list[str] = field(default_factory=list)
     documents: SideDocuments = field(default_factory=SideDocuments)
 
-    def show(self, key: str, message: dict[str, Any], at: datetime | None) -> None:
+    def show(self, key: str, message: dict[str, Any], moment: datetime | None) -> None:
         """Take in a message that ChatGPT shows."""
         content, metadata = as_dict(message.get("content")), as_dict(message.get("metadata"))
-        found, missing = self.assets.of(content, metadata)
+        files, missing = self.assets.of(content, metadata)
         text = with_citations(text_of(content), metadata).strip()
-        if found and text != IMAGE:
-            text = text.replace(IMAGE, "", len(found)).strip() or IMAGE
+        if files and text != IMAGE:
+            text = text.replace(IMAGE, "", len(files)).strip() or IMAGE
         text = "\n\n".join([text, *(f"[{name}]" for name in missing if name)]).strip()
         self.left_out[MISSING_FILES] += len(missing)
         is_user = as_dict(message.get("author")).get("role") == "user"
         if is_user:
-            self.finish(key, at)
+            self.finish(key, moment)
         if metadata.get("is_async_task_result_message") and self._repeats(text):
             return
         if not text:
@@ -128,38 +128,38 @@ class _Talk:
             return
         model = None if is_user else text_or_none(metadata.get("model_slug")) or self.model
         role: Role = "user" if is_user else "assistant"
-        self._add(ReadMessage(str(message.get("id") or key), role, text, at, model, found))
+        self._add(ReadMessage(str(message.get("id") or key), role, text, moment, model, files))
 
-    def use_tool(self, key: str, message: dict[str, Any], at: datetime | None) -> bool:
+    def use_tool(self, key: str, message: dict[str, Any], moment: datetime | None) -> bool:
         """Take in what a message to or from a tool made; returns whether it was one."""
         content, metadata = as_dict(message.get("content")), as_dict(message.get("metadata"))
         recipient, kind = str(message.get("recipient") or ""), content.get("content_type")
         if kind == "thoughts":
-            self.thoughts += [str(as_dict(one).get("content") or "") for one in as_list(content.get("thoughts"))]
+            self.thoughts += [str(as_dict(item).get("content") or "") for item in as_list(content.get("thoughts"))]
             return True
         if recipient.startswith(_CANVAS):
             for text in self._canvas(content):
-                self._add(ReadMessage(str(message.get("id") or key), "assistant", text, at, self.model))
+                self._add(ReadMessage(str(message.get("id") or key), "assistant", text, moment, self.model))
             return True
         if as_dict(message.get("author")).get("role") == "tool":
             if metadata.get("is_async_task_result_message"):
-                self.show(key, message, at)
+                self.show(key, message, moment)
                 return True
-            found, missing = self.assets.of(content, metadata)
-            self.files += found
+            files, missing = self.assets.of(content, metadata)
+            self.files += files
             self.missing += len(missing)
             self.left_out[MISSING_FILES] += len(missing)
-            self.left_out[STEPS] += not (found or missing)
+            self.left_out[STEPS] += not (files or missing)
             return True
         if recipient not in ("", "all", "bio"):
             self.left_out[STEPS] += 1
             return True
         return False
 
-    def finish(self, key: str, at: datetime | None) -> None:
+    def finish(self, key: str, moment: datetime | None) -> None:
         """Show the files for which no reply came."""
         if self.files or self.missing:
-            self._add(ReadMessage(f"{key}-files", "assistant", "" if self.missing else IMAGE, at, self.model))
+            self._add(ReadMessage(f"{key}-files", "assistant", "" if self.missing else IMAGE, moment, self.model))
 
     def _add(self, message: ReadMessage) -> None:
         if message.role == "assistant":
@@ -173,7 +173,7 @@ class _Talk:
         return bool(self.messages) and self.messages[-1].content == text
 
     def _canvas(self, content: dict[str, Any]) -> Iterator[str]:
-        """The versions of a document that one call of its tool writes."""
+        """Yield the versions of a document that one call of its tool writes."""
         try:
             call = as_dict(json.loads(content.get("text") or "".join(map(str, as_list(content.get("parts"))))))
         except (ValueError, RecursionError, TypeError):
@@ -183,17 +183,17 @@ class _Talk:
             title = str(call.get("name") or "")
             yield self.documents.write(title, call["content"], title, language if kind == "code" else "")
             return
-        shown = None
+        document = None
         for change in map(as_dict, as_list(call.get("updates"))):
             key, pattern, new = self.documents.latest(), change.get("pattern"), change.get("replacement")
-            made = None
+            result = None
             if isinstance(pattern, str) and isinstance(new, str):
-                made = self.documents.substitute(key, pattern, new, everywhere=bool(change.get("multiple")))
-            shown = made or shown
-            self.left_out[CHANGES] += made is None
+                result = self.documents.substitute(key, pattern, new, replace_all=bool(change.get("multiple")))
+            document = result or document
+            self.left_out[CHANGES] += result is None
         self.left_out[STEPS] += not call.get("updates")
-        if shown:
-            yield shown
+        if document:
+            yield document
 
 
 def _files(upload: Upload) -> list[str]:
@@ -206,7 +206,7 @@ def _is_conversation(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("mapping"), dict)
 
 
-def _conversation(item: Any, known: _Known, assets: Assets) -> ReadConversation:
+def _conversation(item: Any, memories: _Known, assets: Assets) -> ReadConversation:
     if not isinstance(item, dict):
         raise ValueError(N_("it is not a conversation"))
     nodes = item.get("mapping")
@@ -218,20 +218,20 @@ def _conversation(item: Any, known: _Known, assets: Assets) -> ReadConversation:
     times = {key: _number((node.get("message") or {}).get("create_time")) for key, node in nodes.items()}
     leaf = item.get("current_node")
     path = branch(parents, leaf if leaf in nodes else newest_leaf(parents, times))
-    talk, at, key = _Talk(assets, text_or_none(item.get("default_model_slug"))), None, ""
+    talk, moment, key = _Talk(assets, text_or_none(item.get("default_model_slug"))), None, ""
     for key in path:
         message = nodes[key].get("message")
         if not isinstance(message, dict):
             continue
-        at = instant(message.get("create_time"))
+        moment = instant(message.get("create_time"))
         if _is_shown(message):
-            talk.show(key, message, at)
+            talk.show(key, message, moment)
             continue
         if remembers:
-            known.note(message, at)
-        if not talk.use_tool(key, message, at):
+            memories.note(message, moment)
+        if not talk.use_tool(key, message, moment):
             talk.left_out[HIDDEN] += 1
-    talk.finish(key, at)
+    talk.finish(key, moment)
     seen = set(path)
     talk.left_out[OTHER_VERSIONS] += sum(
         isinstance(node.get("message"), dict) for key, node in nodes.items() if key not in seen
@@ -262,7 +262,7 @@ def _is_shown(message: dict[str, Any]) -> bool:
 
 
 def _lines(text: Any) -> list[str]:
-    """The statements in a text that people wrote about themselves, without what ChatGPT puts around it."""
+    """Return the statements in a text that people wrote about themselves, without what ChatGPT puts around it."""
     if not isinstance(text, str):
         return []
     inner = re.search(r"```(?:\w*\n)?(.*?)```", text, re.DOTALL)

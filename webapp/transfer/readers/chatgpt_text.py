@@ -27,36 +27,38 @@ def text_of(content: dict[str, Any]) -> str:
 
 def with_citations(text: str, metadata: dict[str, Any]) -> str:
     """Put links where the marks of citations are; a mark that names no page goes."""
-    placed = [found for found in map(as_dict, as_list(metadata.get("citations"))) if _is_place(found)]
-    for found in sorted(placed, key=lambda one: one["start_ix"], reverse=True):  # the last first: places stay right
-        begin, end = found["start_ix"], found["end_ix"]
+    placed = [citation for citation in map(as_dict, as_list(metadata.get("citations"))) if _is_place(citation)]
+    for citation in sorted(
+        placed, key=lambda item: item["start_ix"], reverse=True
+    ):  # the last first: places stay right
+        begin, end = citation["start_ix"], citation["end_ix"]
         if _MARK.fullmatch(text[begin:end]):
-            text = text[:begin] + _links(as_dict(found.get("metadata"))) + text[end:]
-    for found in map(as_dict, as_list(metadata.get("content_references"))):
-        mark = found.get("matched_text")
+            text = text[:begin] + _links(as_dict(citation.get("metadata"))) + text[end:]
+    for citation in map(as_dict, as_list(metadata.get("content_references"))):
+        mark = citation.get("matched_text")
         if isinstance(mark, str) and mark.strip() and mark in text:
-            alt = found.get("alt")
-            text = text.replace(mark, alt if isinstance(alt, str) and alt else _links(found))
+            alt = citation.get("alt")
+            text = text.replace(mark, alt if isinstance(alt, str) and alt else _links(citation))
     return _MARK.sub("", text)
 
 
-def _is_place(found: dict[str, Any]) -> bool:
-    begin, end = found.get("start_ix"), found.get("end_ix")
+def _is_place(citation: dict[str, Any]) -> bool:
+    begin, end = citation.get("start_ix"), citation.get("end_ix")
     return isinstance(begin, int) and isinstance(end, int) and 0 <= begin < end
 
 
 def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
-    found = as_dict(part)
-    if found.get("content_type") == "image_asset_pointer":
+    data = as_dict(part)
+    if data.get("content_type") == "image_asset_pointer":
         return IMAGE
-    text = found.get("text")
+    text = data.get("text")
     return text if isinstance(text, str) else ""
 
 
-def _links(found: dict[str, Any]) -> str:
-    pages = [as_dict(item) for item in as_list(found.get("items"))] or [found]
-    named = [(str(page.get("title") or page.get("url")), page.get("url")) for page in pages]
-    links = [f"[{title}]({url})" for title, url in named if isinstance(url, str) and url.startswith("http")]
+def _links(data: dict[str, Any]) -> str:
+    pages = [as_dict(item) for item in as_list(data.get("items"))] or [data]
+    titles = [(str(page.get("title") or page.get("url")), page.get("url")) for page in pages]
+    links = [f"[{title}]({url})" for title, url in titles if isinstance(url, str) and url.startswith("http")]
     return f" ({', '.join(links)})" if links else ""

@@ -85,7 +85,9 @@ def _parts(item: Any) -> Iterator[Part]:
 def _conversation(item: Any) -> ReadConversation:
     if not isinstance(item, dict) or not isinstance(item.get("chat_messages"), list):
         raise ValueError(N_("it has no messages"))
-    rows = {str(row.get("uuid") or at): row for at, row in enumerate(item["chat_messages"]) if isinstance(row, dict)}
+    rows = {
+        str(row.get("uuid") or index): row for index, row in enumerate(item["chat_messages"]) if isinstance(row, dict)
+    }
     leaf = item.get("current_leaf_message_uuid")
     path = shown_path(rows, "parent_message_uuid", leaf, lambda row: instant(row.get("created_at")))
     documents, left_out = SideDocuments(), Counter[str]()
@@ -103,7 +105,7 @@ def _conversation(item: Any) -> ReadConversation:
 
 def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: Counter[str]) -> ReadMessage | None:
     blocks = [block for block in as_list(row.get("content")) if isinstance(block, dict)]
-    texts = [shown for block in blocks if (shown := _text_of(block, documents, left_out))]
+    texts = [part for block in blocks if (part := _text_of(block, documents, left_out))]
     text = "\n\n".join(texts).strip()
     if not blocks or (not text and not any(block.get("type") in _STEPS for block in blocks)):
         text = _PLACEHOLDER.sub("", text_or_none(row.get("text")) or "").strip()
@@ -112,9 +114,9 @@ def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: 
         content = text_or_none(attached.get("extracted_content")) if isinstance(attached, dict) else None
         if content:
             title = attached.get("file_name") or "attachment"
-            whole = text_file(content, title) if len(content) > _ATTACHED else None
-            files += [whole] if whole else []
-            text += f"\n\n[{title}]" if whole else f"\n\n[{title}]\n\n{content}"
+            attachment = text_file(content, title) if len(content) > _ATTACHED else None
+            files += [attachment] if attachment else []
+            text += f"\n\n[{title}]" if attachment else f"\n\n[{title}]\n\n{content}"
     for name in dict.fromkeys(as_dict(file).get("file_name") for file in _files_of(row)):
         if name:
             text += f"\n\n[{name}]"
@@ -132,7 +134,7 @@ def _files_of(row: dict[str, Any]) -> list[Any]:
 
 
 def _text_of(block: dict[str, Any], documents: SideDocuments, left_out: Counter[str]) -> str:
-    """The text of a block as Claude shows it: its words, or the document that it writes or changes."""
+    """Return the text of a block as Claude shows it: its words, or the document that it writes or changes."""
     kind = block.get("type")
     if kind in ("text", "voice_note"):
         return block["text"] if isinstance(block.get("text"), str) else ""
@@ -140,35 +142,35 @@ def _text_of(block: dict[str, Any], documents: SideDocuments, left_out: Counter[
         return ""
     call = as_dict(block.get("input"))
     key = str(call.get("id") or call.get("path") or "")
-    whole = call.get("content") if isinstance(call.get("content"), str) else call.get("file_text")
+    content = call.get("content") if isinstance(call.get("content"), str) else call.get("file_text")
     old, new = call.get("old_str"), call.get("new_str")
-    if key and isinstance(whole, str):
-        return documents.write(key, whole, text_or_none(call.get("title")) or "", _language(call, key))
+    if key and isinstance(content, str):
+        return documents.write(key, content, text_or_none(call.get("title")) or "", _language(call, key))
     if key and isinstance(old, str) and isinstance(new, str):
-        changed = documents.replace(key, old, new)
-        left_out[CHANGES] += changed is None
-        return changed or ""
+        edit = documents.replace(key, old, new)
+        left_out[CHANGES] += edit is None
+        return edit or ""
     left_out[STEPS] += 1
     return ""
 
 
 def _language(call: dict[str, Any], key: str) -> str:
-    """The language of a document: that of its code, or its kind; a file's is its ending."""
-    if named := text_or_none(call.get("language")):
-        return named
+    """Return the language of a document: that of its code, or its kind; a file's is its ending."""
+    if language := text_or_none(call.get("language")):
+        return language
     kind = str(call.get("type") or "").rpartition("/")[2].rpartition(".")[2].partition("+")[0]
     return kind or (key.rpartition(".")[2] if "." in key else "")
 
 
 def _projects(upload: Upload, name: str) -> Iterator[Part]:
     try:
-        found = json.loads(upload.text(name, _LARGE))
+        data = json.loads(upload.text(name, _LARGE))
     except ImportRefused:
         raise
     except (ValueError, RecursionError):
         yield Unreadable(name, "the file is damaged or was cut off")
         return
-    for item in found if isinstance(found, list) else [found]:
+    for item in data if isinstance(data, list) else [data]:
         if not isinstance(item, dict) or not text_or_none(item.get("name")):
             continue
         documents = [
@@ -194,10 +196,10 @@ def _memories(item: dict[str, Any]) -> Iterator[ReadMemory]:
 
 
 def statements(text: Any) -> list[str]:
-    """The statements of a summary in Markdown: its sentences, without headings, emphasis and list marks."""
+    """Return the statements of a summary in Markdown: its sentences, without headings, emphasis and list marks."""
     if not isinstance(text, str):
         return []
-    found = []
+    statements = []
     for raw in text.splitlines():
         line = re.sub(r"\*\*|__|`", "", raw).strip()
         if not line or line.startswith("#") or line.endswith(":") or not re.search(r"[.!?。]|\w\s+\w", line):
@@ -205,5 +207,5 @@ def statements(text: Any) -> list[str]:
         if re.fullmatch(r"\*\*[^*]+\*\*", raw.strip()):
             continue
         line = re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", line)
-        found += [part for part in sentence_texts(line) if len(part) > 3]
-    return found
+        statements += [part for part in sentence_texts(line) if len(part) > 3]
+    return statements

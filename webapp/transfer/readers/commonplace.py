@@ -37,7 +37,7 @@ class Commonplace:
         return isinstance(manifest, dict) and manifest.get("format") == FORMAT
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """Conversations, then memories that are still valid."""
+        """Yield conversations, then memories that are still valid."""
         folders = {row.get("folder_id"): row.get("name") for row in rows(upload, "folders.jsonl")}
         for row in rows(upload, "conversations.jsonl"):
             try:
@@ -48,27 +48,27 @@ class Commonplace:
         for row in rows(upload, "memories.jsonl"):
             text = text_or_none(row.get("content"))
             if text and not row.get("valid_to") and not row.get("is_archived") and not row.get("needs_review"):
-                at = instant(row.get("asserted_at") or row.get("created_at"))
+                moment = instant(row.get("asserted_at") or row.get("created_at"))
                 is_rule = row.get("memory_type") == "instruction"
-                yield ReadMemory(text, at, "instruction" if is_rule else "fact", until=day(row.get("until")))
+                yield ReadMemory(text, moment, "instruction" if is_rule else "fact", until=day(row.get("until")))
 
 
 def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
-    """The lines of one part of an export, empty ones for those that cannot be read; none if there is no such part."""
+    """Return the lines of one part of an export, empty for unreadable ones; none if the part is missing."""
     if name not in upload.names:
         return
     with upload.open(name) as file:
         while line := file.readline(MOST_LINE):
             if line.strip():
-                yield _parsed(line)
+                yield _parse(line)
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parse(line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        data = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
 def _conversation(row: dict[str, Any], folders: dict[Any, Any]) -> ReadConversation:

@@ -61,7 +61,7 @@ class Gemini:
         return bool(_json(upload) or _html(upload))
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The conversations, oldest first."""
+        """Yield the conversations, oldest first."""
         records: list[_Activity] = []
         for name in _json(upload):
             try:
@@ -93,33 +93,33 @@ class Gemini:
 
 
 def _questions(records: list[_Activity]) -> list[_Activity]:
-    """The records that are questions, without the words before them.
+    """Return the records that are questions, without the words before them.
 
     If no beginning is known, those that were answered are questions; if none was, all of them.
     """
     answered = [record for record in records if record.answer] or records
     beginnings = [*_ASKED, *filter(None, [common_beginning([record.title for record in answered])])]
-    found = []
+    questions = []
     for record in records:
         if beginning := next((words for words in beginnings if f"{record.title} ".startswith(words)), None):
             record.title = record.title[len(beginning) :]
-            found.append(record)
-    return found or answered
+            questions.append(record)
+    return questions or answered
 
 
 def common_beginning(titles: list[str]) -> str:
-    """The words that at least three in four titles begin with, if there are enough titles to tell."""
+    """Return the words that at least three in four titles begin with, if there are enough titles to tell."""
     if len(titles) < 3:
         return ""
     words = [title.split(" ", 4) for title in titles]
-    found: list[str] = []
-    for at in range(4):
-        here = Counter(line[at] for line in words if len(line) > at + 1 and line[:at] == found)
-        word, count = here.most_common(1)[0] if here else ("", 0)
+    beginning: list[str] = []
+    for index in range(4):
+        counts = Counter(line[index] for line in words if len(line) > index + 1 and line[:index] == beginning)
+        word, count = counts.most_common(1)[0] if counts else ("", 0)
         if count < 0.75 * len(titles):
             break
-        found.append(word)
-    return " ".join(found) + " " if found else ""
+        beginning.append(word)
+    return " ".join(beginning) + " " if beginning else ""
 
 
 def _session(records: list[_Activity]) -> ReadConversation:
@@ -142,7 +142,7 @@ def _session(records: list[_Activity]) -> ReadConversation:
 
 
 def _name(record: _Activity) -> str:
-    """A stable name for a record: its time and, if that has no fractions of a second, what was asked."""
+    """Return a stable name for a record: its time and, if that has no fractions of a second, what was asked."""
     if record.at and record.at.microsecond:
         return record.at.isoformat()
     words = hashlib.sha256(record.title.encode()).hexdigest()[:16]
@@ -150,13 +150,13 @@ def _name(record: _Activity) -> str:
 
 
 def _json(upload: Upload) -> list[str]:
-    found = []
+    items = []
     for name in upload.names:
         if name.lower().endswith(".json"):
             item = upload.first_item(name) if upload.peek(name).lstrip().startswith("[") else None
             if isinstance(item, dict) and "title" in item and _is_of_gemini(name, item):
-                found.append(name)
-    return found
+                items.append(name)
+    return items
 
 
 def _html(upload: Upload) -> list[str]:
@@ -166,8 +166,8 @@ def _html(upload: Upload) -> list[str]:
 
 def _is_of_gemini(name: str, item: dict[str, Any]) -> bool:
     """Return whether the product that a record names is Gemini; without one, whether the file's folder is."""
-    named = [item.get("header") or "", *(item.get("products") or ())]
-    return all(_is_product(one) for one in named if one) if any(named) else _is_in_folder(name)
+    names = [item.get("header") or "", *(item.get("products") or ())]
+    return all(_is_product(product) for product in names if product) if any(names) else _is_in_folder(name)
 
 
 def _is_product(name: Any) -> bool:
@@ -187,7 +187,7 @@ def _of_json(name: str, item: Any) -> _Activity | None:
         *(value for part in item.get("details") or [] if isinstance(part, dict) for value in part.values()),
     ]
     threads = (_THREAD.search(place) for place in places if isinstance(place, str))
-    thread = next((found[1] or found[2] for found in threads if found), None)
+    thread = next((match[1] or match[2] for match in threads if match), None)
     return _Activity(title, markdown_of("\n".join(answers)), instant(item.get("time")), thread)
 
 
@@ -209,19 +209,19 @@ def _of_html(name: str, page: str) -> list[_Activity]:
             continue
         pieces = re.split(r"<br\s*/?>", cell[begin.end() : end.start()])
         title = markdown_of(pieces[0])
-        at = next((n for n, piece in enumerate(pieces[1:], 1) if _TIME.search(piece)), None)
-        when = None if at is None else _when(markdown_of(pieces[at].split("<p")[0]))
-        rest = "<br>".join(pieces[(at or 0) + 1 :]) if at is not None else "<br>".join(pieces[1:])
-        if at is not None and "<p" in pieces[at]:
-            rest = pieces[at][pieces[at].index("<p") :] + rest
+        index = next((n for n, piece in enumerate(pieces[1:], 1) if _TIME.search(piece)), None)
+        moment = None if index is None else _parse_date(markdown_of(pieces[index].split("<p")[0]))
+        rest = "<br>".join(pieces[(index or 0) + 1 :]) if index is not None else "<br>".join(pieces[1:])
+        if index is not None and "<p" in pieces[index]:
+            rest = pieces[index][pieces[index].index("<p") :] + rest
         thread = _THREAD.search(pieces[0])
         if title:
-            records.append(_Activity(title, markdown_of(rest), when, thread and (thread[1] or thread[2])))
+            records.append(_Activity(title, markdown_of(rest), moment, thread and (thread[1] or thread[2])))
     return records
 
 
-def _when(text: str) -> datetime | None:
-    """A date as Takeout writes it in English or in numbers; None if the month is in another language."""
+def _parse_date(text: str) -> datetime | None:
+    """Return a date as Takeout writes it in English or in numbers; None if the month is in another language."""
     cleaned = re.sub(r"(?<!\s)\s+[A-Z]{2,5}(?:[+-]\d+)?$", "", text.replace("\u202f", " ").strip())
     for form in _DATES:
         try:
@@ -232,7 +232,7 @@ def _when(text: str) -> datetime | None:
 
 
 def markdown_of(html: str) -> str:
-    """The text of a piece of HTML, with its paragraphs, lists, code and emphasis as Markdown."""
+    """Return the text of a piece of HTML, with its paragraphs, lists, code and emphasis as Markdown."""
     writer = _Writer()
     writer.feed(html)
     writer.close()

@@ -50,7 +50,7 @@ class Grok:
         return isinstance(first, dict) and "conversation" in first and "responses" in first
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """Conversations, and projects with their instructions."""
+        """Yield conversations, and projects with their instructions."""
         for name in _files(upload) if upload.is_archive else upload.names:
             number = 0
             try:
@@ -75,21 +75,21 @@ def _files(upload: Upload) -> list[str]:
 
 
 def _conversation(item: Any) -> ReadConversation:
-    about = item.get("conversation") if isinstance(item, dict) else None
-    if not isinstance(about, dict) or not isinstance(item.get("responses"), list):
+    conversation = item.get("conversation") if isinstance(item, dict) else None
+    if not isinstance(conversation, dict) or not isinstance(item.get("responses"), list):
         raise ValueError("it has no messages")
-    found = [row.get("response") for row in item["responses"] if isinstance(row, dict)]
-    rows = {str(row.get("_id") or at): row for at, row in enumerate(found) if isinstance(row, dict)}
-    leaf = about.get("leaf_response_id")
+    responses = [row.get("response") for row in item["responses"] if isinstance(row, dict)]
+    rows = {str(row.get("_id") or index): row for index, row in enumerate(responses) if isinstance(row, dict)}
+    leaf = conversation.get("leaf_response_id")
     path = shown_path(rows, "parent_response_id", leaf, lambda row: _moment(row.get("create_time")))
     messages = [message for key in path if (message := _message(key, rows[key])) is not None]
     return ReadConversation(
-        source_id=str(about.get("id") or ""),
-        title=text_or_none(about.get("title")),
+        source_id=str(conversation.get("id") or ""),
+        title=text_or_none(conversation.get("title")),
         messages=messages,
-        created_at=_moment(about.get("create_time")),
-        updated_at=_moment(about.get("modify_time")),
-        is_pinned=bool(about.get("starred")),
+        created_at=_moment(conversation.get("create_time")),
+        updated_at=_moment(conversation.get("modify_time")),
+        is_pinned=bool(conversation.get("starred")),
         left_out=count_omissions(rows, path, len(messages)),
     )
 
@@ -105,7 +105,7 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
 
 
 def _moment(value: Any) -> datetime | None:
-    """A date in ISO 8601, or MongoDB's `{"$date": {"$numberLong": "milliseconds"}}`."""
+    """Return a date in ISO 8601, or MongoDB's `{"$date": {"$numberLong": "milliseconds"}}`."""
     if isinstance(value, dict):
         value = value.get("$date")
         if isinstance(value, dict):

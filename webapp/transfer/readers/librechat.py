@@ -31,7 +31,7 @@ class LibreChat:
         return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in upload.json_names[:3])
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The conversations: one per file, or several in an array."""
+        """Yield the conversations: one per file, or several in an array."""
         yield from read_records(upload, upload.json_names, _is_conversation, lambda item: [_conversation(item)])
 
 
@@ -74,19 +74,19 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     is_user = row.get("isCreatedByUser") or row.get("sender") == "User"
     model = None if is_user else text_or_none(row.get("model")) or text_or_none(row.get("sender"))
     return ReadMessage(
-        key, "user" if is_user else "assistant", text, instant(row.get("createdAt")), model, list(_attached(row))
+        key, "user" if is_user else "assistant", text, instant(row.get("createdAt")), model, list(_attachments(row))
     )
 
 
-def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
-    """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
+def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
+    """Yield pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
     for part in map(as_dict, as_list(row.get("content"))):
         image = part.get("image_url")
-        if found := picture_from_url(as_dict(image).get("url") if isinstance(image, dict) else image):
-            yield found
+        if file := picture_from_url(as_dict(image).get("url") if isinstance(image, dict) else image):
+            yield file
     for item in map(as_dict, as_list(row.get("files"))):
-        if found := text_file(item.get("text"), item.get("filename")):
-            yield found
+        if file := text_file(item.get("text"), item.get("filename")):
+            yield file
 
 
 def _parts(content: Any) -> Iterator[str]:

@@ -29,7 +29,7 @@ class _Rows(ABC):
         return bool(rows) and isinstance(rows[0], dict) and all(name in rows[0] for name in self.fields)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The memories that are still valid."""
+        """Yield the memories that are still valid."""
         try:
             rows = _rows(json.loads(upload.text(upload.names[0], _LARGE)))
         except ImportRefused:
@@ -44,7 +44,7 @@ class _Rows(ABC):
 
     @abstractmethod
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
-        """The memory in a row, if there is one."""
+        """Return the memory in a row, if there is one."""
 
 
 class Mem0(_Rows):
@@ -70,15 +70,15 @@ class Mem0Markdown:
         return front is not None and {"id", "created_at"} <= dict(_FIELD.findall(front.group(1))).keys()
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The memories."""
+        """Yield the memories."""
         text = _lines_of(upload.text(upload.names[0], _LARGE))
         fronts = list(_FRONT.finditer(text))
         ends = [front.start() for front in fronts[1:]] + [len(text)]
         for number, (front, end) in enumerate(zip(fronts, ends, strict=True), 1):
             fields = dict(_FIELD.findall(front.group(1)))
             content = text_or_none(text[front.end() : end])
-            at = instant(fields.get("created_at"))
-            yield ReadMemory(content, at) if content else Unreadable(f"memory {number}", "it says nothing")
+            moment = instant(fields.get("created_at"))
+            yield ReadMemory(content, moment) if content else Unreadable(f"memory {number}", "it says nothing")
 
 
 class OwnMemories(_Rows):
@@ -88,11 +88,11 @@ class OwnMemories(_Rows):
 
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
         text = text_or_none(row.get("content"))
-        at = instant(row.get("said_at") or row.get("created_at"))
+        moment = instant(row.get("said_at") or row.get("created_at"))
         is_standing = row.get("memory_type") == "instruction"
         key, value = text_or_none(row.get("fact_key")), text_or_none(row.get("fact_value"))
         kind: Literal["fact", "instruction"] = "instruction" if is_standing else "fact"
-        return ReadMemory(text, at, kind, key=key, value=value) if text else None
+        return ReadMemory(text, moment, kind, key=key, value=value) if text else None
 
 
 class MemoryGraph:
@@ -111,7 +111,7 @@ class MemoryGraph:
         return isinstance(row, dict) and row.get("type") in ("entity", "relation")
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """A statement for each observation and each relation."""
+        """Yield a statement for each observation and each relation."""
         for number, line in enumerate(upload.text(upload.names[0], _LARGE).splitlines(), 1):
             if not line.strip():
                 continue
@@ -126,10 +126,10 @@ def _lines_of(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def _rows(found: Any) -> list[Any]:
-    if isinstance(found, dict):
-        found = found.get("results") or found.get("memories") or ([found] if "memory" in found else [])
-    return found if isinstance(found, list) else []
+def _rows(data: Any) -> list[Any]:
+    if isinstance(data, dict):
+        data = data.get("results") or data.get("memories") or ([data] if "memory" in data else [])
+    return data if isinstance(data, list) else []
 
 
 def _graph_line(row: dict[str, Any]) -> Iterator[ReadMemory]:

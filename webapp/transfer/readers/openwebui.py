@@ -72,7 +72,9 @@ def _conversation(item: Any) -> ReadConversation:
     rows = history.get("messages") if isinstance(history.get("messages"), dict) else {}
     if not rows:
         rows = {
-            str(row.get("id") or at): row for at, row in enumerate(chat.get("messages") or []) if isinstance(row, dict)
+            str(row.get("id") or index): row
+            for index, row in enumerate(chat.get("messages") or [])
+            if isinstance(row, dict)
         }
         path = list(rows)
     else:
@@ -94,12 +96,12 @@ def _conversation(item: Any) -> ReadConversation:
     )
 
 
-def _path(rows: dict[str, dict[str, Any]], named: list[Any]) -> list[str]:
+def _path(rows: dict[str, dict[str, Any]], keys: list[Any]) -> list[str]:
     """The ids of the branch that was seen last: through the named message and on along its last children, as Open WebUI
     repairs it; else to the newest message. A lone reply without a time was left by a broken stream."""
     parents = {key: parent if (parent := row.get("parentId")) in rows else None for key, row in rows.items()}
-    times = {key: at.timestamp() for key, row in rows.items() if (at := instant(row.get("timestamp")))}
-    leaf = next((key for key in named if isinstance(key, str) and key in rows), None)
+    times = {key: moment.timestamp() for key, row in rows.items() if (moment := instant(row.get("timestamp")))}
+    leaf = next((key for key in keys if isinstance(key, str) and key in rows), None)
     if leaf and len(rows) > 1 and not parents[leaf] and rows[leaf].get("role") == "assistant" and leaf not in times:
         leaf = None
     last = {parent: key for key, parent in parents.items() if parent is not None}
@@ -111,9 +113,9 @@ def _path(rows: dict[str, dict[str, Any]], named: list[Any]) -> list[str]:
     return branch(parents, leaf or newest_leaf(parents, times))
 
 
-def _tags(found: Any) -> Iterator[str]:
-    """Names of tags: the export has their ids, with underscores; old exports have objects with a name."""
-    for tag in as_list(found):
+def _tags(value: Any) -> Iterator[str]:
+    """Yield names of tags: the export has their ids, with underscores; old exports have objects with a name."""
+    for tag in as_list(value):
         name = text_or_none(as_dict(tag).get("name") if isinstance(tag, dict) else tag)
         if name and name != "none":
             yield name.replace("_", " ")
@@ -138,45 +140,45 @@ def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessa
     if not text or row.get("role") not in ("user", "assistant"):
         return None
     model = text_or_none(row.get("model")) if row["role"] == "assistant" else None
-    return ReadMessage(key, row["role"], text, instant(row.get("timestamp")), model, list(_attached(row)), thought)
+    return ReadMessage(key, row["role"], text, instant(row.get("timestamp")), model, list(_attachments(row)), thought)
 
 
 def without_details(content: str) -> tuple[str, str, int]:
     """Take out of a reply what Open WebUI folds: returns the rest, what was thought, and how many steps of tools there
     were. One inside another belongs to it; one that a broken stream left open has its summary and quoted lines."""
     rest, thoughts, steps = [], [], 0
-    at = 0
+    index = 0
     ends = _ends(content)
     for tag in _TAG.finditer(content):
-        if tag.start() < at or tag[1] not in _KINDS:
+        if tag.start() < index or tag[1] not in _KINDS:
             continue
-        rest.append(content[at : tag.start()])
-        end, at = ends.get(tag.start()) or _open_end(content, tag.end())
+        rest.append(content[index : tag.start()])
+        end, index = ends.get(tag.start()) or _open_end(content, tag.end())
         inner = _SUMMARY.sub("", content[tag.end() : end].lstrip(), count=1)
         if tag[1] == "reasoning":
             thoughts.append(_unquoted(inner))
         else:
             steps += 1
-    rest.append(content[at:])
+    rest.append(content[index:])
     return "".join(rest).strip(), "\n\n".join(filter(None, thoughts)), steps
 
 
 def _ends(content: str) -> dict[int, tuple[int, int]]:
     """Return where the closing tag of each block that has one stands, by where the block begins."""
-    found: dict[int, tuple[int, int]] = {}
-    opened: list[int] = []
+    ends: dict[int, tuple[int, int]] = {}
+    stack: list[int] = []
     for tag in _TAG.finditer(content):
         if not tag[0].startswith("</"):
-            opened.append(tag.start())
-        elif opened:
-            found[opened.pop()] = tag.span()
-    return found
+            stack.append(tag.start())
+        elif stack:
+            ends[stack.pop()] = tag.span()
+    return ends
 
 
 def _open_end(content: str, begin: int) -> tuple[int, int]:
     """Return where a block without an end is taken to end: after its summary and the quoted lines below."""
-    found = _OPEN.match(content, begin)
-    end = found.end() if found else begin
+    match = _OPEN.match(content, begin)
+    end = match.end() if match else begin
     return end, end
 
 
@@ -184,17 +186,17 @@ def _unquoted(inner: str) -> str:
     return "\n".join(line.removeprefix(">").removeprefix(" ") for line in inner.strip().splitlines())
 
 
-def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
-    """Pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
+def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
+    """Yield pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
     for part in as_list(row.get("content")):
-        if found := picture_from_url(as_dict(as_dict(part).get("image_url")).get("url")):
-            yield found
+        if file := picture_from_url(as_dict(as_dict(part).get("image_url")).get("url")):
+            yield file
     for item in map(as_dict, as_list(row.get("files"))):
         inner = as_dict(item.get("file"))
         name = item.get("name") or inner.get("filename")
         text = as_dict(inner.get("data")).get("content") or item.get("content")
-        if found := picture_from_url(item.get("url"), name) or text_file(text, name):
-            yield found
+        if file := picture_from_url(item.get("url"), name) or text_file(text, name):
+            yield file
 
 
 def _output(items: Any) -> Iterator[str]:

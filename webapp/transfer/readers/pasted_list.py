@@ -48,17 +48,17 @@ class PastedList:
         return any(_DATE.match(line.strip()) or _ITEM.match(line.strip()) or _RULE.match(line) for line in lines)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The memories, without headings, fences, and prose before a list."""
+        """Yield the memories, without headings, fences, and prose before a list."""
         lines = upload.text(upload.names[0], _LARGE).splitlines()
-        found = [*_table_rows(lines), *_entries(lines)]
-        first = next((number for number, entry in enumerate(found) if entry.is_item), 0)
-        for entry in found[first:]:
+        items = [*_table_rows(lines), *_entries(lines)]
+        first = next((number for number, entry in enumerate(items) if entry.is_item), 0)
+        for entry in items[first:]:
             if not entry.has_items_below:
                 yield ReadMemory(" ".join(entry.words), entry.at)
 
 
 def _entries(lines: list[str]) -> Iterator[_Line]:
-    """The entries of a text that are in no table; a line that goes on belongs to the one above it."""
+    """Yield the entries of a text that are in no table; a line that goes on belongs to the one above it."""
     entry: _Line | None = None
     for line in lines:
         text = line.strip()
@@ -93,14 +93,14 @@ def _is_cells(text: str) -> bool:
 
 
 def _table_rows(lines: list[str]) -> Iterator[_Line]:
-    """The rows of Markdown's tables: the longest cell that is no date, with the date of another."""
+    """Yield the rows of Markdown's tables: the longest cell that is no date, with the date of another."""
     heads = {number - 1 for number, line in enumerate(lines) if _RULE.match(line.strip()) and "|" in line}
     for number, line in enumerate(lines):
         text = line.strip()
         if not _is_cells(text) or _RULE.match(text) or number in heads:
             continue
         cells = [cell.strip() for cell in text.strip("|").split("|")]
-        at = next((moment for cell in cells if (moment := instant(cell))), None)
+        time = next((moment for cell in cells if (moment := instant(cell))), None)
         words = max((cell for cell in cells if instant(cell) is None), key=len, default="")
         if words:
-            yield _Line([words], at, is_item=True)
+            yield _Line([words], time, is_item=True)

@@ -25,7 +25,7 @@ class Portable:
         return any(_ITEMS.search(name) for name in names) and any(name.endswith("manifest.json") for name in names)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The statements that no tombstone names."""
+        """Yield the statements that no tombstone names."""
         gone = {
             str(row.get("targetID"))
             for name in upload.names

@@ -29,8 +29,8 @@ def read_records(
                 try:
                     parts = list(convert(item))
                 except Exception as error:  # whatever is wrong with one, the others are still read
-                    known = isinstance(error, ValueError)
-                    reason = str(error) if known else UNKNOWN
+                    is_known = isinstance(error, ValueError)
+                    reason = str(error) if is_known else UNKNOWN
                     parts = [Unreadable(_place(item, name, number), reason)]
                 yield from parts
         except ImportRefused:

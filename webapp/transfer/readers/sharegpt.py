@@ -25,7 +25,7 @@ class ShareGPT:
         return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in upload.json_names[:2])
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The conversations."""
+        """Yield the conversations."""
         yield from read_records(upload, upload.json_names, _is_conversation, lambda item: [_conversation(item)])
 
 

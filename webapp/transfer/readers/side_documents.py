@@ -29,24 +29,24 @@ class SideDocuments:
 
     def write(self, key: str, text: str, title: str = "", language: str = "") -> str:
         """Give a document a text; returns it as it is shown, in Markdown."""
-        known = self._by_key.get(key, _Document())
-        made = _Document(title or known.title or key.rpartition("/")[2], language or known.language, text)
-        self._by_key[key] = made
-        return _markdown(made)
+        previous = self._by_key.get(key, _Document())
+        document = _Document(title or previous.title or key.rpartition("/")[2], language or previous.language, text)
+        self._by_key[key] = document
+        return _markdown(document)
 
-    def replace(self, key: str, old: str, new: str, *, everywhere: bool = False) -> str | None:
+    def replace(self, key: str, old: str, new: str, *, replace_all: bool = False) -> str | None:
         """Replace some words of a document; returns it as it is shown, None if they are not in it."""
-        known = self._by_key.get(key)
-        if known is None or not old or old not in known.text:
+        previous = self._by_key.get(key)
+        if previous is None or not old or old not in previous.text:
             return None
-        known.text = known.text.replace(old, new) if everywhere else known.text.replace(old, new, 1)
-        return _markdown(known)
+        previous.text = previous.text.replace(old, new) if replace_all else previous.text.replace(old, new, 1)
+        return _markdown(previous)
 
-    def substitute(self, key: str, pattern: str, new: str, *, everywhere: bool = False) -> str | None:
+    def substitute(self, key: str, pattern: str, new: str, *, replace_all: bool = False) -> str | None:
         """Replace what a pattern stands for, if it is the whole text or literal: others' patterns are not run."""
         if pattern in _WHOLE:
             return self.write(key, new)
-        return self.replace(key, _LITERAL.sub(r"\1", pattern), new, everywhere=everywhere)
+        return self.replace(key, _LITERAL.sub(r"\1", pattern), new, replace_all=replace_all)
 
     def latest(self) -> str:
         """Return the key of the document written last; empty if there is none."""
@@ -57,6 +57,6 @@ def _markdown(document: _Document) -> str:
     head = f"**{document.title}**\n\n" if document.title else ""
     if document.language.lower() in _PROSE:
         return head + document.text
-    longest = max((len(found) for found in _FENCE.findall(document.text)), default=2)
+    longest = max((len(run) for run in _FENCE.findall(document.text)), default=2)
     fence = "`" * max(3, longest + 1)
     return f"{head}{fence}{document.language}\n{document.text}\n{fence}"

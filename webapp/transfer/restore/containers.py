@@ -36,10 +36,10 @@ log = logging.getLogger(__name__)
 MOST_SLUG = 90
 
 
-def settings(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def settings(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """The person's name and settings."""
     for line in lines:
-        user = db.session.get_one(User, restoring.user_id)
+        user = db.session.get_one(User, batch.user_id)
         if isinstance(line.get("name"), str) and line["name"].strip():
             user.name = line["name"].replace("\x00", "")[:200]
         if isinstance(line.get("settings"), dict):
@@ -49,55 +49,55 @@ def settings(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     db.session.flush()
 
 
-def folders(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def folders(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Folders for conversations."""
-    rows = [Folder(user_id=restoring.user_id, **attributes(Folder, line, {"folder_id"})) for line in lines]
+    rows = [Folder(user_id=batch.user_id, **attributes(Folder, line, {"folder_id"})) for line in lines]
     db.session.add_all(rows)
     db.session.flush()
-    restoring.note("folder", zip((line.get("folder_id") for line in lines), (r.folder_id for r in rows), strict=True))
+    batch.note("folder", zip((line.get("folder_id") for line in lines), (r.folder_id for r in rows), strict=True))
 
 
-def spaces(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def spaces(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Spaces with their documents; their owner is now their only member. Jobs make the vectors."""
     for line in lines:
         row = Space(**attributes(Space, line, {"space_id"}))
         db.session.add(row)
         db.session.flush()
-        at = row.created_at
+        created_at = row.created_at
         db.session.add(
             SpaceMember(
                 space_id=row.space_id,
-                user_id=restoring.user_id,
+                user_id=batch.user_id,
                 role="owner",
                 status="active",
-                created_at=at,
-                joined_at=at,
+                created_at=created_at,
+                joined_at=created_at,
             )
         )
         db.session.add(SpaceVersion(space_id=row.space_id, version=1))
         db.session.flush()
-        restoring.note("space", [(line.get("space_id"), row.space_id)])
+        batch.note("space", [(line.get("space_id"), row.space_id)])
         for document in list(line.get("documents") or ())[:MAX_DOCUMENTS]:
-            _document(restoring, row.space_id, document)
+            _document(batch, row.space_id, document)
 
 
-def _document(restoring: RestoreBatch, space_id: int, line: dict[str, Any]) -> None:
-    found = attributes(SpaceDocument, line, {"document_id", "space_id", "digest", "media_type", "file_name"})
-    at = moment(line["created_at"])
-    if found.get("pages") != found["content"].count(PAGE_END) + 1:
-        found["pages"] = 0  # a text without pages, or a forged line
-    original = restoring.originals.get(line.get("document_id") or 0, NONE)
+def _document(batch: RestoreBatch, space_id: int, line: dict[str, Any]) -> None:
+    fields = attributes(SpaceDocument, line, {"document_id", "space_id", "digest", "media_type", "file_name"})
+    created_at = moment(line["created_at"])
+    if fields.get("pages") != fields["content"].count(PAGE_END) + 1:
+        fields["pages"] = 0  # a text without pages, or a forged line
+    original = batch.originals.get(line.get("document_id") or 0, NONE)
     row = SpaceDocument(
         space_id=space_id,
-        user_id=restoring.user_id,
-        size=len(found["content"]),
-        updated_at=at,
-        **found,
+        user_id=batch.user_id,
+        size=len(fields["content"]),
+        updated_at=created_at,
+        **fields,
         **original.columns,
     )
     db.session.add(row)
     db.session.flush()
-    restoring.note("document", [(line.get("document_id"), row.document_id)])
+    batch.note("document", [(line.get("document_id"), row.document_id)])
     parts = parts_of(row.content, row.pages or 0, row.title, row.media_type)
     if parts:
         values = [
@@ -106,36 +106,36 @@ def _document(restoring: RestoreBatch, space_id: int, line: dict[str, Any]) -> N
         ]
         db.session.execute(insert(DocumentChunk), values)
         ids = select(DocumentChunk.document_chunk_id).where(DocumentChunk.document_id == row.document_id)
-        made = db.session.scalars(ids.order_by(DocumentChunk.position)).all()
+        chunk_ids = db.session.scalars(ids.order_by(DocumentChunk.position)).all()
         before = line.get("parts") or []
-        if len(before) == len(made):  # split as in the export, so that receipts find their parts again
-            restoring.note("part", zip(before, made, strict=True))
+        if len(before) == len(chunk_ids):  # split as in the export, so that receipts find their parts again
+            batch.note("part", zip(before, chunk_ids, strict=True))
     enqueue_after_commit("index_document", document_id=row.document_id)
 
 
-def journeys(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def journeys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """The user's own journeys, published or not, with all their versions. Raises ValueError for an invalid one."""
     for line in lines:
         slug = _free_slug(str(line.get("slug") or "journey"))
-        found = attributes(Journey, line, {"journey_id", "slug", "source", "position"})
+        fields = attributes(Journey, line, {"journey_id", "slug", "source", "position"})
         for name in ("draft",):
-            if found.get(name):
-                found[name] = _definition(found[name], slug)
-        row = Journey(slug=slug, source="editor", position=1_000, owner_id=restoring.user_id, **found)
+            if fields.get(name):
+                fields[name] = _definition(fields[name], slug)
+        row = Journey(slug=slug, source="editor", position=1_000, owner_id=batch.user_id, **fields)
         db.session.add(row)
         db.session.flush()
-        restoring.note("journey", [(line.get("journey_id"), row.journey_id)])
+        batch.note("journey", [(line.get("journey_id"), row.journey_id)])
         for version in line.get("versions") or ():
             values = attributes(JourneyVersion, version, {"version_id", "journey_id"})
             values["definition"] = _definition(values["definition"], slug)
-            db.session.add(JourneyVersion(journey_id=row.journey_id, author_id=restoring.user_id, **values))
-        made = []
+            db.session.add(JourneyVersion(journey_id=row.journey_id, author_id=batch.user_id, **values))
+        rows = []
         for point in line.get("points") or ():
             values = attributes(ConversationPoint, point, {"point_id", "journey_id"})
-            made.append((point.get("point_id"), ConversationPoint(journey_id=row.journey_id, **values)))
-        db.session.add_all([point for _, point in made])
+            rows.append((point.get("point_id"), ConversationPoint(journey_id=row.journey_id, **values)))
+        db.session.add_all([point for _, point in rows])
         db.session.flush()
-        restoring.note("point", [(old, point.point_id) for old, point in made])
+        batch.note("point", [(old, point.point_id) for old, point in rows])
         enqueue_after_commit("point_vectors")
 
 
@@ -147,11 +147,11 @@ def _definition(value: Any, slug: str) -> dict[str, Any]:
     return {**value, "slug": slug}
 
 
-def _free_slug(wanted: str) -> str:
-    slug, number = wanted, 1
+def _free_slug(base: str) -> str:
+    slug, number = base, 1
     while db.session.scalar(select(Journey.journey_id).where(Journey.slug == slug)) is not None:
         number += 1
-        slug = f"{wanted[:MOST_SLUG]}-{number}"
+        slug = f"{base[:MOST_SLUG]}-{number}"
     return slug
 
 
@@ -162,18 +162,18 @@ def originals_in(upload: Upload, lines: Iterable[dict[str, Any]]) -> dict[int, O
     content of somebody else's file gets nothing of it. Of what cannot be taken in, only the text is restored. No
     connection is held.
     """
-    found: dict[int, Original] = {}
+    originals: dict[int, Original] = {}
     for document in _documents(lines):
         data = _bytes_of(upload, str(document.get("digest") or ""))
         if data is None:
             continue
         try:
-            taken = store_content(str(document.get("file_name") or document.get("title") or "file"), data)
+            content = store_content(str(document.get("file_name") or document.get("title") or "file"), data)
         except DomainError:
             log.info("original of a document not restored", exc_info=True)
             continue
-        found[document["document_id"]] = Original(taken.digest, taken.media_type, taken.name)
-    return found
+        originals[document["document_id"]] = Original(content.digest, content.media_type, content.name)
+    return originals
 
 
 def keep_originals(upload: Upload, originals: Mapping[int, Original]) -> None:

@@ -19,17 +19,17 @@ _LINKS = {"message_id", "conversation_id", "parent_id", "reply_to_id", "supersed
 _MOVED = {"conversation_id", "space_id", "folder_id", "journey_id", "extracted_through", "tags", "is_temporary"}
 
 
-def conversations(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def conversations(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Conversations as they were; no background work is due for them. Raises ValueError."""
-    restoring.look_up("space", (line.get("space_id") for line in lines))
-    restoring.look_up("folder", (line.get("folder_id") for line in lines))
-    restoring.look_up("journey", (line.get("journey_id") for line in lines))
+    batch.look_up("space", (line.get("space_id") for line in lines))
+    batch.look_up("folder", (line.get("folder_id") for line in lines))
+    batch.look_up("journey", (line.get("journey_id") for line in lines))
     for line in lines:
         row = Conversation(
-            user_id=restoring.user_id,
-            space_id=restoring.new("space", line.get("space_id")),
-            folder_id=restoring.new("folder", line.get("folder_id")),
-            journey_id=restoring.journey(line),
+            user_id=batch.user_id,
+            space_id=batch.new("space", line.get("space_id")),
+            folder_id=batch.new("folder", line.get("folder_id")),
+            journey_id=batch.journey(line),
             **attributes(Conversation, line, _MOVED | {"message_count", "has_files"}),
         )
         if row.space_id is None and line.get("space_id") is not None:
@@ -38,76 +38,76 @@ def conversations(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         row.message_count, row.has_files = 0, False
         db.session.add(row)
         db.session.flush()
-        restoring.note("conversation", [(line.get("conversation_id"), row.conversation_id)])
-        written = _messages(restoring, row, line)
+        batch.note("conversation", [(line.get("conversation_id"), row.conversation_id)])
+        count = _messages(batch, row, line)
         db.session.add(
             ImportItem(
-                import_id=restoring.import_id,
+                import_id=batch.import_id,
                 kind="conversation",
                 outcome="imported",
                 target_id=row.conversation_id,
-                message_count=written,
+                message_count=count,
             )
         )
     db.session.flush()
 
 
-def _messages(restoring: RestoreBatch, row: Conversation, line: dict[str, Any]) -> int:
+def _messages(batch: RestoreBatch, row: Conversation, line: dict[str, Any]) -> int:
     lines = [item for item in line.get("messages") or () if isinstance(item, dict)]
-    made: list[Message] = []
+    messages: list[Message] = []
     for entry in lines:
         message = Message(conversation_id=row.conversation_id, **attributes(Message, entry, _LINKS))
         if message.status == "streaming":
             message.status = "interrupted"
-        made.append(message)
-    db.session.add_all(made)
+        messages.append(message)
+    db.session.add_all(messages)
     db.session.flush()
     new = {
         entry["message_id"]: message.message_id
-        for entry, message in zip(lines, made, strict=True)
+        for entry, message in zip(lines, messages, strict=True)
         if is_id(entry.get("message_id"))
     }
-    restoring.note("message", new.items())
-    for entry, message in zip(lines, made, strict=True):
+    batch.note("message", new.items())
+    for entry, message in zip(lines, messages, strict=True):
         message.parent_id = new.get(entry.get("parent_id") or 0)
         message.reply_to_id = new.get(entry.get("reply_to_id") or 0)
         if entry.get("superseded_by_id") is not None:  # if its successor is gone, it supersedes itself
             message.superseded_by_id = new.get(entry["superseded_by_id"], message.message_id)
     db.session.flush()
-    for entry, message in zip(lines, made, strict=True):
+    for entry, message in zip(lines, messages, strict=True):
         if entry.get("reasoning"):
             thought = {"content": entry["reasoning"], "duration_ms": entry.get("reasoning_ms") or 0}
             values = attributes(MessageReasoning, thought, {"message_id"})
             db.session.add(MessageReasoning(message_id=message.message_id, **values))
-    _files(restoring, row, lines, made)
+    _files(batch, row, lines, messages)
     sources = [
         {
             "message_id": message.message_id,
             "conversation_id": row.conversation_id,
-            "import_id": restoring.import_id,
+            "import_id": batch.import_id,
             "source_id": entry["source_id"][:64],
         }
-        for entry, message in zip(lines, made, strict=True)
+        for entry, message in zip(lines, messages, strict=True)
         if isinstance(entry.get("source_id"), str)
     ]
     if sources:
         db.session.execute(insert(ImportedMessage), sources)
-    row.message_count = sum(message.superseded_by_id is None for message in made)
-    through = [new_id for old, new_id in new.items() if old <= (line.get("extracted_through") or 0)]
-    row.extracted_through = max(through, default=None)
-    if made:
-        messages_changed.send(None, conversation=row, first_id=made[0].message_id)
+    row.message_count = sum(message.superseded_by_id is None for message in messages)
+    message_ids = [new_id for old, new_id in new.items() if old <= (line.get("extracted_through") or 0)]
+    row.extracted_through = max(message_ids, default=None)
+    if messages:
+        messages_changed.send(None, conversation=row, first_id=messages[0].message_id)
     row.extraction_due = row.summary_due = False
     db.session.flush()
-    return len(made)
+    return len(messages)
 
 
-def _files(restoring: RestoreBatch, row: Conversation, lines: list[dict[str, Any]], made: list[Message]) -> None:
+def _files(batch: RestoreBatch, row: Conversation, lines: list[dict[str, Any]], messages: list[Message]) -> None:
     """Attach the files of messages again, as far as they were restored."""
-    for entry, message in zip(lines, made, strict=True):
+    for entry, message in zip(lines, messages, strict=True):
         attached = {}
         for file in entry.get("files") or ():
-            new = restoring.new("file", file.get("file_id"))
+            new = batch.new("file", file.get("file_id"))
             if new is not None:
                 attached[new] = file.get("mode") if file.get("mode") in MODES else "whole"
         for file_id, mode in attached.items():
@@ -117,35 +117,35 @@ def _files(restoring: RestoreBatch, row: Conversation, lines: list[dict[str, Any
                 )
             )
         row.has_files = row.has_files or bool(attached)
-        named = (message.custom_payload or {}).get("files")
-        if isinstance(named, list):
+        files = (message.custom_payload or {}).get("files")
+        if isinstance(files, list):
             rows = [
                 {**file, "file_id": new}
-                for file in named
-                if isinstance(file, dict) and (new := restoring.new("file", file.get("file_id")))
+                for file in files
+                if isinstance(file, dict) and (new := batch.new("file", file.get("file_id")))
             ]
             message.custom_payload = {**(message.custom_payload or {}), "files": rows}
     db.session.flush()
 
 
-def sources(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def sources(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the sources of things that were imported from other programs, so that importing them again finds them."""
     for each in ("conversation", "space"):
-        restoring.look_up(each, (line.get("target_id") for line in lines))
+        batch.look_up(each, (line.get("target_id") for line in lines))
     for line in lines:
         origin = str(line.get("origin") or "")[:120]
         kind = {"conversation": "conversation", "project": "space"}.get((origin.split(":") + [""])[1])
-        target_id = restoring.new(kind, line.get("target_id")) if kind else None
+        target_id = batch.new(kind, line.get("target_id")) if kind else None
         if target_id:  # an existing row can be replaced: what it named is gone, as the account was empty
-            db.session.merge(ImportSource(user_id=restoring.user_id, origin=origin, target_id=target_id))
+            db.session.merge(ImportSource(user_id=batch.user_id, origin=origin, target_id=target_id))
     db.session.flush()
 
 
-def digests(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def digests(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Digests with their versions."""
-    restoring.look_up("conversation", (line.get("conversation_id") for line in lines))
+    batch.look_up("conversation", (line.get("conversation_id") for line in lines))
     for line in lines:
-        conversation_id = restoring.new("conversation", line.get("conversation_id"))
+        conversation_id = batch.new("conversation", line.get("conversation_id"))
         if conversation_id is None:
             continue
         values = attributes(ConversationMemory, line, {"id", "conversation_id"})
@@ -153,6 +153,6 @@ def digests(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         db.session.add(row)
         db.session.flush()
         for version in line.get("versions") or ():
-            found = attributes(ConversationMemoryVersion, version, {"version_id", "conversation_memory_id"})
-            db.session.add(ConversationMemoryVersion(conversation_memory_id=row.id, **found))
+            fields = attributes(ConversationMemoryVersion, version, {"version_id", "conversation_memory_id"})
+            db.session.add(ConversationMemoryVersion(conversation_memory_id=row.id, **fields))
     db.session.flush()

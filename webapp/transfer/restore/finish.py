@@ -19,94 +19,94 @@ MOST_KEYS = 50
 _HEX = set("0123456789abcdef")
 
 
-def memory_links(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def memory_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the links between memories that replace or contradict each other."""
-    restoring.look_up("memory", _numbers(lines, ("memory_id", "superseded_by_id", "contradicts_id"), ("settled_with",)))
+    batch.look_up("memory", _numbers(lines, ("memory_id", "superseded_by_id", "contradicts_id"), ("settled_with",)))
     for line in lines:
-        memory_id = restoring.new("memory", line.get("memory_id"))
+        memory_id = batch.new("memory", line.get("memory_id"))
         links: dict[str, Any] = {
-            name: restoring.new("memory", line[name])
+            name: batch.new("memory", line[name])
             for name in ("superseded_by_id", "contradicts_id")
             if line.get(name) is not None
         }
         if line.get("settled_with"):
-            links["settled_with"] = [new for old in line["settled_with"] if (new := restoring.new("memory", old))]
+            links["settled_with"] = [new for old in line["settled_with"] if (new := batch.new("memory", old))]
         if memory_id is not None and links:
             db.session.execute(update(Memory).where(Memory.memory_id == memory_id).values(**links))
 
 
-def change_links(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def change_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the links of change sets to memories and to those they undo."""
     changes = [entry for line in lines for entry in line.get("changes") or () if isinstance(entry, dict)]
-    restoring.look_up("memory", _numbers(changes, ("memory_id",)))
-    restoring.look_up("evidence", _numbers(changes, (), ("evidence",)))
-    restoring.look_up("change_set", _numbers(lines, ("change_set_id", "undoes_id")))
+    batch.look_up("memory", _numbers(changes, ("memory_id",)))
+    batch.look_up("evidence", _numbers(changes, (), ("evidence",)))
+    batch.look_up("change_set", _numbers(lines, ("change_set_id", "undoes_id")))
     for line in lines:
-        change_set_id = restoring.new("change_set", line.get("change_set_id"))
+        change_set_id = batch.new("change_set", line.get("change_set_id"))
         if change_set_id is None:
             continue
-        made = []
+        rows = []
         for entry in line.get("changes") or ():
-            memory_id = restoring.new("memory", entry.get("memory_id"))
+            memory_id = batch.new("memory", entry.get("memory_id"))
             if memory_id is None:
                 continue
-            evidence = [new for old in entry.get("evidence") or () if (new := restoring.new("evidence", old))]
+            evidence = [new for old in entry.get("evidence") or () if (new := batch.new("evidence", old))]
             revisions = {name: entry[name] if type(entry.get(name)) is int else None for name in ("before", "after")}
-            made.append({"memory_id": memory_id, **revisions, "evidence": evidence})
+            rows.append({"memory_id": memory_id, **revisions, "evidence": evidence})
         db.session.execute(
             update(MemoryChangeSet)
             .where(MemoryChangeSet.change_set_id == change_set_id)
             .values(
-                changes=made,
-                undoes_id=restoring.new("change_set", line.get("undoes_id")),
-                memory_version=version_of(restoring.user_id),
+                changes=rows,
+                undoes_id=batch.new("change_set", line.get("undoes_id")),
+                memory_version=version_of(batch.user_id),
             )
         )
 
 
-def point_links(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def point_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Pairs of evidence that disagree but that the person said are both right."""
-    restoring.look_up("point_memory", _numbers(lines, ("point_memory_id",)))
-    restoring.look_up(
+    batch.look_up("point_memory", _numbers(lines, ("point_memory_id",)))
+    batch.look_up(
         "point_evidence", (old for line in lines for pair in line.get("settled_conflicts") or () for old in pair)
     )
     for line in lines:
-        point_memory_id = restoring.new("point_memory", line.get("point_memory_id"))
-        pairs = [[restoring.new("point_evidence", old) for old in pair] for pair in line.get("settled_conflicts") or ()]
+        point_memory_id = batch.new("point_memory", line.get("point_memory_id"))
+        pairs = [[batch.new("point_evidence", old) for old in pair] for pair in line.get("settled_conflicts") or ()]
         pairs = [pair for pair in pairs if all(pair)]
         if point_memory_id is not None and pairs:
-            mine = PointMemory.point_memory_id == point_memory_id
-            db.session.execute(update(PointMemory).where(mine).values(settled_conflicts=pairs))
+            condition = PointMemory.point_memory_id == point_memory_id
+            db.session.execute(update(PointMemory).where(condition).values(settled_conflicts=pairs))
 
 
-def report_evidence(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def report_evidence(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the links of reports to the evidence they quote."""
-    restoring.look_up("report", _numbers(lines, ("report_id",)))
-    restoring.look_up("point_evidence", _numbers(lines, (), ("evidence",)))
+    batch.look_up("report", _numbers(lines, ("report_id",)))
+    batch.look_up("point_evidence", _numbers(lines, (), ("evidence",)))
     for line in lines:
-        report_id = restoring.new("report", line.get("report_id"))
+        report_id = batch.new("report", line.get("report_id"))
         if report_id is None:
             continue
-        evidence = {new for old in line.get("evidence") or () if (new := restoring.new("point_evidence", old))}
+        evidence = {new for old in line.get("evidence") or () if (new := batch.new("point_evidence", old))}
         if evidence:
             rows = [{"report_id": report_id, "evidence_id": evidence_id} for evidence_id in sorted(evidence)]
             db.session.execute(insert(ReportEvidence), rows)
 
 
-def tombstone_keys(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def tombstone_keys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """The keys by which forgotten things are recognised."""
     keys = [bytes.fromhex(line["key"]) for line in lines if len(str(line.get("key"))) == 64 and _is_hex(line["key"])]
-    own = set(tombstone_secrets.keys_of(restoring.user_id))
-    tombstone_secrets.carry(restoring.user_id, [key for key in keys[:MOST_KEYS] if key_id(key) not in own])
+    own_keys = set(tombstone_secrets.keys_of(batch.user_id))
+    tombstone_secrets.carry(batch.user_id, [key for key in keys[:MOST_KEYS] if key_id(key) not in own_keys])
 
 
-def tombstones(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """The tombstones whose key exists here; without its key a tombstone recognises nothing."""
-    keys = set(tombstone_secrets.keys_of(restoring.user_id))
+    keys = set(tombstone_secrets.keys_of(batch.user_id))
     kinds = {kind.value for kind in TombstoneKind}
     rows = {
         line["digest"]: {
-            "user_id": restoring.user_id,
+            "user_id": batch.user_id,
             "digest": line["digest"],
             "kind": line["kind"],
             "key_id": line["key_id"],
@@ -115,17 +115,17 @@ def tombstones(restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         for line in lines
         if line.get("key_id") in keys and line.get("kind") in kinds and _is_hex(line.get("digest"))
     }
-    there = select(MemoryTombstone.digest).where(
-        MemoryTombstone.user_id == restoring.user_id, MemoryTombstone.digest.in_(rows)
+    statement = select(MemoryTombstone.digest).where(
+        MemoryTombstone.user_id == batch.user_id, MemoryTombstone.digest.in_(rows)
     )
-    for digest in db.session.scalars(there).all():
+    for digest in db.session.scalars(statement).all():
         del rows[digest]
     if rows:
         db.session.execute(insert(MemoryTombstone), list(rows.values()))
 
 
 def _numbers(lines: Iterable[dict[str, Any]], names: Sequence[str], lists: Sequence[str] = ()) -> Iterator[Any]:
-    """The values of lines under some names, and in the lists under others."""
+    """Yield the values of lines under some names, and in the lists under others."""
     for line in lines:
         yield from (line.get(name) for name in names)
         for name in lists:

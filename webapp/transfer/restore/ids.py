@@ -30,27 +30,27 @@ class RestoreBatch:
     upload: Upload
     originals: Mapping[int, Original] = field(default_factory=dict)
     """Of documents, by their ids in the export."""
-    _known: dict[str, dict[int, int | None]] = field(default_factory=dict)
+    _ids: dict[str, dict[int, int | None]] = field(default_factory=dict)
 
     def look_up(self, kind: str, old: Iterable[Any]) -> None:
         """Read the ids that rows of an export have here, a few hundred at a time, for later calls of `new`."""
-        known = self._known.setdefault(kind, {})
-        wanted = sorted({number for number in old if is_id(number)} - known.keys())
-        for at in range(0, len(wanted), MANY):
-            some = wanted[at : at + MANY]
+        ids = self._ids.setdefault(kind, {})
+        missing = sorted({number for number in old if is_id(number)} - ids.keys())
+        for start in range(0, len(missing), MANY):
+            chunk = missing[start : start + MANY]
             rows = select(RestoredRow.old_id, RestoredRow.new_id).where(
-                RestoredRow.import_id == self.import_id, RestoredRow.kind == kind, RestoredRow.old_id.in_(some)
+                RestoredRow.import_id == self.import_id, RestoredRow.kind == kind, RestoredRow.old_id.in_(chunk)
             )
-            known.update(dict.fromkeys(some))
-            known.update(dict(db.session.execute(rows).all()))
+            ids.update(dict.fromkeys(chunk))
+            ids.update(dict(db.session.execute(rows).all()))
 
     def new(self, kind: str, old: Any) -> int | None:
-        """The id here of a row of the export; None if it was not restored."""
+        """Return the id here of a row of the export; None if it was not restored."""
         if not is_id(old):
             return None
-        if old not in self._known.get(kind, {}):
+        if old not in self._ids.get(kind, {}):
             self.look_up(kind, [old])
-        return self._known[kind][old]
+        return self._ids[kind][old]
 
     def note(self, kind: str, pairs: Iterable[tuple[Any, int]]) -> None:
         """Store which rows became which."""
@@ -61,15 +61,15 @@ class RestoreBatch:
             insert(RestoredRow),
             [{"import_id": self.import_id, "kind": kind, "old_id": old, "new_id": new} for old, new in rows],
         )
-        self._known.setdefault(kind, {}).update(rows)
+        self._ids.setdefault(kind, {}).update(rows)
 
     def snapshot(self) -> dict[str, dict[int, int | None]]:
         """Return what is known now, for `back_to` if a savepoint is rolled back."""
-        return {kind: dict(known) for kind, known in self._known.items()}
+        return {kind: dict(ids) for kind, ids in self._ids.items()}
 
-    def back_to(self, known: dict[str, dict[int, int | None]]) -> None:
+    def back_to(self, ids: dict[str, dict[int, int | None]]) -> None:
         """Return to an earlier snapshot."""
-        self._known = known
+        self._ids = ids
 
     @cached_property
     def _journeys(self) -> dict[str, int]:
@@ -85,15 +85,15 @@ class RestoreBatch:
         return {(journey_id, slug): point_id for journey_id, slug, point_id in db.session.execute(rows)}
 
     def journey(self, line: dict[str, Any]) -> int | None:
-        """The journey of a line: a restored one, or else the one with that slug here."""
-        own = self.new("journey", line.get("journey_id"))
-        return own or self._journeys.get(line.get("journey") or "")
+        """Return the journey of a line: a restored one, or else the one with that slug here."""
+        new_id = self.new("journey", line.get("journey_id"))
+        return new_id or self._journeys.get(line.get("journey") or "")
 
     def point(self, line: dict[str, Any]) -> int | None:
-        """The point of a line, found in the same way."""
-        own = self.new("point", line.get("point_id"))
+        """Return the point of a line, found in the same way."""
+        new_id = self.new("point", line.get("point_id"))
         journey_id = self._journeys.get(line.get("journey") or "")
-        return own or (self._points.get((journey_id, line.get("point") or "")) if journey_id else None)
+        return new_id or (self._points.get((journey_id, line.get("point") or "")) if journey_id else None)
 
 
 def is_id(value: Any) -> bool:

@@ -42,9 +42,9 @@ def is_possible(user_id: int) -> bool:
     restored = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
-    known = select(Memory.memory_id).where(Memory.user_id == user_id)
+    statement = select(Memory.memory_id).where(Memory.user_id == user_id)
     comes_in = select(Import.import_id).where(Import.user_id == user_id, Import.status == "running")
-    return all(db.session.scalar(query.limit(1)) is None for query in (restored, known, comes_in))
+    return all(db.session.scalar(query.limit(1)) is None for query in (restored, statement, comes_in))
 
 
 def counts(upload: Upload) -> Work[dict[str, Any] | None]:
@@ -72,7 +72,7 @@ def run(import_id: int, user_id: int, upload: Upload, position: int) -> Work[str
     for step, batch in _batches(upload, position):
         if step.file == "files.jsonl":
             _bring_files(import_id, user_id, upload, batch)
-        originals = originals_in(upload, filter(None, map(_parsed, batch))) if step.file == "spaces.jsonl" else {}
+        originals = originals_in(upload, filter(None, map(_parse, batch))) if step.file == "spaces.jsonl" else {}
         status = _write(import_id, upload, step, position, batch, originals)
         if status != "running":
             return status
@@ -92,16 +92,16 @@ def _write(
             return row.status if row else "gone"
         if row.position != position:
             return "moved"  # another job has written it
-        found: Counter[str] = Counter(row.counts)
-        lines = [line for line in map(_parsed, batch) if line is not None]
-        done, reasons = write(RestoreBatch(import_id, row.user_id, upload, originals), step, lines)
+        counts: Counter[str] = Counter(row.counts)
+        lines = [line for line in map(_parse, batch) if line is not None]
+        written_count, reasons = write(RestoreBatch(import_id, row.user_id, upload, originals), step, lines)
         if step.counted and step.file != "files.jsonl":
-            found[f"{step.counted} restored"] += done
+            counts[f"{step.counted} restored"] += written_count
         reasons += ["The line cannot be read."] * (len(batch) - len(lines))
         for reason in reasons:
             _report(import_id, step, reason)
-        found["problems skipped"] += len(reasons)
-        row.counts = {name: count for name, count in found.items() if count}
+        counts["problems skipped"] += len(reasons)
+        row.counts = {name: count for name, count in counts.items() if count}
         row.position += len(batch)
         row.updated_at = now()
         keep_originals(upload, originals)
@@ -110,7 +110,7 @@ def _write(
 
 def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes]) -> None:
     """Take in files like uploads, within the same limits, each in a transaction of its own."""
-    for line in map(_parsed, batch):
+    for line in map(_parse, batch):
         if line is None or RestoreBatch(import_id, user_id, upload).new("file", line.get("file_id")) is not None:
             continue
         reason = "Its bytes are not in the file."
@@ -125,8 +125,8 @@ def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes
                     RestoreBatch(import_id, user_id, upload).note("file", [(line.get("file_id"), row.file_id)])
                     record = db.session.get(Import, import_id, with_for_update=True)
                     if record is not None:
-                        done = record.counts.get("files restored", 0) + 1
-                        record.counts, record.updated_at = {**record.counts, "files restored": done}, now()
+                        count = record.counts.get("files restored", 0) + 1
+                        record.counts, record.updated_at = {**record.counts, "files restored": count}, now()
                 continue
             except DomainError as error:
                 reason = error.detail or "It is none that can be attached."
@@ -144,14 +144,14 @@ def _report(import_id: int, step: Step, reason: str, name: str = "") -> None:
 
 
 def _batches(upload: Upload, position: int) -> Iterator[tuple[Step, list[bytes]]]:
-    """The lines of all steps in order, from a position on, in batches that belong to one step."""
+    """Yield the lines of all steps in order, from a position on, in batches that belong to one step."""
     for step in STEPS:
-        there = _lines(upload, step.file)
-        skipped = sum(1 for _ in islice(there, position)) if position else 0
+        rows = _lines(upload, step.file)
+        skipped = sum(1 for _ in islice(rows, position)) if position else 0
         position -= skipped
         batch: list[bytes] = []
         size = 0
-        for line in there:
+        for line in rows:
             if batch and (len(batch) >= LINES or size + len(line) > BYTES):
                 yield step, batch
                 batch, size = [], 0
@@ -162,7 +162,7 @@ def _batches(upload: Upload, position: int) -> Iterator[tuple[Step, list[bytes]]
 
 
 def _lines(upload: Upload, name: str) -> Iterator[bytes]:
-    """The lines of a member as they are; of the manifest only the account, as one line."""
+    """Yield the lines of a member as they are; of the manifest only the account, as one line."""
     if name not in upload.names:
         return
     if name == "manifest.json":
@@ -175,9 +175,9 @@ def _lines(upload: Upload, name: str) -> Iterator[bytes]:
                 yield line
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parse(line: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(line)
+        data = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return data if isinstance(data, dict) else None

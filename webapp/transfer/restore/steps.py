@@ -33,25 +33,25 @@ class Step:
     is_memory: bool = False
 
 
-def _rows(table: Table, restoring: RestoreBatch, lines: list[dict[str, Any]]) -> int:
-    table.look_up(restoring, lines)
-    made: list[tuple[Any, Any]] = []
+def _rows(table: Table, batch: RestoreBatch, lines: list[dict[str, Any]]) -> int:
+    table.look_up(batch, lines)
+    rows: list[tuple[Any, Any]] = []
     for line in lines:
-        values = table.values(restoring, line)
+        values = table.values(batch, line)
         if values is not None:
-            made.append((line.get(table.key), table.model(**values)))
-    db.session.add_all([row for _, row in made])
+            rows.append((line.get(table.key), table.model(**values)))
+    db.session.add_all([row for _, row in rows])
     db.session.flush()
     if table.kind:
-        restoring.note(table.kind, [(old, getattr(row, table.key)) for old, row in made])
-    return len(made)
+        batch.note(table.kind, [(old, getattr(row, table.key)) for old, row in rows])
+    return len(rows)
 
 
 def _table(file: str, counted: str = "", *, is_memory: bool = False) -> Step:
     return Step(file, partial(_rows, TABLES[file]), counted, is_memory)
 
 
-def _nothing(_restoring: RestoreBatch, _lines: list[dict[str, Any]]) -> None:
+def _do_nothing(_batch: RestoreBatch, _lines: list[dict[str, Any]]) -> None:
     """Do nothing: files have been taken in before, in transactions of their own."""
 
 
@@ -59,7 +59,7 @@ STEPS: tuple[Step, ...] = (
     Step("manifest.json", containers.settings),
     Step("folders.jsonl", containers.folders, "folders"),
     Step("journeys.jsonl", containers.journeys, "journeys"),
-    Step("files.jsonl", _nothing, "files"),
+    Step("files.jsonl", _do_nothing, "files"),
     Step("spaces.jsonl", containers.spaces, "spaces"),
     _table("prompts.jsonl", "saved prompts"),
     Step("conversations.jsonl", conversations.conversations, "conversations"),
@@ -88,31 +88,31 @@ STEPS: tuple[Step, ...] = (
 """Rows come before those that refer to them; references among rows of one kind are completed by a second step."""
 
 
-def write(restoring: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, list[str]]:
+def write(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, list[str]]:
     """Write some lines of a step; returns how many were restored, and why others were not."""
     if step.is_memory:
-        versions.hold(restoring.user_id)
-        changes.note(restoring.user_id, Change("memories"))
-    done, reason = _together(restoring, step, lines)
+        versions.hold(batch.user_id)
+        changes.note(batch.user_id, Change("memories"))
+    written_count, reason = _write_all(batch, step, lines)
     if not reason:
-        return done, []
+        return written_count, []
     if len(lines) == 1:
         return 0, [reason]
     count, reasons = 0, []
     for line in lines:
-        done, reason = _together(restoring, step, [line])
-        count += done
+        written_count, reason = _write_all(batch, step, [line])
+        count += written_count
         reasons += [reason] if reason else []
     return count, reasons
 
 
-def _together(restoring: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, str]:
-    known = restoring.snapshot()
+def _write_all(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, str]:
+    snapshot = batch.snapshot()
     try:
         with db.session.begin_nested():
-            done = step.write(restoring, lines)
+            count = step.write(batch, lines)
             db.session.flush()
-        return len(lines) if done is None else done, ""
+        return len(lines) if count is None else count, ""
     except DBAPIError as error:
         if database_is_away(error):
             raise
@@ -122,5 +122,5 @@ def _together(restoring: RestoreBatch, step: Step, lines: list[dict[str, Any]]) 
         log.info("part of a restore not readable", exc_info=True)
         why = str(error) if type(error) is ValueError else "it is not as Commonplace writes it"
         reason = why[:1].upper() + why[1:] + "."
-    restoring.back_to(known)
+    batch.back_to(snapshot)
     return 0, reason

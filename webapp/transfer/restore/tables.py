@@ -48,37 +48,37 @@ class Table:
     refs: dict[str, str] = field(default_factory=dict)
     later: tuple[str, ...] = ()
     adapt: Adapt | None = None
-    owned: bool = True
+    is_owned: bool = True
     former: Mapping[str, str] = field(default_factory=dict)
     asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
 
-    def look_up(self, restoring: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+    def look_up(self, batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         """Read the ids here of everything that lines refer to."""
-        wanted: dict[str, list[Any]] = {}
+        ids: dict[str, list[Any]] = {}
         for line in lines:
             pairs = [(kind, line.get(column)) for column, kind in self.refs.items()]
             for kind, old in (*pairs, *(self.asks(line) if self.asks else ())):
-                wanted.setdefault(kind, []).append(old)
-        for kind, numbers in wanted.items():
-            restoring.look_up(kind, numbers)
+                ids.setdefault(kind, []).append(old)
+        for kind, numbers in ids.items():
+            batch.look_up(kind, numbers)
 
-    def values(self, restoring: RestoreBatch, line: dict[str, Any]) -> dict[str, Any] | None:
-        """The attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
+    def values(self, batch: RestoreBatch, line: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
         line = {self.former.get(name, name): value for name, value in line.items()}
-        found = attributes(self.model, line, {self.key, *self.refs, *self.later})
+        values = attributes(self.model, line, {self.key, *self.refs, *self.later})
         for column, kind in self.refs.items():
-            new = restoring.new(kind, line.get(column))
+            new = batch.new(kind, line.get(column))
             if new is None and not self.model.__table__.columns[column].nullable:
                 return None
-            found[column] = new
-        if self.owned:
-            found["user_id"] = restoring.user_id
-        if self.adapt is not None and not self.adapt(restoring, line, found):
+            values[column] = new
+        if self.is_owned:
+            values["user_id"] = batch.user_id
+        if self.adapt is not None and not self.adapt(batch, line, values):
             return None
-        return found
+        return values
 
 
-def _memory(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _memory(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     if line.get("only_conversation_id") is not None and values["only_conversation_id"] is None:
         return False
     if line.get("space_id") is not None and values["space_id"] is None:
@@ -94,46 +94,46 @@ def _in_snapshot(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     yield from (("memory", old) for old in fields.get("settled_with") or ())
 
 
-def _revision(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _revision(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     fields = dict(values["snapshot"])
     for name, kind in SNAPSHOT.items():
         if fields.get(name) is not None:
-            fields[name] = restoring.new(kind, fields[name])
+            fields[name] = batch.new(kind, fields[name])
     if fields.get("settled_with"):
-        fields["settled_with"] = [new for old in fields["settled_with"] if (new := restoring.new("memory", old))]
+        fields["settled_with"] = [new for old in fields["settled_with"] if (new := batch.new("memory", old))]
     values["snapshot"] = fields
     values["statement_hash"] = statement_hash(str(fields.get("content") or ""))
     return True
 
 
-def _change_set(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _change_set(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
     values["changes"] = []
     return True
 
 
-def _point_memory(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
-    journey_id, point_id = restoring.journey(line), restoring.point(line)
+def _point_memory(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+    journey_id, point_id = batch.journey(line), batch.point(line)
     if journey_id is None or point_id is None:
         return False
-    dismissed = [new for old in values.get("dismissed_memory_ids") or () if (new := restoring.new("memory", old))]
+    dismissed = [new for old in values.get("dismissed_memory_ids") or () if (new := batch.new("memory", old))]
     values |= {"journey_id": journey_id, "point_id": point_id, "dismissed_memory_ids": dismissed or None}
     return True
 
 
-def _point_evidence(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _point_evidence(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
     return values["message_id"] is not None or values["memory_id"] is not None
 
 
-def _guide(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
-    values["point_id"] = restoring.point(line)
+def _guide(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+    values["point_id"] = batch.point(line)
     return True
 
 
-def _report(restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _report(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     name = line.get("file")
-    if not isinstance(name, str) or name not in restoring.upload.names:
+    if not isinstance(name, str) or name not in batch.upload.names:
         return False
-    with restoring.upload.open(name) as file:
+    with batch.upload.open(name) as file:
         pdf = file.read(MOST_PDF + 1)
     if len(pdf) > MOST_PDF or not pdf.startswith(b"%PDF-"):
         raise ValueError(f"“{name}” is no PDF")
@@ -151,23 +151,23 @@ def _of_passage(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield kind, line["passage_id"]
 
 
-def _passage(restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
-    new = restoring.new(PASSAGES[values["kind"]], values["passage_id"])
+def _passage(batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+    new = batch.new(PASSAGES[values["kind"]], values["passage_id"])
     values["passage_id"] = new
     return new is not None
 
 
-def _feedback(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _feedback(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
     values["may_read"] = False  # permission was given to the admins there, not to those here
     return True
 
 
-def _chunk(_restoring: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _chunk(_batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     values.setdefault("created_at", moment(line.get("created_at") or now().isoformat()))
     return bool(values.get("content"))
 
 
-def _schedule(_restoring: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+def _schedule(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
     """Pause what was brought in: nothing is sent that nobody has looked at."""
     try:
         checked = rule_of("custom", values["rrule"], values["at"]) if values["rrule"] else ""
@@ -222,7 +222,7 @@ TABLES: dict[str, Table] = {
         "evidence_id",
         "evidence",
         {"memory_id": "memory", "message_id": "message", "change_set_id": "change_set"},
-        owned=False,
+        is_owned=False,
     ),
     "revisions.jsonl": Table(
         MemoryRevision,
@@ -231,7 +231,7 @@ TABLES: dict[str, Table] = {
         {"memory_id": "memory", "change_set_id": "change_set"},
         adapt=_revision,
         asks=_in_snapshot,
-        owned=False,
+        is_owned=False,
     ),
     "point_memories.jsonl": Table(
         PointMemory,
@@ -247,7 +247,7 @@ TABLES: dict[str, Table] = {
         "point_evidence",
         {"point_memory_id": "point_memory", "message_id": "message", "memory_id": "memory"},
         adapt=_point_evidence,
-        owned=False,
+        is_owned=False,
     ),
     "guides.jsonl": Table(
         JourneyGuide,
@@ -256,7 +256,7 @@ TABLES: dict[str, Table] = {
         {"conversation_id": "conversation"},
         adapt=_guide,
         asks=_of_point,
-        owned=False,
+        is_owned=False,
     ),
     "reports.jsonl": Table(
         ConversationReport,
@@ -264,10 +264,10 @@ TABLES: dict[str, Table] = {
         "report",
         {"conversation_id": "conversation"},
         adapt=_report,
-        owned=False,
+        is_owned=False,
     ),
     "receipts.jsonl": Table(
-        TurnReceipt, "receipt_id", "", {"message_id": "message"}, adapt=_passage, owned=False, asks=_of_passage
+        TurnReceipt, "receipt_id", "", {"message_id": "message"}, adapt=_passage, is_owned=False, asks=_of_passage
     ),
     "verdicts.jsonl": Table(
         PassageVerdict, "verdict_id", "", {"message_id": "message"}, adapt=_passage, asks=_of_passage

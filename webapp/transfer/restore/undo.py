@@ -32,10 +32,9 @@ ROWS = 5_000
 
 
 def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, Any] | None) -> Iterator[tuple[int, int]]:
-    """Remove what a restore of that moment brought, step by step: how many parts a step looked at, and how many of them
-    were changed since, and stay. Each step may be a transaction of its own; to begin again comes to the same.
+    """Remove the rows that a restore created, in steps; yield how many each looked at, and how many it left as changed.
 
-    `before`: the name and the settings that the account had.
+    A step may be a transaction of its own; starting again has the same result.
     """
     for ids in _batches(import_id, "conversation", CONVERSATIONS):
         staying = _conversations(user_id, import_id, ids)
@@ -56,21 +55,21 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
             delete(PointMemory).where(PointMemory.user_id == user_id, PointMemory.point_memory_id.in_(ids))
         )
     for ids in _batches(import_id, "journey"):
-        used = select(Conversation.journey_id).where(Conversation.journey_id.in_(ids))
-        unused = set(ids) - set(db.session.scalars(used))
+        statement = select(Conversation.journey_id).where(Conversation.journey_id.in_(ids))
+        unused = set(ids) - set(db.session.scalars(statement))
         db.session.execute(delete(Journey).where(Journey.owner_id == user_id, Journey.journey_id.in_(unused)))
     for ids in _batches(import_id, "file"):
-        used = select(MessageFile.file_id).where(MessageFile.file_id.in_(ids))
-        there = db.session.scalars(select(File.file_id).where(File.file_id.in_(ids), File.user_id == user_id))
-        for file_id in sorted(set(there) - set(db.session.scalars(used))):
+        statement = select(MessageFile.file_id).where(MessageFile.file_id.in_(ids))
+        file_ids = db.session.scalars(select(File.file_id).where(File.file_id.in_(ids), File.user_id == user_id))
+        for file_id in sorted(set(file_ids) - set(db.session.scalars(statement))):
             delete_file(user_id, file_id)
         _pass_over(import_id, "file", ids, ())
         yield len(ids), 0
     yield 0, _prompts(user_id, import_id, since)
     yield 0, _schedules(user_id, import_id)
     for ids in _batches(import_id, "folder"):
-        used = select(Conversation.folder_id).where(Conversation.folder_id.in_(ids))
-        unused = set(ids) - set(db.session.scalars(used))
+        statement = select(Conversation.folder_id).where(Conversation.folder_id.in_(ids))
+        unused = set(ids) - set(db.session.scalars(statement))
         db.session.execute(delete(Folder).where(Folder.user_id == user_id, Folder.folder_id.in_(unused)))
     for ids in _batches(import_id, "space"):
         yield 0, sum(not _end(user_id, space_id, import_id) for space_id in ids)
@@ -85,7 +84,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
 
 def _conversations(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
     """Delete conversations that have not been continued; returns the ids of those that stay."""
-    mine = db.session.scalars(
+    rows = db.session.scalars(
         select(Conversation)
         .where(Conversation.conversation_id.in_(ids), Conversation.user_id == user_id)
         .order_by(Conversation.conversation_id)
@@ -98,36 +97,40 @@ def _conversations(user_id: int, import_id: int, ids: Collection[int]) -> set[in
             .distinct()
         )
     )
-    for conversation in mine:
+    for conversation in rows:
         if conversation.conversation_id not in gone_on:
             conversation_shown.send(None, conversation=conversation)
-    going = [row.conversation_id for row in mine if row.conversation_id not in gone_on]
+    going = [row.conversation_id for row in rows if row.conversation_id not in gone_on]
     if going:
         db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(going)))
-    return gone_on & {row.conversation_id for row in mine}
+    return gone_on & {row.conversation_id for row in rows}
 
 
 def _memories(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
     """Delete memories that have not been changed; returns the ids of those that stay."""
-    mine = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), Memory.user_id == user_id)))
-    changed = set(
+    own_ids = set(
+        db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), Memory.user_id == user_id))
+    )
+    changed_ids = set(
         db.session.scalars(
             select(MemoryRevision.memory_id)
-            .where(MemoryRevision.memory_id.in_(mine), MemoryRevision.revision_id.not_in(_ids(import_id, "revision")))
+            .where(
+                MemoryRevision.memory_id.in_(own_ids), MemoryRevision.revision_id.not_in(_ids(import_id, "revision"))
+            )
             .distinct()
         )
     )
-    db.session.execute(delete(Memory).where(Memory.memory_id.in_(mine - changed)))
-    return changed
+    db.session.execute(delete(Memory).where(Memory.memory_id.in_(own_ids - changed_ids)))
+    return changed_ids
 
 
 def _prompts(user_id: int, import_id: int, since: datetime) -> int:
     """Delete saved prompts that have not been changed since; returns how many stay."""
     rest = 0
     for ids in _batches(import_id, "prompt"):
-        mine = SavedPrompt.user_id == user_id, SavedPrompt.saved_prompt_id.in_(ids)
-        db.session.execute(delete(SavedPrompt).where(*mine, SavedPrompt.updated_at < since))
-        rest += db.session.scalar(select(func.count()).select_from(SavedPrompt).where(*mine)) or 0
+        conditions = SavedPrompt.user_id == user_id, SavedPrompt.saved_prompt_id.in_(ids)
+        db.session.execute(delete(SavedPrompt).where(*conditions, SavedPrompt.updated_at < since))
+        rest += db.session.scalar(select(func.count()).select_from(SavedPrompt).where(*conditions)) or 0
     return rest
 
 
@@ -135,9 +138,9 @@ def _schedules(user_id: int, import_id: int) -> int:
     """Delete the schedules that nobody has resumed; returns how many stay."""
     rest = 0
     for ids in _batches(import_id, "schedule"):
-        mine = Schedule.user_id == user_id, Schedule.schedule_id.in_(ids)
-        db.session.execute(delete(Schedule).where(*mine, Schedule.is_active == false()))
-        rest += db.session.scalar(select(func.count()).select_from(Schedule).where(*mine)) or 0
+        conditions = Schedule.user_id == user_id, Schedule.schedule_id.in_(ids)
+        db.session.execute(delete(Schedule).where(*conditions, Schedule.is_active == false()))
+        rest += db.session.scalar(select(func.count()).select_from(Schedule).where(*conditions)) or 0
     return rest
 
 
@@ -145,11 +148,11 @@ def _forget(import_id: int) -> None:
     """Delete the records of which row became which, a few thousand at a time: every message and revision has one."""
     kinds = select(RestoredRow.kind).where(RestoredRow.import_id == import_id).distinct()
     for kind in db.session.scalars(kinds).all():
-        mine = RestoredRow.import_id == import_id, RestoredRow.kind == kind
-        edges = select(RestoredRow.old_id).where(*mine).order_by(RestoredRow.old_id).offset(ROWS - 1).limit(1)
+        conditions = RestoredRow.import_id == import_id, RestoredRow.kind == kind
+        edges = select(RestoredRow.old_id).where(*conditions).order_by(RestoredRow.old_id).offset(ROWS - 1).limit(1)
         while (edge := db.session.scalar(edges)) is not None:
-            db.session.execute(delete(RestoredRow).where(*mine, RestoredRow.old_id <= edge))
-        db.session.execute(delete(RestoredRow).where(*mine))
+            db.session.execute(delete(RestoredRow).where(*conditions, RestoredRow.old_id <= edge))
+        db.session.execute(delete(RestoredRow).where(*conditions))
 
 
 def _end(user_id: int, space_id: int, import_id: int) -> bool:
@@ -158,7 +161,7 @@ def _end(user_id: int, space_id: int, import_id: int) -> bool:
     if space is None:
         return True
     members = select(func.count()).select_from(SpaceMember).where(SpaceMember.space_id == space_id)
-    used: list[Any] = [
+    statements: list[Any] = [
         select(Conversation.conversation_id).where(
             Conversation.space_id == space_id, Conversation.deleted_at.is_(None)
         ),
@@ -167,7 +170,7 @@ def _end(user_id: int, space_id: int, import_id: int) -> bool:
             SpaceDocument.space_id == space_id, SpaceDocument.document_id.not_in(_ids(import_id, "document"))
         ),
     ]
-    if db.session.scalar(members) != 1 or any(db.session.scalar(query.limit(1)) is not None for query in used):
+    if db.session.scalar(members) != 1 or any(db.session.scalar(query.limit(1)) is not None for query in statements):
         return False
     end_space(space)
     return True
@@ -181,14 +184,14 @@ def _pass_over(import_id: int, kind: str, batch: Mapping[int, int], staying: Col
     """Delete the records of what has been dealt with, so that a job that starts again does not look at it again."""
     old = [old_id for new_id, old_id in batch.items() if new_id not in staying]
     if old:
-        mine = RestoredRow.import_id == import_id, RestoredRow.kind == kind
-        db.session.execute(delete(RestoredRow).where(*mine, RestoredRow.old_id.in_(old)))
+        conditions = RestoredRow.import_id == import_id, RestoredRow.kind == kind
+        db.session.execute(delete(RestoredRow).where(*conditions, RestoredRow.old_id.in_(old)))
 
 
 def _batches(import_id: int, kind: str, size: int = BATCH) -> list[dict[int, int]]:
-    """The restored rows of a kind, in batches: their ids here, with those in the export."""
-    mine = select(RestoredRow.new_id, RestoredRow.old_id).where(
+    """Return the restored rows of a kind, in batches: their ids here, with those in the export."""
+    statement = select(RestoredRow.new_id, RestoredRow.old_id).where(
         RestoredRow.import_id == import_id, RestoredRow.kind == kind
     )
-    rows = sorted((new_id, old_id) for new_id, old_id in db.session.execute(mine))
-    return [dict(rows[at : at + size]) for at in range(0, len(rows), size)]
+    rows = sorted((new_id, old_id) for new_id, old_id in db.session.execute(statement))
+    return [dict(rows[start : start + size]) for start in range(0, len(rows), size)]

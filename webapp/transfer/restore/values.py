@@ -29,8 +29,8 @@ LONG = {
 
 
 def attributes(model: type[Base], line: dict[str, Any], but: Collection[str] = ()) -> dict[str, Any]:
-    """The values for a row from a line, by attribute of its model. Raises ValueError naming an unfit column."""
-    found: dict[str, Any] = {}
+    """Return the values for a row from a line, by attribute of its model. Raises ValueError naming an unfit column."""
+    values: dict[str, Any] = {}
     for attribute in model.__mapper__.column_attrs:
         column = attribute.columns[0]
         if not isinstance(column, Column) or column.name not in line or column.name in but or column.name in NEVER:
@@ -40,22 +40,22 @@ def attributes(model: type[Base], line: dict[str, Any], but: Collection[str] = (
         value = line[column.name]
         if value is None and not column.nullable:
             raise ValueError(f"{column.name} is missing")
-        found[attribute.key] = None if value is None else check_value(column, value)
-    return found
+        values[attribute.key] = None if value is None else check_value(column, value)
+    return values
 
 
 def check_value(column: Column[Any], value: Any) -> Any:
-    """A value in the type of its column. Raises ValueError."""
+    """Return a value in the type of its column. Raises ValueError."""
     kind = column.type
     if isinstance(kind, Timestamp):
-        at = instant(value)
-        if at is None:
+        time = instant(value)
+        if time is None:
             raise ValueError(f"{column.name} is no time")
-        return at
+        return time
     if isinstance(kind, Date):
-        if (on := day(value)) is None:
+        if (date := day(value)) is None:
             raise ValueError(f"{column.name} is no day")
-        return on
+        return date
     if isinstance(kind, DateTime):
         try:
             return datetime.fromisoformat(str(value)).replace(tzinfo=None)
@@ -81,22 +81,22 @@ def check_value(column: Column[Any], value: Any) -> Any:
 
 
 def whole(value: Any, name: str = "a number") -> int:
-    """A whole number that fits into an INT. Raises ValueError."""
+    """Return a whole number that fits into an INT. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_ID:
         raise ValueError(f"{name} is no whole number")
     return value
 
 
 def moment(value: Any) -> datetime:
-    """A moment. Raises ValueError."""
-    at = instant(value)
-    if at is None:
+    """Return a moment. Raises ValueError."""
+    time = instant(value)
+    if time is None:
         raise ValueError("a time is missing")
-    return at
+    return time
 
 
 def plain_json(value: Any, name: str) -> Any:
-    """A JSON value of a size that can be stored. Raises ValueError."""
+    """Return a JSON value of a size that can be stored. Raises ValueError."""
     try:
         encoded = json.dumps(value, allow_nan=False)
     except ValueError:
@@ -117,7 +117,7 @@ def _text(column: Column[Any], value: Any) -> str:
         raise ValueError(f"{column.name} is no text")
     text = value.replace("\x00", "").encode("utf-8", "replace").decode()
     length = getattr(getattr(column.type, "impl_instance", column.type), "length", None)
-    most = LONG.get(f"{column.table.name}.{column.name}", MOST_TEXT)
-    if (length is not None and len(text) > length) or (length is None and len(text.encode()) > most):
+    limit = LONG.get(f"{column.table.name}.{column.name}", MOST_TEXT)
+    if (length is not None and len(text) > length) or (length is None and len(text.encode()) > limit):
         raise ValueError(f"{column.name} is too long")
     return text

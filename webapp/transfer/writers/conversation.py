@@ -30,12 +30,12 @@ class FileTexts:
     untitled: str = "Conversation"
     you: str = "You"
     assistant: str = "Assistant"
-    noted: Callable[[datetime], str] = lambda at: f"{at:%Y-%m-%d %H:%M}"
+    format_time: Callable[[datetime], str] = lambda at: f"{at:%Y-%m-%d %H:%M}"
 
     def heading(self, message: ExportedMessage) -> str:
         """Return the heading of a message: its speaker and, if known, its time."""
         speaker = self.you if message.role == "user" else self.assistant
-        return f"{speaker} · {self.noted(message.at)}" if message.at else speaker
+        return f"{speaker} · {self.format_time(message.at)}" if message.at else speaker
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ExportedConversation:
 
 
 def as_markdown(talk: ExportedConversation) -> str:
-    """The messages as they were written, each under a heading with its speaker."""
+    """Return the messages as they were written, each under a heading with its speaker."""
     parts = [f"# {talk.title}\n"]
     for message in talk.messages:
         parts.append(f"## {talk.wording.heading(message)}\n\n{message.content}\n")
@@ -77,12 +77,12 @@ def as_json(talk: ExportedConversation) -> str:
         {"role": message.role, "content": message.content, "created_at": _iso(message.at), "model": message.model}
         for message in talk.messages
     ]
-    whole = {"title": talk.title, "created_at": _iso(talk.created_at), "messages": messages}
-    return json.dumps(whole, ensure_ascii=False, indent=2)
+    document = {"title": talk.title, "created_at": _iso(talk.created_at), "messages": messages}
+    return json.dumps(document, ensure_ascii=False, indent=2)
 
 
 def as_html(talk: ExportedConversation) -> str:
-    """A self-contained page without scripts, which fetches nothing from elsewhere."""
+    """Return a self-contained page without scripts, which fetches nothing from elsewhere."""
     parts = [
         f'<!doctype html><html lang="{talk.wording.tag}" dir="{talk.wording.direction}"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',
@@ -98,5 +98,5 @@ def as_html(talk: ExportedConversation) -> str:
     return "".join([*parts, "</body></html>"])
 
 
-def _iso(at: datetime | None) -> str | None:
-    return at.isoformat().replace("+00:00", "Z") if at else None
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat().replace("+00:00", "Z") if moment else None

@@ -14,8 +14,8 @@ from .conversation import ExportedConversation
 
 
 def as_pdf(talk: ExportedConversation) -> bytes:
-    """Pages of plain text; characters that no font has are left out."""
-    shown = [(printable(talk.wording.heading(message)), printable(message.content)) for message in talk.messages]
+    """Return pages of plain text; characters that no font has are left out."""
+    entries = [(printable(talk.wording.heading(message)), printable(message.content)) for message in talk.messages]
     title = printable(talk.title) or talk.wording.untitled
     align = Align.R if talk.wording.direction == "rtl" else Align.L
     with tempfile.TemporaryDirectory() as folder:
@@ -24,11 +24,11 @@ def as_pdf(talk: ExportedConversation) -> bytes:
         pages.set_auto_page_break(True, margin=24)
         pages.set_title(title)
         pages.set_lang(talk.wording.tag)
-        add_fonts(pages, [title, *(f"{head} {text}" for head, text in shown), "0123456789/"], Path(folder))
+        add_fonts(pages, [title, *(f"{head} {text}" for head, text in entries), "0123456789/"], Path(folder))
         pages.add_page()
         pages.set_font("serif", size=20)
         _block(pages, title, 9, align)
-        for head, text in shown:
+        for head, text in entries:
             pages.ln(5)
             pages.set_font("sans", "B", 9)
             pages.set_text_color(106, 98, 88)

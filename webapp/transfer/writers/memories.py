@@ -43,7 +43,7 @@ class MemoryWording:
     until: str
 
     def heading(self, kind: str) -> str:
-        """The name of a kind, with a capital letter."""
+        """Return the name of a kind, with a capital letter."""
         name = self.kinds.get(kind, kind)
         return name[:1].upper() + name[1:]
 
@@ -70,7 +70,7 @@ def as_text(memories: Sequence[WrittenMemory]) -> str:
 
 
 def as_markdown(memories: Sequence[WrittenMemory], wording: MemoryWording) -> str:
-    """Memories by kind, each with the words it rests on."""
+    """Return memories by kind, each with the words it rests on."""
     parts = [f"# {wording.title}\n"]
     for kind in sorted({memory.kind for memory in memories}):
         parts.append(f"\n## {wording.heading(kind)}\n")
@@ -105,7 +105,7 @@ def as_json(memories: Sequence[WrittenMemory]) -> str:
 
 
 def as_bundle(memories: Sequence[WrittenMemory], tombstones: Sequence[tuple[str, datetime]]) -> bytes:
-    """A zipped `.mem` bundle; its tombstones contain keyed hashes and no text."""
+    """Return a zipped `.mem` bundle; its tombstones contain keyed hashes and no text."""
     store = _Store(
         [
             PortableFact(
@@ -130,10 +130,10 @@ def as_bundle(memories: Sequence[WrittenMemory], tombstones: Sequence[tuple[str,
                 op=TombstoneOp.REDACT,
                 target_kind="fact",
                 target_id=digest,
-                deleted_at=at,
+                deleted_at=moment,
                 actor="user",
             )
-            for digest, at in tombstones
+            for digest, moment in tombstones
         ],
     )
     out = io.BytesIO()

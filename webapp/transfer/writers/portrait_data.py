@@ -36,8 +36,8 @@ class PrintedPortrait:
         return json.dumps(asdict(self), ensure_ascii=False).encode()
 
 
-def read_printed(given: bytes) -> PrintedPortrait:
+def read_printed(data: bytes) -> PrintedPortrait:
     """Return the portrait in what `as_json` returned."""
-    fields: dict[str, Any] = json.loads(given)
+    fields: dict[str, Any] = json.loads(data)
     sources = [PrintedSource(**source) for source in fields.pop("sources")]
     return PrintedPortrait(**fields, sources=sources)

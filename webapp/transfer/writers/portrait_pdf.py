@@ -50,7 +50,7 @@ def _write(pages: Pages, portrait: PrintedPortrait) -> None:
     pages.set_text_color(*INK)
     pages.own_block(" ".join(_marked(text, marks) for text, marks in portrait.sentences), height=7.4)
     pages.ln(8)
-    pages.needs(34)
+    pages.ensure_room(34)
     pages.set_font("serif", size=14.5)
     pages.text_block(portrait.rests_on, height=7)
     pages.ln(2)
@@ -60,7 +60,7 @@ def _write(pages: Pages, portrait: PrintedPortrait) -> None:
 
 def _source(pages: Pages, number: int, source: PrintedSource) -> None:
     pages.set_font("sans", size=11)
-    pages.needs(min(pages.height_of(source.content, pages.epw - 2 * INDENT, 5.8) + 12, 60))
+    pages.ensure_room(min(pages.height_of(source.content, pages.epw - 2 * INDENT, 5.8) + 12, 60))
     top = pages.get_y()
     pages.set_text_color(*OCHRE)
     pages.set_xy(pages.left_edge(0, 2 * INDENT), top)
@@ -85,7 +85,7 @@ def _marked(text: str, marks: Sequence[int]) -> str:
 
 
 def _printable(portrait: PrintedPortrait) -> PrintedPortrait:
-    """The portrait with texts that can be printed."""
+    """Return the portrait with texts that can be printed."""
     return replace(
         portrait,
         title=printable(portrait.title),
