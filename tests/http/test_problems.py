@@ -77,6 +77,12 @@ def test_unknown_addresses(anonymous: FlaskClient, path: str) -> None:
     assert (response.content_type == "application/problem+json") == path.startswith("/api")
 
 
+def test_a_body_that_a_view_reads_by_itself_is_refused_with_a_sentence(client: ApiClient) -> None:
+    problem = client.post("/api/imports", json={"text": 5}).get_json()
+    assert problem["errors"] == [{"loc": ["text"], "msg": "Input should be a valid string"}]
+    assert problem["detail"] == "text: Input should be a valid string"
+
+
 def test_a_fragment_goes_to_the_toasts(anonymous: FlaskClient) -> None:
     response = anonymous.get("/nothing", headers={"HX-Request": "true"})
     assert response.status_code == 404

@@ -58,6 +58,8 @@ def problem(
     status: int, title: str, detail: str = "", *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
     """An application/problem+json response, or its equivalent in another protocol."""
+    if errors and not detail:
+        detail = f"{'.'.join(map(str, errors[0]['loc'])) or 'body'}: {errors[0]['msg']}"
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if errors is not None:
         body["errors"] = errors
@@ -90,11 +92,10 @@ def _message(item: Mapping[str, Any]) -> str:
 
 
 def validation_problem(error: ValidationError) -> Response:
-    """The 422 for a request that does not fit its model."""
-    found = field_errors(error)
-    first = found[0] if found else {"loc": [], "msg": "not valid"}
-    where = ".".join(first["loc"]) or "body"
-    return problem(422, "Not acceptable", f"{where}: {first['msg']}", errors=found)
+    """The 422 for a request that does not fit its model; for an address that nothing can have, the 404."""
+    if error.title.endswith("Path"):
+        return problem(404, "Not found", "There is nothing at this address.")
+    return problem(422, "Not acceptable", "", errors=field_errors(error))
 
 
 def present(
