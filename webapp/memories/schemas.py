@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetPydanticSchema,
+    ValidationError,
     model_validator,
 )
 from pydantic_core import core_schema
@@ -135,11 +136,13 @@ class NewMemory(BaseModel):
     def _one_of_two(self) -> Self:
         digest = {"conversation_id", "memory_data"}
         given = {name for name in self.model_fields_set if getattr(self, name) is not None}
-        if given & digest:
-            if not digest <= given or given - digest:
-                raise ValueError("a digest consists of conversation_id and memory_data, and nothing else")
-        elif self.memory_type is None or self.content is None:
-            raise ValueError("memory_type and content are needed")
+        needed = ("conversation_id", "memory_data") if given & digest else ("memory_type", "content")
+        if missing := [name for name in needed if name not in given]:
+            raise ValidationError.from_exception_data(
+                "NewMemory", [{"type": "missing", "loc": (name,), "input": None} for name in missing]
+            )
+        if given & digest and given - digest:
+            raise ValueError("a digest consists of conversation_id and memory_data, and nothing else")
         return self
 
     @property
