@@ -66,6 +66,11 @@ class Keyset:
         more = len(rows) > len(items)
         return Page(items, self.cursor(*key(items[-1])) if more and items else None)
 
+    def page_of(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
+        """A page of a list so short that all its rows are read, sorted by this key. Raises Invalid."""
+        after = self.position() if self._query.cursor else ()
+        return self.page([row for row in rows if key(row) > after][: self._query.limit + 1], key)
+
     def cursor(self, *key: str | int | float | datetime) -> str:
         """The cursor of the row with this sort key."""
         packed = json.dumps([self._mark, *map(_plain, key)], separators=(",", ":"), ensure_ascii=False)
