@@ -51,7 +51,7 @@ class Import(Base):
 
     @property
     def left_out(self) -> dict[str, int]:
-        """What was not taken in, by kind."""
+        """The counts of what was not taken in, by kind."""
         counts = self.counts.items()
         return {name.removesuffix(LEFT_OUT): count for name, count in counts if name.endswith(LEFT_OUT)}
 

@@ -73,14 +73,14 @@ class StartImport(BaseModel):
 
 
 class LeftOut(BaseModel):
-    """How many things of a kind were not taken in."""
+    """A kind of thing that was not taken in, with its count."""
 
     kind: str
     count: int
 
     @classmethod
     def of(cls, counts: dict[str, int] | None) -> list[LeftOut]:
-        """Of the counts by kind."""
+        """Return counts by kind as a list."""
         return [cls(kind=kind, count=count) for kind, count in (counts or {}).items()]
 
 
