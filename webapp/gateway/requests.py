@@ -74,7 +74,7 @@ def body_as(shape: type[_Body]) -> _Body:
     try:
         return shape.model_validate(request.get_json())
     except ValidationError as error:
-        found = problems.field_errors(error)
+        found = problems.field_errors(error, request.get_json())
         raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None
 
 

@@ -76,9 +76,23 @@ def problem(
     return response
 
 
-def field_errors(error: ValidationError) -> list[dict[str, Any]]:
-    """pydantic's findings as the contract's `{loc, msg}` list, without echoing the input."""
-    return [{"loc": [str(part) for part in item["loc"]], "msg": _message(item)} for item in error.errors()]
+def field_errors(error: ValidationError, given: object = None) -> list[dict[str, Any]]:
+    """pydantic's findings as the contract's `{loc, msg}` list, without echoing the input, which `given` is."""
+    found = error.errors()
+    places = [item["loc"] if given is None else _place(item, given) for item in found]
+    return [{"loc": [*map(str, place)], "msg": _message(item)} for place, item in zip(places, found, strict=True)]
+
+
+def _place(item: Mapping[str, Any], given: Any) -> list[object]:
+    """The names and numbers that lead to an error; between them pydantic names the types that it has tried."""
+    place: list[object] = []
+    for part in item["loc"]:
+        leads_on = part in given if isinstance(given, dict) else isinstance(given, list) and isinstance(part, int)
+        if leads_on:
+            given = given[part]
+        if leads_on or not place or (item["type"], item["loc"][-1]) == ("missing", part):
+            place.append(part)
+    return place
 
 
 def _message(item: Mapping[str, Any]) -> str:
@@ -95,7 +109,8 @@ def validation_problem(error: ValidationError) -> Response:
     """The 422 for a request that does not fit its model; for an address that nothing can have, the 404."""
     if error.title.endswith("Path"):
         return problem(404, "Not found", "There is nothing at this address.")
-    return problem(422, "Not acceptable", "", errors=field_errors(error))
+    given = {**request.values, **(request.get_json(silent=True) or {})}
+    return problem(422, "Not acceptable", "", errors=field_errors(error, given))
 
 
 def present(

@@ -63,14 +63,6 @@ class ChangeSetPath(BaseModel):
     change_set_id: Id
 
 
-class ConversationOfMemories(BaseModel):
-    conversation_id: Id
-
-
-class MessageOfMemories(BaseModel):
-    message_id: Id
-
-
 class MemoryQuery(PageQuery):
     memory_type: MemoryKind | None = None
     category: Category | None = None
