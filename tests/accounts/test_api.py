@@ -167,7 +167,7 @@ def test_admins_see_stop_and_make_accounts(people: People, caller: FlaskClient) 
     assert root.put(f"/api/users/{ann}", json={"is_active": False}).get_json()["is_active"] is False
     assert caller.get("/api/account", headers=token).status_code == 401
     assert root.put("/api/users/2147483647", json={"is_active": False}).status_code == 404
-    assert root.put("/api/users/99999999999", json={"is_active": False}).status_code == 422
+    assert root.put("/api/users/99999999999", json={"is_active": False}).status_code == 404
     body = {"email": "bob@example.com", "password": "kettle orbit"}
     assert root.post("/api/users", json=body).status_code == 201
     assert root.post("/api/users", json=body).status_code == 422

@@ -92,14 +92,14 @@ def test_walking_messages_both_ways_gives_each_once(
     assert backward == expected
 
     by_cursor: list[int] = []
-    query = MessagesQuery(limit=limit, after=1)
+    query = MessagesQuery(limit=limit, after=0)
     while True:
         page = messages.list_messages(conversation_id, query)
         by_cursor += [row.message_id for row in page.items]
         if page.next_cursor is None:
             break
-        query = MessagesQuery(limit=limit, after=1, cursor=page.next_cursor)
-    assert by_cursor == [message_id for message_id in expected if message_id > 1]
+        query = MessagesQuery(limit=limit, after=0, cursor=page.next_cursor)
+    assert by_cursor == expected
     if expected:
         middle = expected[len(expected) // 2]
         older = messages.list_messages(conversation_id, MessagesQuery(limit=100, before=middle)).items

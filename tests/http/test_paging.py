@@ -20,11 +20,15 @@ from webapp.db.base import db, write_transaction
 from webapp.errors import Invalid
 from webapp.files.models import File
 from webapp.http.paging import Keyset, PageQuery
+from webapp.journeys.models import Journey
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.providers.models import ModelConnection
 from webapp.saved_prompts.schemas import NewSavedPrompt
 from webapp.saved_prompts.service import create_prompt
+from webapp.schedules.models import ScheduleRun
+from webapp.schedules.schemas import ScheduleFields
+from webapp.schedules.service import create_schedule
 from webapp.sharing.models import ConversationShare
 from webapp.spaces.documents import add_document
 from webapp.spaces.schemas import NewDocument, NewSpace
@@ -113,6 +117,18 @@ def test_the_cursor_of_a_long_name_is_not_too_long(client: ApiClient, name: str)
     assert len({row["folder_id"] for row in first["folders"] + rest.get_json()["folders"]}) == 2
 
 
+@given(st.sets(st.integers(-99, 99), max_size=8), st.integers(1, 8))
+def test_pages_of_a_short_list_are_all_of_it(rows: set[int], limit: int) -> None:
+    found, cursor = [], None
+    while cursor or not found:
+        keyset = Keyset("things", PageQuery(limit=limit, cursor=cursor), int)
+        page = keyset.page_of(sorted(rows), lambda row: (row,))
+        found += [page.items]
+        cursor = page.next_cursor
+    assert sum(found, []) == sorted(rows)
+    assert all(len(page) == limit for page in found[:-1])
+
+
 @pytest.fixture
 def owner(make_user) -> Person:
     make_user()
@@ -129,7 +145,14 @@ def ids(app: Flask, owner: Person) -> dict[str, list[int]]:
         talks = [Conversation(user_id=user_id, title=f"Talk {n}") for n in range(2)]
         imports = [Import(user_id=user_id, status="done", filename="x", preview={}, counts={}) for _ in range(2)]
         db.session.add_all([*folders, *talks, *imports])
+        ways = {"description": "", "system_prompt": "", "source_hash": ""}
+        db.session.add_all(Journey(slug=f"way-{n}", title=f"Way {n}", **ways) for n in range(2))
         db.session.flush()
+        at = datetime(2036, 12, 1, tzinfo=UTC)
+        schedules = [create_schedule(user_id, ScheduleFields(prompt="Boat?", at=at)) for _ in range(2)]
+        db.session.add_all(
+            ScheduleRun(schedule_id=row.schedule_id, due_at=at + timedelta(n)) for row in schedules for n in range(2)
+        )
         for n in range(2):
             reply = Message(
                 conversation_id=talks[0].conversation_id, role="assistant", content="Yes.", status="complete"
@@ -171,6 +194,7 @@ def ids(app: Flask, owner: Person) -> dict[str, list[int]]:
             "conversation_id": [row.conversation_id for row in talks],
             "source_conversation_id": [row.conversation_id for row in talks],
             "import_id": [row.import_id for row in imports],
+            "schedule_id": [row.schedule_id for row in schedules],
         }
 
 

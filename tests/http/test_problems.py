@@ -77,6 +77,57 @@ def test_unknown_addresses(anonymous: FlaskClient, path: str) -> None:
     assert (response.content_type == "application/problem+json") == path.startswith("/api")
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "places"),
+    [
+        ("chat/stream", {"message": "x", "file_ids": [1, "z"]}, [["file_ids", "1"]]),
+        (
+            "chat/stream",
+            {"message": "x", "file_ids": [{"mode": "z"}]},
+            [["file_ids", "0"], ["file_ids", "0", "file_id"], ["file_ids", "0", "mode"]],
+        ),
+        (
+            "chat/stream",
+            {"message": "x", "parameters": {"stop": [5]}},
+            [["parameters", "stop"], ["parameters", "stop", "0"]],
+        ),
+        ("schedules", {"prompt": "x", "rrule": "FREQ=DAILY", "conversation": "z"}, [["conversation"]]),
+        ("schedules", {"prompt": "x", "rrule": "FREQ=DAILY", "conversation": None}, [["conversation"]]),
+        ("imports/1/start", {"learn": {"most_tokens": "x"}}, [["learn"], ["learn", "most_tokens"]]),
+        ("conversations", {"title": 5}, [["title"]]),
+        ("memories/extract?sync=x", {}, [["conversation_id"]]),
+    ],
+)
+def test_an_error_names_a_place_in_what_was_sent(
+    client: ApiClient, path: str, body: dict[str, Any], places: list[list[str]]
+) -> None:
+    """And no type of ours that was tried there."""
+    problem = client.post(f"/api/{path}", json=body).get_json()
+    assert problem["status"] == 422
+    assert sorted({tuple(error["loc"]) for error in problem["errors"]}) == sorted(map(tuple, places))
+    assert problem["detail"] == f"{'.'.join(problem['errors'][0]['loc'])}: {problem['errors'][0]['msg']}"
+
+
+@pytest.mark.parametrize(
+    ("wish", "place"), [({"stop": 5}, "stop"), ({"messages": [{"role": "user", "content": 5}]}, "messages.0.content")]
+)
+def test_so_does_one_in_openais_shape(client: ApiClient, wish: dict[str, Any], place: str) -> None:
+    body = {"messages": [{"role": "user", "content": "x"}], **wish}
+    error = client.post("/v1/chat/completions", json=body).get_json()["error"]
+    assert (error["param"], error["message"]) == (place, f"{place}: Input should be a valid string")
+
+
+def test_an_error_of_a_query_names_its_parameter(client: ApiClient) -> None:
+    problem = client.get("/api/memories/timeline?from=x").get_json()
+    assert {tuple(error["loc"]) for error in problem["errors"]} == {("from",)}
+
+
+def test_a_body_that_a_view_reads_by_itself_is_refused_with_a_sentence(client: ApiClient) -> None:
+    problem = client.post("/api/imports", json={"text": 5}).get_json()
+    assert problem["errors"] == [{"loc": ["text"], "msg": "Input should be a valid string"}]
+    assert problem["detail"] == "text: Input should be a valid string"
+
+
 def test_a_fragment_goes_to_the_toasts(anonymous: FlaskClient) -> None:
     response = anonymous.get("/nothing", headers={"HX-Request": "true"})
     assert response.status_code == 404

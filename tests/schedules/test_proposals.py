@@ -30,7 +30,7 @@ def test_it_is_shown_and_made_with_one_click(
     client.put("/api/account", json={"settings": {"timezone": "Europe/Lisbon"}})
     reply = proposed(client, model)
     assert reply["output"]["status"] == "proposed"
-    assert client.get("/api/schedules").json == {"schedules": []}, "nothing is made without the person"
+    assert client.get("/api/schedules").json["schedules"] == [], "nothing is made without the person"
     browser = login(user)
     place = f"/c/{reply['conversation_id']}"
     page = browser.get(place).text

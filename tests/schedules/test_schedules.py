@@ -133,7 +133,7 @@ def test_what_has_no_future_or_is_no_schedule_is_refused(client: ApiClient, fiel
     answer = client.post("/api/schedules", json={**WEEKLY, "rrule": None, field: value})
     assert_problem(answer, 422)
     assert field in answer.text
-    assert client.get("/api/schedules").json == {"schedules": []}
+    assert client.get("/api/schedules").json["schedules"] == []
 
 
 def test_a_bad_rule_and_too_many_are_refused(app: Flask, client: ApiClient) -> None:
@@ -147,7 +147,7 @@ def test_a_bad_rule_and_too_many_are_refused(app: Flask, client: ApiClient) -> N
 def test_it_is_its_owners(client: ApiClient, api: Callable, make_user: Callable, anonymous: Any) -> None:
     place = f"/api/schedules/{make(client)['schedule_id']}"
     for other in (api(make_user()), api(make_user(is_admin=True))):
-        assert other.get("/api/schedules").json == {"schedules": []}
+        assert other.get("/api/schedules").json["schedules"] == []
         for answer in (
             other.get(place),
             other.patch(place, json={"title": "Mine"}),
@@ -390,7 +390,10 @@ def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
 def test_run_now_comes_beside_its_times(client: ApiClient, run_jobs: Callable) -> None:
     made = make(client)
     place = f"/api/schedules/{made['schedule_id']}"
-    assert client.post(f"{place}/run").status_code == 202
+    once = {"Idempotency-Key": "run"}
+    first = client.post(f"{place}/run", headers=once)
+    assert first.status_code == 202
+    assert client.post(f"{place}/run", headers=once).json == first.json
     assert_problem(client.post(f"{place}/run"), 409)
     run_jobs()
     assert [run["status"] for run in runs(client, made["schedule_id"])] == ["done"]
@@ -428,7 +431,7 @@ def test_the_pages(client: ApiClient, user: Person, make_user: Callable, login: 
     for deed in ("pause", "resume", "run", "delete"):
         assert browser.post(f"{place}/do", data={**form, "do": deed}).status_code == 303
     assert browser.post(f"{place}/do", data={**form, "do": "delete"}).status_code == 404
-    assert client.get("/api/schedules").json == {"schedules": []}
+    assert client.get("/api/schedules").json["schedules"] == []
 
 
 def test_it_begins_conversations_of_a_journey(

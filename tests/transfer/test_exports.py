@@ -54,7 +54,7 @@ def _export(client, run_jobs, **fields):
     shown = client.get(f"/api/exports/{number}").get_json()
     assert shown["status"] == "ready", shown
     with client.get(f"/api/exports/{number}/download") as file:
-        assert file.data
+        assert file.data and file.content_type.count("charset") <= 1
         return shown, file
 
 

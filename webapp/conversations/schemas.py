@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from webapp.conversations.journey_links import slug_of
 from webapp.conversations.models import Conversation, Message
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Flag, Id, Instant, JsonObject, Line
+from webapp.http.validation import MAX_ID, Flag, Id, Instant, JsonObject, Line, Whole
 from webapp.i18n.marks import say
 from webapp.parameters import Parameters
 
@@ -77,7 +77,9 @@ class ConversationQuery(PageQuery):
 class MessagesQuery(BaseModel):
     limit: int = Field(20, ge=1, le=100)
     before: Id | None = Field(None, description="Only messages older than this one.")
-    after: Id | None = Field(None, description="Only messages newer than this one, oldest first.")
+    after: Whole | None = Field(
+        None, ge=0, le=MAX_ID, description="Only messages newer than this one, oldest first; 0 for all."
+    )
     cursor: str | None = Field(
         None, max_length=20, pattern="^[0-9]+$", description="`next_cursor` of the previous page."
     )

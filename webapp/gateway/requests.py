@@ -74,7 +74,7 @@ def body_as(shape: type[_Body]) -> _Body:
     try:
         return shape.model_validate(request.get_json())
     except ValidationError as error:
-        errors = problems.field_errors(error)
+        errors = problems.field_errors(error, request.get_json())
         raise Invalid(f"{'.'.join(errors[0]['loc'])}: {errors[0]['msg']}", errors=errors) from None
 
 

@@ -48,7 +48,7 @@ class Page(Generic[T]):
 class Keyset:
     """The order of one list, for one query: makes its cursors, and takes only these.
 
-    `name` is the list and its order, `within` what it is a list of (whose, of which space), `types` those of its sort
+    `name` is the list and its order, `scope` what it is a list of (whose, of which space), `types` those of its sort
     key: int, float, str or datetime. A cursor is the sort key of the last row of a page behind a mark of all that and
     of the query's filters: elsewhere its place would mean nothing, and rows would be missing without anybody noticing.
     """
@@ -65,6 +65,11 @@ class Keyset:
         items = rows[: self._query.limit]
         has_more = len(rows) > len(items)
         return Page(items, self.cursor(*key(items[-1])) if has_more and items else None)
+
+    def page_of(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
+        """Return a page of a list so short that all its rows are read, sorted by this key. Raises Invalid."""
+        after = self.position() if self._query.cursor else ()
+        return self.page([row for row in rows if key(row) > after][: self._query.limit + 1], key)
 
     def cursor(self, *key: str | int | float | datetime) -> str:
         """Return the cursor of the row with this sort key."""

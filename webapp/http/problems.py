@@ -58,6 +58,8 @@ def problem(
     status: int, title: str, detail: str = "", *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
     """Return an application/problem+json response, or its equivalent in another protocol."""
+    if errors and not detail:
+        detail = f"{'.'.join(map(str, errors[0]['loc'])) or 'body'}: {errors[0]['msg']}"
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if errors is not None:
         body["errors"] = errors
@@ -74,9 +76,22 @@ def problem(
     return response
 
 
-def field_errors(error: ValidationError) -> list[dict[str, Any]]:
-    """pydantic's findings as the contract's `{loc, msg}` list, without echoing the input."""
-    return [{"loc": [str(part) for part in item["loc"]], "msg": _message(item)} for item in error.errors()]
+def field_errors(error: ValidationError, body: object = None) -> list[dict[str, Any]]:
+    """Return pydantic's findings as the contract's `{loc, msg}` list; the `body` they are about is not echoed."""
+    places = [(item, item["loc"] if body is None else _place(item, body)) for item in error.errors()]
+    return [{"loc": [*map(str, place)], "msg": _message(item)} for item, place in places]
+
+
+def _place(item: Mapping[str, Any], body: Any) -> list[object]:
+    """Return the names and numbers that lead to an error; between them pydantic names the types that it has tried."""
+    place: list[object] = []
+    for part in item["loc"]:
+        is_step = part in body if isinstance(body, dict) else isinstance(body, list) and isinstance(part, int)
+        if is_step:
+            body = body[part]
+        if is_step or not place or (item["type"], item["loc"][-1]) == ("missing", part):
+            place.append(part)
+    return place
 
 
 def _message(item: Mapping[str, Any]) -> str:
@@ -90,11 +105,12 @@ def _message(item: Mapping[str, Any]) -> str:
 
 
 def validation_problem(error: ValidationError) -> Response:
-    """Return the 422 for a request that does not fit its model."""
-    errors = field_errors(error)
-    first = errors[0] if errors else {"loc": [], "msg": "not valid"}
-    field = ".".join(first["loc"]) or "body"
-    return problem(422, "Not acceptable", f"{field}: {first['msg']}", errors=errors)
+    """Return the 422 for a request that does not fit its model; for an address that nothing can have, the 404."""
+    if error.title.endswith("Path"):
+        return problem(404, "Not found", "There is nothing at this address.")
+    body = request.get_json(silent=True)
+    values = {**request.values, **(body if isinstance(body, dict) else {})}
+    return problem(422, "Not acceptable", "", errors=field_errors(error, values))
 
 
 def present(

@@ -126,7 +126,7 @@ def accepts_files(view: V) -> V:
 
 
 def check_ids() -> None:
-    """Answer a page's URL that contains an impossible id with not found; the JSON API's models do so themselves."""
+    """Answer a page's URL that contains an impossible id with not found; for the JSON API its models tell."""
     if isinstance(current_app.blueprints.get(request.blueprint or ""), APIBlueprint):
         return
     if any(isinstance(value, int) and value > MAX_ID for value in (request.view_args or {}).values()):

@@ -8,6 +8,7 @@ from flask import Response, jsonify, url_for
 
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import now
+from webapp.http.paging import PageQuery
 from webapp.http.views import Responses, ViewResult, api_blueprint
 from webapp.journeys import reports, service
 from webapp.journeys.report_content import as_data, as_markdown, file_name
@@ -42,11 +43,11 @@ PDF: Responses = {
 
 @blueprint.get("/journeys", responses={200: JourneyList})
 @login_required
-def list_journeys() -> ViewResult:
+def list_journeys(query: PageQuery) -> ViewResult:
     """The published journeys."""
-    return JourneyList(journeys=[JourneyOut.of(row) for row in service.list_journeys(current_user_id())]).model_dump(
-        mode="json"
-    )
+    page = service.page_of_journeys(current_user_id(), query)
+    journeys = [JourneyOut.of(row) for row in page.items]
+    return JourneyList(journeys=journeys, next_cursor=page.next_cursor).model_dump(mode="json")
 
 
 @blueprint.get("/journeys/<slug>", responses={200: JourneyDetail})

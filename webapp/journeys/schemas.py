@@ -115,6 +115,7 @@ class JourneyDetail(JourneyOut):
 
 class JourneyList(BaseModel):
     journeys: list[JourneyOut]
+    next_cursor: str | None
 
 
 class PointEvidenceOut(BaseModel):

@@ -12,6 +12,7 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound
+from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.journeys.answers import forget_state
 from webapp.journeys.authoring import visible_journey, work_on
 from webapp.journeys.definitions import definition_of, fixture_of
@@ -31,6 +32,12 @@ def list_journeys(user_id: int) -> Sequence[Journey]:
         .where(Journey.is_archived == false(), or_(Journey.owner_id.is_(None), Journey.owner_id == user_id))
         .order_by(Journey.position, Journey.journey_id)
     ).all()
+
+
+def page_of_journeys(user_id: int, query: PageQuery) -> Page[Journey]:
+    """A page of them, in that order. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("journeys", query, int, int, scope=user_id)
+    return keyset.page_of(list_journeys(user_id), lambda row: (row.position, row.journey_id))
 
 
 def get_journey(user_id: int, slug: str) -> dict[str, Any]:

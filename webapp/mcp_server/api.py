@@ -105,11 +105,12 @@ def _called(user_id: int, call: Call) -> dict[str, Any]:
     name = call.params.get("name")
     if not isinstance(name, str) or name not in schemas.TOOLS:
         raise ProtocolError(protocol.INVALID_PARAMS, "There is no such tool.")
+    given = call.params.get("arguments") or {}
     try:
-        args = schemas.TOOLS[name][0].model_validate(call.params.get("arguments") or {})
+        args = schemas.TOOLS[name][0].model_validate(given)
         found = _RUN[name](user_id, args)
     except ValidationError as error:
-        return _failed(_wrong(problems.field_errors(error)))
+        return _failed(_wrong(problems.field_errors(error, given)))
     except DomainError as error:
         db.session.rollback()
         return _failed(_wrong(error.errors) if error.errors else error.detail or error.title)

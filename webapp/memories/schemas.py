@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetPydanticSchema,
+    ValidationError,
     model_validator,
 )
 from pydantic_core import core_schema
@@ -60,14 +61,6 @@ class MemoryPath(BaseModel):
 
 class ChangeSetPath(BaseModel):
     change_set_id: Id
-
-
-class ConversationOfMemories(BaseModel):
-    conversation_id: Id
-
-
-class MessageOfMemories(BaseModel):
-    message_id: Id
 
 
 class MemoryQuery(PageQuery):
@@ -135,11 +128,13 @@ class NewMemory(BaseModel):
     def _one_of_two(self) -> Self:
         digest = {"conversation_id", "memory_data"}
         fields = {name for name in self.model_fields_set if getattr(self, name) is not None}
-        if fields & digest:
-            if not digest <= fields or fields - digest:
-                raise ValueError("a digest consists of conversation_id and memory_data, and nothing else")
-        elif self.memory_type is None or self.content is None:
-            raise ValueError("memory_type and content are needed")
+        needed = ("conversation_id", "memory_data") if fields & digest else ("memory_type", "content")
+        if missing := [name for name in needed if name not in fields]:
+            raise ValidationError.from_exception_data(
+                "NewMemory", [{"type": "missing", "loc": (name,), "input": None} for name in missing]
+            )
+        if fields & digest and fields - digest:
+            raise ValueError("a digest consists of conversation_id and memory_data, and nothing else")
         return self
 
     @property

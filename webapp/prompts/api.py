@@ -5,9 +5,10 @@ from __future__ import annotations
 from webapp import idempotency
 from webapp.accounts.auth import admin_only, current_user_id, login_required
 from webapp.db.base import db
+from webapp.http.paging import Keyset, PageQuery
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.prompts import service
-from webapp.prompts.catalogue import NAMES
+from webapp.prompts.catalogue import CATALOGUE, NAMES
 from webapp.prompts.schemas import (
     ActivateQuery,
     NewPromptVersion,
@@ -27,9 +28,13 @@ NAMED = f"/prompts/<any({', '.join(NAMES)}):name>"
 
 @blueprint.get("/prompts", responses={200: PromptList})
 @login_required(services=True)
-def list_prompts() -> ViewResult:
+def list_prompts(query: PageQuery) -> ViewResult:
     """Every prompt that the product sends to a model."""
-    return PromptList(prompts=[PromptOut.of(state) for state in service.list_prompts()]).model_dump(mode="json")
+    names = list(CATALOGUE)
+    keyset = Keyset("prompts", query, int)
+    page = keyset.page_of(service.list_prompts(), lambda state: (names.index(state.definition.name),))
+    found = [PromptOut.of(state) for state in page.items]
+    return PromptList(prompts=found, next_cursor=page.next_cursor).model_dump(mode="json")
 
 
 @blueprint.get(NAMED, responses={200: PromptWithVersions})

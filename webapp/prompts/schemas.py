@@ -109,6 +109,7 @@ class PromptWithVersions(PromptOut):
 
 class PromptList(BaseModel):
     prompts: list[PromptOut]
+    next_cursor: str | None
 
 
 def _fields(state: PromptState) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required, session_only
 from webapp.accounts.identity import require_identity
 from webapp.db.base import db
+from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.schedules import feed, service
 from webapp.schedules.schemas import (
@@ -26,10 +27,11 @@ blueprint = api_blueprint("schedules_api", __name__, tag="Schedules")
 
 @blueprint.get("/schedules", responses={200: ScheduleList})
 @login_required
-def list_schedules() -> dict[str, Any]:
+def list_schedules(query: PageQuery) -> dict[str, Any]:
     """Your schedules, those due next first."""
-    schedules = [ScheduleOut.of(row) for row in service.list_schedules(current_user_id())]
-    return ScheduleList(schedules=schedules).model_dump(mode="json")
+    page = service.page_of_schedules(current_user_id(), query)
+    schedules = [ScheduleOut.of(row) for row in page.items]
+    return ScheduleList(schedules=schedules, next_cursor=page.next_cursor).model_dump(mode="json")
 
 
 @blueprint.post("/schedules", responses={201: ScheduleOut})
@@ -97,19 +99,20 @@ def delete_schedule(path: SchedulePath) -> ViewResult:
 
 @blueprint.post("/schedules/<int:schedule_id>/run", responses={202: RunOut})
 @login_required
+@idempotency.idempotent
 def run_schedule(path: SchedulePath) -> ViewResult:
     """Send its message now, beside its times."""
     answer = RunOut.of(service.run_now(current_user_id(), path.schedule_id), None).model_dump(mode="json")
-    db.session.commit()
-    return answer, 202
+    return idempotency.commit(answer, 202), 202
 
 
 @blueprint.get("/schedules/<int:schedule_id>/runs", responses={200: RunList})
 @login_required
-def list_runs(path: SchedulePath) -> dict[str, Any]:
-    """The latest times it was due, and what became of each."""
-    rows = service.list_runs(current_user_id(), path.schedule_id)
-    return RunList(runs=[RunOut.of(row, conversation_id) for row, conversation_id in rows]).model_dump(mode="json")
+def list_runs(path: SchedulePath, query: PageQuery) -> dict[str, Any]:
+    """The times it was due, newest first, and what became of each."""
+    page = service.list_runs(current_user_id(), path.schedule_id, query)
+    runs = [RunOut.of(row, conversation_id) for row, conversation_id in page.items]
+    return RunList(runs=runs, next_cursor=page.next_cursor).model_dump(mode="json")
 
 
 def _feed(calendar: feed.Feed) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.http.forms import sentences
+from webapp.http.paging import PageQuery
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, wants_partial
@@ -30,6 +31,7 @@ from webapp.schedules.models import Schedule
 from webapp.schedules.recurrence import REPEATS, rule_of
 from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
 
+SHOWN_RUNS = 50
 Fields = TypeVar("Fields", bound=BaseModel)
 
 blueprint = Blueprint("schedules_pages", __name__)
@@ -248,5 +250,5 @@ def _form(values: Mapping[str, Any], row: Schedule | None = None, errors: Mappin
         words=WORDS,
         journeys=list_journeys(current_user_id()),
         is_verified=get_user(current_user_id()).email_verified_at is not None,
-        runs=service.list_runs(current_user_id(), row.schedule_id) if row else [],
+        runs=service.list_runs(current_user_id(), row.schedule_id, PageQuery(limit=SHOWN_RUNS)).items if row else [],
     )

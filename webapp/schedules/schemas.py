@@ -95,6 +95,7 @@ class ScheduleOut(BaseModel):
 
 class ScheduleList(BaseModel):
     schedules: list[ScheduleOut]
+    next_cursor: str | None
 
 
 class FeedOut(BaseModel):
@@ -120,3 +121,4 @@ class RunOut(BaseModel):
 
 class RunList(BaseModel):
     runs: list[RunOut]
+    next_cursor: str | None

@@ -19,6 +19,7 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound, TooMany
+from webapp.http.paging import EPOCH, Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 from webapp.journeys.authoring import visible_journey
 from webapp.schedules.models import Schedule, ScheduleRun
@@ -28,7 +29,6 @@ from webapp.schedules.schemas import Place, ScheduleEdit, ScheduleFields, Simple
 PROPOSAL = "propose_schedule"
 FORMER_NAMES = {"content": "prompt", "rule": "rrule", "starts_at": "at", "zone": "timezone"}
 """What stored proposals and exports made until November 2026 call the fields."""
-SHOWN_RUNS = 50
 TITLE_WORDS = 8
 
 
@@ -39,6 +39,14 @@ def list_schedules(user_id: int) -> Sequence[Schedule]:
         .where(Schedule.user_id == user_id)
         .order_by(Schedule.next_at.is_(None), Schedule.next_at, Schedule.schedule_id)
     ).all()
+
+
+def page_of_schedules(user_id: int, query: PageQuery) -> Page[Schedule]:
+    """A page of them, in that order. Raises Invalid for a foreign cursor."""
+    keyset = Keyset("schedules", query, int, datetime, int, scope=user_id)
+    return keyset.page_of(
+        list_schedules(user_id), lambda row: (int(row.next_at is None), row.next_at or EPOCH, row.schedule_id)
+    )
 
 
 def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Schedule:
@@ -129,17 +137,22 @@ def run_now(user_id: int, schedule_id: int) -> ScheduleRun:
     return run
 
 
-def list_runs(user_id: int, schedule_id: int) -> list[tuple[ScheduleRun, int | None]]:
-    """The latest times a schedule was due, newest first, each with the conversation it went to. Raises NotFound."""
+def list_runs(user_id: int, schedule_id: int, query: PageQuery) -> Page[tuple[ScheduleRun, int | None]]:
+    """The times a schedule was due, newest first, each with the conversation it went to. Raises NotFound, Invalid."""
     get_schedule(user_id, schedule_id)
-    rows = db.session.execute(
+    keyset = Keyset("runs of a schedule", query, datetime, scope=schedule_id)
+    statement = (
         select(ScheduleRun, Message.conversation_id)
         .outerjoin(Message, Message.message_id == ScheduleRun.message_id)
         .where(ScheduleRun.schedule_id == schedule_id)
-        .order_by(ScheduleRun.due_at.desc(), ScheduleRun.run_id.desc())
-        .limit(SHOWN_RUNS)
+        .order_by(ScheduleRun.due_at.desc())
+        .limit(query.limit + 1)
     )
-    return [(run, conversation_id) for run, conversation_id in rows]
+    if query.cursor:
+        (due_at,) = keyset.position()
+        statement = statement.where(ScheduleRun.due_at < due_at)
+    rows: list[tuple[ScheduleRun, int | None]] = [(run, place) for run, place in db.session.execute(statement)]
+    return keyset.page(rows, lambda row: (row[0].due_at,))
 
 
 @dataclass(frozen=True, slots=True)

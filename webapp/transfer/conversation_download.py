@@ -38,7 +38,7 @@ def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]
         if len(names) == 1:
             ((name, item),) = names.items()
             with file, zipfile.ZipFile(file) as archive:
-                return item, "text/markdown; charset=utf-8", io.BytesIO(archive.read(name))
+                return item, "text/markdown", io.BytesIO(archive.read(name))
     except BaseException:
         file.close()
         raise

@@ -44,10 +44,10 @@ FORMATS = {
 }
 """What can be exported in which formats; the first format is the default."""
 _FILES = {
-    "markdown": ("md", "text/markdown; charset=utf-8"),
-    "text": ("txt", "text/plain; charset=utf-8"),
+    "markdown": ("md", "text/markdown"),
+    "text": ("txt", "text/plain"),
     "json": ("json", "application/json"),
-    "html": ("html", "text/html; charset=utf-8"),
+    "html": ("html", "text/html"),
     "pdf": ("pdf", "application/pdf"),
     "mem": ("mem.zip", "application/zip"),
     "zip": ("zip", "application/zip"),

@@ -27,7 +27,7 @@ from webapp.transfer import import_learning, storage
 from webapp.transfer.assets import ConversationFiles, bring
 from webapp.transfer.content import REFUSED_FILES, Part, ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.import_writer import WriteResult, space_of_project, write_conversation, write_project
-from webapp.transfer.models import Import, ImportItem
+from webapp.transfer.models import LEFT_OUT, Import, ImportItem
 from webapp.transfer.readers import READERS
 from webapp.transfer.restore import job as restoring
 from webapp.transfer.schemas import LearnFields
@@ -149,7 +149,7 @@ def _take(import_id: int, position: int, batch: list[Part], files: dict[int, Con
             counts[f"{KINDS[type(part)]}s {result.outcome}"] += 1
             counts["messages"] += result.messages
             left_out = _omissions(part, result, files.get(number))
-            counts.update({f"{kind} left out": count for kind, count in left_out.items()})
+            counts.update({kind + LEFT_OUT: count for kind, count in left_out.items()})
             db.session.add(_item(row, part, result, left_out))
         _propose(row, memories, counts)
         row.position += len(batch)

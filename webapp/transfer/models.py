@@ -14,6 +14,8 @@ IMPORT_STATUSES = ("reading", "ready", "running", "done", "failed", "cancelled",
 ITEM_KINDS = ("conversation", "memory", "project", "problem")
 OUTCOMES = ("imported", "updated", "unchanged", "skipped")
 EXPORT_STATUSES = ("waiting", "ready", "failed", "expired")
+LEFT_OUT = " left out"
+"""How the name of a count ends that is of something not taken in."""
 
 
 class Import(Base):
@@ -46,6 +48,12 @@ class Import(Base):
     undo_status: Mapped[str | None] = mapped_column(Key(10), index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """The counts of what was not taken in, by kind."""
+        counts = self.counts.items()
+        return {name.removesuffix(LEFT_OUT): count for name, count in counts if name.endswith(LEFT_OUT)}
 
     @property
     def stage(self) -> str:

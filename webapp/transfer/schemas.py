@@ -72,6 +72,18 @@ class StartImport(BaseModel):
     )
 
 
+class LeftOut(BaseModel):
+    """A kind of thing that was not taken in, with its count."""
+
+    kind: str
+    count: int
+
+    @classmethod
+    def of(cls, counts: dict[str, int] | None) -> list[LeftOut]:
+        """Return counts by kind as a list."""
+        return [cls(kind=kind, count=count) for kind, count in (counts or {}).items()]
+
+
 class ImportOut(BaseModel):
     import_id: int
     status: str
@@ -81,6 +93,7 @@ class ImportOut(BaseModel):
     preview: dict[str, Any] | None = Field(description="Counts, dates and a sample of what is in the file.")
     options: dict[str, Any] | None
     counts: dict[str, int]
+    left_out: list[LeftOut]
     position: int = Field(description="Parts that are done; while it is being undone, parts that have been removed.")
     total: int | None
     learn_status: str | None = Field(description="running, paused, stopped or done; null where it was not asked for.")
@@ -100,6 +113,7 @@ class ImportOut(BaseModel):
             preview=row.preview,
             options=row.options,
             counts=row.counts,
+            left_out=LeftOut.of(row.left_out),
             position=undone["parts"] if row.stage == "undoing" else row.position,
             total=undone["of"] if row.stage == "undoing" else (row.preview or {}).get("total"),
             learn_status=row.learn_status,
@@ -129,7 +143,7 @@ class ItemOut(BaseModel):
     reason: str | None
     target_id: int | None
     message_count: int
-    left_out: dict[str, int] = Field(description="How many things of which kind were not taken in.")
+    left_out: list[LeftOut]
 
     @classmethod
     def of(cls, row: ImportItem) -> ItemOut:
@@ -141,7 +155,7 @@ class ItemOut(BaseModel):
             reason=row.reason,
             target_id=row.target_id,
             message_count=row.message_count,
-            left_out=row.left_out or {},
+            left_out=LeftOut.of(row.left_out),
         )
 
 

@@ -174,6 +174,21 @@ def test_bad_bodies_are_refused_with_reasons(client, body) -> None:
     assert answer.status_code == 422 and answer.json["errors"]
 
 
+@pytest.mark.parametrize(
+    ("body", "missing"),
+    [
+        ({}, ["memory_type", "content"]),
+        ({"content": "x"}, ["memory_type"]),
+        ({"memory_type": "fact"}, ["content"]),
+        ({"conversation_id": 1}, ["memory_data"]),
+        ({"memory_data": {}}, ["conversation_id"]),
+    ],
+)
+def test_what_is_missing_is_named(client, body, missing) -> None:
+    errors = client.post("/api/memories", json=body).json["errors"]
+    assert errors == [{"loc": [name], "msg": "Field required"} for name in missing]
+
+
 def test_unknown_spaces_and_dates_out_of_range(client) -> None:
     assert client.post("/api/memories", json={"memory_type": "fact", "content": "x", "space_id": 9}).status_code == 404
     made = write(client, "Keeps bees.")

@@ -19,7 +19,7 @@ def schedules(context: click.Context, as_json: bool) -> None:
     """List the messages that are sent for you at a time; add, pause, resume, run and remove them."""
     if context.invoked_subcommand is not None:
         return
-    listing = server(context).get("/api/schedules")
+    listing = server(context).get("/api/schedules?limit=100")
     if as_json:
         output.dump(listing)
         return

@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp import idempotency
 from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
+from webapp.conversations.schemas import ConversationPath, MessagePath
 from webapp.db.base import db
 from webapp.extensions import Part
 from webapp.http.paging import PageQuery
@@ -20,13 +21,11 @@ from webapp.memories.prompt import profile
 from webapp.memories.review import decisions
 from webapp.memories.schemas import (
     ChangeSetPath,
-    ConversationOfMemories,
     ExtractRequest,
     ForgetQuery,
     MemoryChanges,
     MemoryPath,
     MemoryQuery,
-    MessageOfMemories,
     NewMemory,
     ProfileChanges,
     RestoreRevision,
@@ -223,14 +222,14 @@ def update_profile(body: ProfileChanges) -> ViewResult:
 
 @blueprint.get("/conversations/<int:conversation_id>/dependents", responses={200: Dependents})
 @login_required
-def conversation_dependents(path: ConversationOfMemories) -> ViewResult:
+def conversation_dependents(path: ConversationPath) -> ViewResult:
     """The memories that rest on a conversation."""
     return _dependents(dependents.conversation_dependents(current_user_id(), path.conversation_id))
 
 
 @blueprint.get("/messages/<int:message_id>/dependents", responses={200: Dependents})
 @login_required
-def message_dependents(path: MessageOfMemories) -> ViewResult:
+def message_dependents(path: MessagePath) -> ViewResult:
     """The memories that rest on a message."""
     return _dependents(dependents.message_dependents(current_user_id(), path.message_id))
 
