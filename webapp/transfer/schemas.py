@@ -90,7 +90,7 @@ class ImportOut(BaseModel):
 
     @classmethod
     def of(cls, row: Import) -> ImportOut:
-        undone = (row.options or {}).get("undone") or {"parts": 0, "of": None}
+        progress = (row.options or {}).get("undone") or {"parts": 0, "of": None}
         return cls(
             import_id=row.import_id,
             status=row.stage,
@@ -100,8 +100,8 @@ class ImportOut(BaseModel):
             preview=row.preview,
             options=row.options,
             counts=row.counts,
-            position=undone["parts"] if row.stage == "undoing" else row.position,
-            total=undone["of"] if row.stage == "undoing" else (row.preview or {}).get("total"),
+            position=progress["parts"] if row.stage == "undoing" else row.position,
+            total=progress["of"] if row.stage == "undoing" else (row.preview or {}).get("total"),
             learn_status=row.learn_status,
             error=row.error,
             created_at=row.created_at,
