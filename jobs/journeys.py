@@ -10,10 +10,10 @@ from webapp.journeys.report_job import make_report
 @job("journey_report")
 def make_journey_report(conversation_id: int) -> bool:
     """Set the summary of a conversation as a PDF, unless the one there is says the same."""
-    made = make_report(conversation_id)
-    if made:
+    result = make_report(conversation_id)
+    if result:
         report("summary_complete", {"conversation_id": conversation_id, "report": True})
-    return made
+    return result
 
 
 @job("point_vectors")

@@ -134,8 +134,8 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     db.session.remove()
     with ThreadPoolExecutor(len(prompted)) as pool:
         wishes = [(client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
-        waiting = [pool.submit(_in_context, app, _answer, *wish) for wish in wishes]
-        result.replies.extend(future.result() for future in waiting)
+        futures = [pool.submit(_in_context, app, _answer, *wish) for wish in wishes]
+        result.replies.extend(future.result() for future in futures)
     return result
 
 

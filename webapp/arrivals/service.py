@@ -78,11 +78,11 @@ def _replies(user_id: int) -> Arrival | None:
 
 def _pending_memories(user_id: int) -> Arrival | None:
     """Return the memories that wait for a decision."""
-    waiting = visible(user_id).where(
+    statement = visible(user_id).where(
         Memory.needs_review.is_(True), Memory.is_archived.is_(False), Memory.valid_to.is_(None)
     )
     count, newest = db.session.execute(
-        waiting.with_only_columns(func.count(), func.max(Memory.memory_id)).order_by(None)
+        statement.with_only_columns(func.count(), func.max(Memory.memory_id)).order_by(None)
     ).one()
     return Arrival("review", count, newest) if count else None
 

@@ -49,7 +49,7 @@ def site_activity() -> str:
     return _render(service.list_all(_query()), "audit/site.html")
 
 
-def _render(page: Page[AuditEvent], whole: str) -> str:
+def _render(page: Page[AuditEvent], layout: str) -> str:
     context: dict[str, Any] = {
         "events": page.items,
         "next_cursor": page.next_cursor,
@@ -57,7 +57,7 @@ def _render(page: Page[AuditEvent], whole: str) -> str:
         "thing": thing,
         "conversation_of": conversation_of,
     }
-    template = whole.replace("/", "/_", 1).replace(".html", "_rows.html") if wants_partial() else whole
+    template = layout.replace("/", "/_", 1).replace(".html", "_rows.html") if wants_partial() else layout
     return render_template(template, **context)
 
 

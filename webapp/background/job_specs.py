@@ -202,14 +202,14 @@ def push(client: Redis, request: JobRequest) -> str | None:
     for _ in range(_COLLISIONS):
         with client.pipeline(transaction=True) as pipe:
             pipe.watch(pending_key(request.key))  # type: ignore[no-untyped-call]
-            waiting = _state_of_pending(pipe, queue, request)
-            if waiting == job_id:
+            previous_state = _state_of_pending(pipe, queue, request)
+            if previous_state == job_id:
                 return job_id  # it was queued, and the answer was lost
             pipe.multi()
             if request.turn_id is not None:
                 pipe.sadd(turns_key(request.key), request.turn_id)
                 pipe.expire(turns_key(request.key), _TURNS_SECONDS)
-            if not waiting:
+            if not previous_state:
                 pipe.set(pending_key(request.key), job_id, ex=_MARKER_SECONDS)
                 _enqueue(queue, job_id, request, pipe)
                 pipe.eval(_TAKE_TURNS, 1, queue.key, job_id)
@@ -217,7 +217,7 @@ def push(client: Redis, request: JobRequest) -> str | None:
                 pipe.execute()
             except WatchError:
                 continue  # somebody else queued it, a worker took it, or the connection broke: look again
-            return None if waiting else job_id
+            return None if previous_state else job_id
     raise RedisError(f"{request.key} could not be queued: too many at once")
 
 

@@ -145,8 +145,8 @@ def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry], has_reply
         for item in backlog:
             if item.kind in TOOL_KINDS:
                 page.note(item)
-        if not text and (reading := next((item for item in reversed(backlog) if item.kind == READING), None)):
-            yield from _message(page.read(reading), reading.id)
+        if not text and (reading_item := next((item for item in reversed(backlog) if item.kind == READING), None)):
+            yield from _message(page.read(reading_item), reading_item.id)
         yield from _message(page.tools(), backlog[-1].id if backlog else "")
         return
     if has_reply:

@@ -140,10 +140,10 @@ def news(conversation_id: int) -> ViewResult:
         return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
     context = _newer_messages(conversation, request.args.get("shown", type=int))
-    titled = conversation.title if request.args.get("title", conversation.title) != conversation.title else None
-    if not context["messages"] and not context["redraw"] and not titled:
+    new_title = conversation.title if request.args.get("title", conversation.title) != conversation.title else None
+    if not context["messages"] and not context["redraw"] and not new_title:
         return "", 204
-    response = make_response(render_template("chat/_news.html", conversation=conversation, title=titled, **context))
+    response = make_response(render_template("chat/_news.html", conversation=conversation, title=new_title, **context))
     if context["messages"]:
         response.headers["HX-Trigger"] = f"{CHANGED}, {MEMORIES_CHANGED}"
     return response

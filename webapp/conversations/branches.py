@@ -65,8 +65,8 @@ def _copy(rows: Sequence[Message], target: Conversation) -> dict[int, Message]:
         if row.role == "user":
             copy.custom_payload = row.custom_payload
         copy.parent_id = last_id
-        answered = copies.get(row.reply_to_id) if row.reply_to_id else None
-        copy.reply_to_id = answered.message_id if answered else None
+        question_copy = copies.get(row.reply_to_id) if row.reply_to_id else None
+        copy.reply_to_id = question_copy.message_id if question_copy else None
         db.session.add(copy)
         db.session.flush()
         copies[row.message_id] = copy

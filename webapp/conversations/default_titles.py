@@ -12,11 +12,11 @@ FIRST_WORDS = 6
 FIRST_CHARACTERS = 60
 
 
-def clean_model_title(suggestion: str | None, question: str, answered: str) -> str:
+def clean_model_title(suggestion: str | None, question: str, reply: str) -> str:
     """A model's title for a conversation, tidied; empty if it gives none, titles something else, or asks back."""
     title = tidy(suggestion or "")
-    asks_back = title.endswith(("?", "？", "؟")) and title in answered and title not in question
-    return title if not asks_back and is_of(title, f"{question} {answered}") else ""
+    asks_back = title.endswith(("?", "？", "؟")) and title in reply and title not in question
+    return title if not asks_back and is_of(title, f"{question} {reply}") else ""
 
 
 def is_of(title: str, source: str) -> bool:

@@ -266,7 +266,7 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
         raise Conflict("A reply is being written. Stop it first.")
     branch = _followers(rows, version)
     in_place = _subtree(rows, {row.message_id for row in siblings})
-    changed = []
+    updates = []
     for row in rows:
         if row.message_id in branch:
             row.superseded_by_id = None
@@ -276,9 +276,9 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
             conversation.message_count -= 1
         else:
             continue
-        changed.append(row.message_id)
+        updates.append(row.message_id)
     db.session.flush()
-    messages_changed.send(None, conversation=conversation, first_id=min(changed))
+    messages_changed.send(None, conversation=conversation, first_id=min(updates))
     return version
 
 

@@ -261,7 +261,7 @@ def purge_conversations(
 
 def conversations_without_title(*, since: datetime, limit: int = 200) -> Sequence[int]:
     """Return conversations that have had their first exchange and still have no title, the most recent first."""
-    answered = select(Message.message_id).where(
+    replies = select(Message.message_id).where(
         Message.conversation_id == Conversation.conversation_id,
         Message.superseded_by_id.is_(None),
         Message.role == "assistant",
@@ -275,7 +275,7 @@ def conversations_without_title(*, since: datetime, limit: int = 200) -> Sequenc
             Conversation.extraction_due == false(),  # else the extraction titles it, with the same model call
             Conversation.updated_at >= since,
             Conversation.deleted_at.is_(None),
-            answered.exists(),
+            replies.exists(),
         )
         .order_by(Conversation.updated_at.desc())
         .limit(limit)

@@ -71,16 +71,16 @@ def title_conversation(conversation_id: int, instructions: str, watch: Watch) ->
 
 
 def _title_of(exchange: Exchange, instructions: str) -> str:
-    question, answered = exchange.question, exchange.answer
+    question, reply = exchange.question, exchange.answer
     messages = [
         {"role": "system", "content": instructions},
-        {"role": "user", "content": f"User:\n{question[:EXCERPT]}\n\nAssistant:\n{answered[:EXCERPT]}"},
+        {"role": "user", "content": f"User:\n{question[:EXCERPT]}\n\nAssistant:\n{reply[:EXCERPT]}"},
     ]
     try:
         answer, _ = completions().complete_structured(
             messages, ConversationTitle, "conversation_title", max_tokens=60, temperature=0.2
         )
-        title = clean_model_title(answer.title, question, answered)
+        title = clean_model_title(answer.title, question, reply)
     except ModelError as error:
         if error.retryable and not isinstance(error, MalformedOutput):
             raise
@@ -105,5 +105,5 @@ def _first_exchange(conversation_id: int, watch: Watch) -> Exchange | None:
         .limit(4)
     ).all()
     question = next((content for role, content in rows if role == "user"), None)
-    answered = next((content for role, content in rows if role == "assistant" and content), None)
-    return Exchange(question, answered, still_holds) if question and answered else None
+    reply = next((content for role, content in rows if role == "assistant" and content), None)
+    return Exchange(question, reply, still_holds) if question and reply else None

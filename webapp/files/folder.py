@@ -77,8 +77,8 @@ class Folder:
 
     def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
         """Yield the keys with a prefix, with the time at which each was written."""
-        below = self.root / prefix.rpartition("/")[0]
-        for path in below.rglob("*"):
+        folder = self.root / prefix.rpartition("/")[0]
+        for path in folder.rglob("*"):
             key = path.relative_to(self.root).as_posix()
             with suppress(FileNotFoundError):  # deleted in the meantime
                 if key.startswith(prefix) and not key.startswith(PARTS) and path.is_file():

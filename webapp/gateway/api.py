@@ -79,11 +79,11 @@ def _full_response(reply: LaunchableReply, model: str) -> Response:
 
 
 def _streamed(user_id: int, reply: LaunchableReply, model: str, with_usage: bool) -> Response:
-    app, reading = this_app(), requests.open_stream(user_id, reply)
+    app, stream = this_app(), requests.open_stream(user_id, reply)
     header = (reply.turn_id, int(time.time()), model)
 
     def chunks() -> Iterator[bytes]:
-        with reading as pieces:
+        with stream as pieces:
             yield wire.chunk(*header, [wire.choice({"role": "assistant", "content": ""})])
             for piece in pieces:
                 if piece is None:

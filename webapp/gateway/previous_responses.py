@@ -56,10 +56,10 @@ def list_inputs(user_id: int, reply_id: int, query: ItemQuery) -> tuple[list[Mes
     )
     parents = {row.message_id: row.parent_id for row in rows}
     ids: list[int] = []
-    above = reply.parent_id
-    while above is not None and above in parents:
-        ids.append(above)
-        above = parents[above]
+    parent_id = reply.parent_id
+    while parent_id is not None and parent_id in parents:
+        ids.append(parent_id)
+        parent_id = parents[parent_id]
     ids = ids if query.order == "desc" else ids[::-1]
     after = item_message(query.after)
     rest = ids[ids.index(after) + 1 :] if after in ids else ids

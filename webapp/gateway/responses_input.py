@@ -239,10 +239,10 @@ def _parts(message: WireMessage) -> list[dict[str, Any]]:
 def _check_calls(messages: Sequence[WireMessage]) -> None:
     """Raise Unsupported for a call without a result, or a result without a call."""
     called = [call["id"] for message in messages for call in message.tool_calls or ()]
-    answered = [message.tool_call_id for message in messages if message.role == "tool"]
-    if missing := [name for name in called if name not in set(answered)]:
+    answer_ids = [message.tool_call_id for message in messages if message.role == "tool"]
+    if missing := [name for name in called if name not in set(answer_ids)]:
         raise UnsupportedRequest("input", f"No tool output found for function call {missing[0][:200]}.")
-    if strange := [name for name in answered if name not in set(called)]:
+    if strange := [name for name in answer_ids if name not in set(called)]:
         raise UnsupportedRequest("input", f"No tool call found for function call output with call_id {strange[0]}.")
 
 

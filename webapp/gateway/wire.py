@@ -110,12 +110,10 @@ def read(request: Completion) -> GatewayRequest:
     form = read_format(request.response_format, "response_format")
     tools = read_tools(request.tools, request.tool_choice, request.parallel_tool_calls)
     rounds, messages = _rounds(request.messages)
-    spoken_lines = [(message.role, text_of(message)) for message in messages]
-    instructions = "\n\n".join(text for role, text in spoken_lines if role in ("system", "developer") and text)
-    lines: list[tuple[str, str]] = [
-        (role, text) for role, text in spoken_lines if role in ("user", "assistant") and text
-    ]
-    if not messages or messages[-1].role != "user" or not lines or lines[-1][0] != "user" or not spoken_lines[-1][1]:
+    text_lines = [(message.role, text_of(message)) for message in messages]
+    instructions = "\n\n".join(text for role, text in text_lines if role in ("system", "developer") and text)
+    lines: list[tuple[str, str]] = [(role, text) for role, text in text_lines if role in ("user", "assistant") and text]
+    if not messages or messages[-1].role != "user" or not lines or lines[-1][0] != "user" or not text_lines[-1][1]:
         raise UnsupportedRequest("messages", "The last message has to be the user's and must not be empty.")
     pictures = _pictures(messages[-1])
     question = text_of(messages[-1], seen=len(pictures)) or PICTURE

@@ -69,17 +69,17 @@ def _bounded_json(value: dict[str, Any]) -> dict[str, Any]:
 def _check_parts(value: dict[str, Any]) -> None:
     level: list[Any] = [value]
     for _ in range(MAX_METADATA_DEPTH):
-        below: list[Any] = []
+        children: list[Any] = []
         for part in level:
             if isinstance(part, dict):
-                below += part.values()
+                children += part.values()
             elif isinstance(part, list):
-                below += part
+                children += part
             elif isinstance(part, int) and abs(part) > MAX_METADATA_NUMBER:
                 raise ValueError("contains a number of more than 63 bits")
-        if not below:
+        if not children:
             return
-        level = below
+        level = children
     raise ValueError(f"is nested deeper than {MAX_METADATA_DEPTH} levels")
 
 

@@ -133,8 +133,8 @@ class Folder(NodeTransformer):
             plural = self._new(nodes.EnvironmentAttribute, lineno, "plural")
             plural_form, number = self._new(nodes.Call, lineno, plural, [count], [], None, None), form
         operand = self._new(nodes.Operand, lineno, "eq", self._new(nodes.Const, lineno, number))
-        asks: nodes.Expr = self._new(nodes.Compare, lineno, plural_form, [operand])
-        return asks
+        comparison: nodes.Expr = self._new(nodes.Compare, lineno, plural_form, [operand])
+        return comparison
 
     def _pieces(self, text: str, values: dict[str, nodes.Expr], lineno: int) -> list[nodes.Expr]:
         return [

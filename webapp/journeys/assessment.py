@@ -55,9 +55,9 @@ def open_points(conversation: Conversation) -> GuidePoints:
         affected = [item for item in settled_items if item.point.point_id == point_id or _touches(unread, item)]
         if affected or any(_touches(unread, item) for item in still_open):
             settled_items = affected
-    looked_at = [*still_open, *settled_items]
+    points = [*still_open, *settled_items]
     return GuidePoints(
-        keys=tuple(item.point.point_id for item in looked_at),
+        keys=tuple(item.point.point_id for item in points),
         points=tuple(
             OpenPoint(
                 item.point.title,
@@ -68,7 +68,7 @@ def open_points(conversation: Conversation) -> GuidePoints:
                 keywords=tuple(item.point.semantic_keywords),
                 is_settled=item.is_settled,
             )
-            for item in looked_at
+            for item in points
         ),
     )
 

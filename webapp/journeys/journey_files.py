@@ -75,9 +75,9 @@ class JourneyFixture(BaseModel):
     @classmethod
     def _each_slug_once(cls, points: list[PointFixture]) -> list[PointFixture]:
         slugs = [point.slug for point in points]
-        twice = sorted({slug for slug in slugs if slugs.count(slug) > 1})
-        if twice:
-            raise ValueError(f"more than one point has the slug {', '.join(twice)}")
+        duplicates = sorted({slug for slug in slugs if slugs.count(slug) > 1})
+        if duplicates:
+            raise ValueError(f"more than one point has the slug {', '.join(duplicates)}")
         return points
 
 

@@ -229,12 +229,13 @@ def _prefilled(
         own_quotes = [item for item in evidence.get(row.point_memory_id, ()) if item.retired_at is None] if row else []
         if row is not None and is_settled(as_it_stands(state_of(row), len(own_quotes)), point.confidence_threshold):
             continue
-        passed_over = set(row.dismissed_memory_ids or ()) if row is not None else set()
-        passed_over |= {item.memory_id for item in own_quotes if item.memory_id is not None}
+        rejected_ids = set(row.dismissed_memory_ids or ()) if row is not None else set()
+        rejected_ids |= {item.memory_id for item in own_quotes if item.memory_id is not None}
         counted = {
             memory.memory_id: count
             for memory in memories
-            if memory.memory_id not in passed_over and (count := keyword_count(memory.content, point.semantic_keywords))
+            if memory.memory_id not in rejected_ids
+            and (count := keyword_count(memory.content, point.semantic_keywords))
         }
         best = sorted(counted, key=lambda memory_id: -counted[memory_id])[: 4 * PREFILLED]
         hits[point.point_id] = {memory_id: counted[memory_id] for memory_id in best}

@@ -57,20 +57,20 @@ def find_replaced(
     forms = {_form(text) for text in corrected} - repeated
     replaced: dict[int, Replaced] = {}
     for item in items:
-        taken_back = [text for text in item.statements if _form(text) in forms]
-        if not taken_back:
+        withdrawn = [text for text in item.statements if _form(text) in forms]
+        if not withdrawn:
             continue
         names = [
             name
             for name, value in item.values.items()
             if (name in values and _form(values[name]) != _form(value))
-            or any(_contains_words(str(value), text) for text in taken_back)
+            or any(_contains_words(str(value), text) for text in withdrawn)
         ]
         old_values = [str(item.values[name]) for name in names]
         obsolete = [
             text
             for text in item.statements
-            if text in taken_back
+            if text in withdrawn
             or (_form(text) not in repeated and any(_contains_words(value, text) for value in old_values))
         ]
         replaced[item.evidence_id] = Replaced(obsolete, names)
@@ -87,9 +87,9 @@ def disagreements(items: Sequence[Known], settled_pairs: Sequence[Sequence[int]]
             if _form(value) and all(not _agree(value, other) for _, other in entries):
                 entries.append((item.evidence_id, value))
     return [
-        Disagreement(name, first, other, str(one_says), str(other_says))
+        Disagreement(name, first, other, str(first_value), str(other_value))
         for name, entries in latest.items()
-        for (first, one_says), (other, other_says) in zip(entries, entries[1:], strict=False)
+        for (first, first_value), (other, other_value) in zip(entries, entries[1:], strict=False)
         if first != other and frozenset((first, other)) not in pairs
     ]
 

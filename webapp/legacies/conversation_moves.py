@@ -44,19 +44,19 @@ def plan_move(user_id: int, conversation_id: int, to: int | None) -> Move:
 
 def _plan(row: Conversation, to: int | None) -> Move:
     said_here = select(Message.message_id).where(Message.conversation_id == row.conversation_id)
-    resting = forgetting.memories_with_evidence(MemoryEvidence.message_id.in_(said_here))
+    evidence_of = forgetting.memories_with_evidence(MemoryEvidence.message_id.in_(said_here))
     scope = Memory.space_id.is_(None) if row.space_id is None else Memory.space_id == row.space_id
     rows = db.session.scalars(
         select(Memory)
-        .where(Memory.memory_id.in_(resting), Memory.user_id == row.user_id, scope)
+        .where(Memory.memory_id.in_(evidence_of), Memory.user_id == row.user_id, scope)
         .order_by(Memory.memory_id)
     ).all()
-    dependents = [memory for memory in rows if resting[memory.memory_id]]
+    dependents = [memory for memory in rows if evidence_of[memory.memory_id]]
     return Move(
         dependents=dependents,
         withdrawn=[memory for memory in dependents if memory.visibility == "shared"],
         set_aside=[memory for memory in dependents if _is_known_there(memory, to)],
-        staying=[memory for memory in rows if not resting[memory.memory_id]],
+        staying=[memory for memory in rows if not evidence_of[memory.memory_id]],
     )
 
 

@@ -77,9 +77,9 @@ class Place:
         """Return the place at the beginning of the line after this one."""
         if self.fence and (rest := self._unquoted(line)) is not None:
             marks = rest.strip()
-            ends = marks.startswith(self.fence) and not marks.strip(self.fence[0])
+            is_end = marks.startswith(self.fence) and not marks.strip(self.fence[0])
             indent = len(rest) - len(rest.lstrip())
-            return replace(self, fence="") if ends and indent - self.margin < _CODE_INDENT else self
+            return replace(self, fence="") if is_end and indent - self.margin < _CODE_INDENT else self
         read = self._read(line)
         place = Place(items=self.items if self._goes_on(read) else read.items, quotes=self._quotes(read))
         if not read.body:
@@ -91,8 +91,8 @@ class Place:
         ticks = _open_ticks(read.body, self._continued(read))
         if ticks >= 3:  # three or more within a line are meant to open a block, too
             return replace(place, fence="`" * ticks, margin=read.margin)
-        ends = bool(_BLOCK.match(read.body))
-        return replace(place, in_paragraph=not ends, ticks=0 if ends else ticks)
+        is_end = bool(_BLOCK.match(read.body))
+        return replace(place, in_paragraph=not is_end, ticks=0 if is_end else ticks)
 
     def _goes_on(self, read: _Line) -> bool:
         """Return whether a line goes on with a paragraph, whose containers it is then in without their marks."""

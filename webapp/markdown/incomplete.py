@@ -28,8 +28,8 @@ def showable(text: str) -> str:
     fence = _open_fence(lines)
     last = lines[-1]
     if fence is not None:
-        opened_now, mark = fence
-        if opened_now or (last and not last.strip().strip(mark)):
+        is_open, mark = fence
+        if is_open or (last and not last.strip().strip(mark)):
             return text[: len(text) - len(last)]
         return text
     if last and _MARKS.fullmatch(last):

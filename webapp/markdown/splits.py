@@ -71,9 +71,9 @@ def _top_level(lines: list[str]) -> list[_Block]:
         if token.level or token.nesting < 0 or token.map is None or token.type == "inline":
             continue
         block = _block(token)
-        above = blocks[-1] if blocks else None
-        if above and above.first == "definition" and above.end == block.start and not _interrupts(block):
-            blocks[-1] = _Block("definition", block.last, above.start, block.end, block.closed)
+        previous = blocks[-1] if blocks else None
+        if previous and previous.first == "definition" and previous.end == block.start and not _interrupts(block):
+            blocks[-1] = _Block("definition", block.last, previous.start, block.end, block.closed)
         else:
             blocks.append(block)
     return blocks

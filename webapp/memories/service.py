@@ -189,7 +189,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     before = {name: getattr(memory, name) for name in fields}
     if before == fields:
         return memory
-    was_shared, was_in = memory.visibility == "shared", memory.space_id
+    was_shared, old_space_id = memory.visibility == "shared", memory.space_id
     _refuse_secrets(*(fields.get(name) for name in ("content", "fact_value", "fact_key", "category")))
     if any(name in fields and fields[name] != before[name] for name in _STATEMENT):
         memory.edited_by_user = True
@@ -204,7 +204,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     check_key(memory)  # before any other query, which would flush it unchecked
     if {"content", "fact_key", "fact_value"} & fields.keys():
         forgetting.lift(user_id, memory.content, memory.fact_key, memory.fact_value)
-    if was_shared and (memory.visibility != "shared" or memory.space_id != was_in):
+    if was_shared and (memory.visibility != "shared" or memory.space_id != old_space_id):
         withdraw(user_id, [memory])
     journal = Journal(user_id, cause)
     journal.record_change(memory)

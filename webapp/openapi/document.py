@@ -232,14 +232,14 @@ def _drop_unused(document: dict[str, Any]) -> None:
     """Leave out models that nothing refers to."""
     schemas = document["components"]["schemas"]
     reached: set[str] = set()
-    waiting = _references_in({name: part for name, part in document.items() if name != "components"})
-    waiting |= _references_in(document["components"]["responses"])
-    while waiting:
-        name = waiting.pop()
+    unvisited = _references_in({name: part for name, part in document.items() if name != "components"})
+    unvisited |= _references_in(document["components"]["responses"])
+    while unvisited:
+        name = unvisited.pop()
         if name in reached:
             continue
         reached.add(name)
-        waiting |= _references_in(schemas[name])
+        unvisited |= _references_in(schemas[name])
     for name in set(schemas) - reached:
         del schemas[name]
 

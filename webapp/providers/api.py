@@ -123,13 +123,13 @@ def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
 def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges) -> None:
     """Raise Invalid for a model that cannot do what it was chosen for."""
     if (model := fields.embedding_model) and (
-        trouble := connection_check.trouble_with(settings.with_embeddings(model))
+        problem := connection_check.trouble_with(settings.with_embeddings(model))
     ):
         raise Invalid.field(
-            "embedding_model", say("cannot be used for search by meaning: %(trouble)s", trouble=trouble)
+            "embedding_model", say("cannot be used for search by meaning: %(trouble)s", trouble=problem)
         )
-    if (model := fields.background_model) and (trouble := connection_check.background_problem(settings, model)):
-        raise Invalid.field("background_model", say("cannot do this: %(trouble)s", trouble=trouble))
+    if (model := fields.background_model) and (problem := connection_check.background_problem(settings, model)):
+        raise Invalid.field("background_model", say("cannot do this: %(trouble)s", trouble=problem))
 
 
 @blueprint.delete("/connections/<int:connection_id>", responses={204: None})

@@ -47,9 +47,9 @@ def examine(fields: NewConnection, model: str, rows: Sequence[ListedModel]) -> d
     connection_check.warm_up(settings, model)
     result = connection_check.try_streaming(settings, model)
     if not result["streaming"]["ok"]:
-        trouble = result["streaming"]["detail"]
+        problem = result["streaming"]["detail"]
         raise Invalid.field(
-            "models", say("The model “%(model)s” does not answer: %(trouble)s", model=model, trouble=trouble)
+            "models", say("The model “%(model)s” does not answer: %(trouble)s", model=model, trouble=problem)
         )
     listing = {"ok": True, "detail": "", "count": len(rows)}
     return {

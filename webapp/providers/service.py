@@ -149,8 +149,8 @@ def bring_back(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConn
     is_free = db.session.scalar(select(ModelOffer.offer_id).where(ModelOffer.is_default).limit(1)) is None
     offers = []
     for fields in models:
-        still = [number for number in fields.group_ids if number in groups]
-        offers.append(fields.model_copy(update={"group_ids": still, "is_default": fields.is_default and is_free}))
+        remaining = [number for number in fields.group_ids if number in groups]
+        offers.append(fields.model_copy(update={"group_ids": remaining, "is_default": fields.is_default and is_free}))
     _set_offers(row.connection_id, offers)
     after_commit(catalogue.forget)
     return row

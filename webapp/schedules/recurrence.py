@@ -67,11 +67,11 @@ def next_time(rule: str, moment: datetime, timezone: str, after: datetime) -> da
         first = to_instant(moment, timezone)
         return first if after < first and first.year <= LAST_YEAR else None
     start = after.astimezone(ZoneInfo(timezone)).replace(tzinfo=None) - timedelta(hours=3)
-    for looked_at, local in enumerate(_rule(rule, moment).xafter(start, inc=True)):
+    for attempt, local in enumerate(_rule(rule, moment).xafter(start, inc=True)):
         instant = to_instant(local, timezone)
         if instant > after:
             return instant if instant.year <= LAST_YEAR else None
-        if looked_at >= _MOST_LOOKED_AT:
+        if attempt >= _MOST_LOOKED_AT:
             break
     return None
 

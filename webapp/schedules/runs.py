@@ -145,17 +145,17 @@ def _begin(run_id: int) -> StartedTurn | None:
     if schedule.token_id is not None and not is_in_use(schedule.token_id):
         _close(run_row, schedule, TOKEN_ENDED, pauses=True)
         return None
-    standing = schedule.conversation_id if schedule.is_standing else None
-    if standing is not None:
+    conversation_id = schedule.conversation_id if schedule.is_standing else None
+    if conversation_id is not None:
         try:
-            get_conversation(schedule.user_id, standing)
+            get_conversation(schedule.user_id, conversation_id)
         except NotFound:
-            standing = None  # it has been deleted: the next one begins here
+            conversation_id = None  # it has been deleted: the next one begins here
     turn = start_turn(
         schedule.user_id,
         schedule.prompt,
-        conversation_id=standing,
-        new=None if standing else NewConversation(title=schedule.title, journey=schedule.journey),
+        conversation_id=conversation_id,
+        new=None if conversation_id else NewConversation(title=schedule.title, journey=schedule.journey),
         custom_payload={"schedule": schedule.schedule_id},
     )
     turn.consent = "none"

@@ -198,12 +198,12 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> SharedConve
 def _note_live(conversation_id: int) -> None:
     """Store on the conversation how long its live links work."""
     never = datetime(LATEST_YEAR, 12, 31, tzinfo=UTC)
-    ends = db.session.scalars(
+    end_times = db.session.scalars(
         select(ConversationShare.expires_at).where(
             ConversationShare.conversation_id == conversation_id, ConversationShare.is_live
         )
     ).all()
-    until = max((end or never for end in ends), default=None)
+    until = max((end or never for end in end_times), default=None)
     db.session.execute(
         update(Conversation)
         .where(Conversation.conversation_id == conversation_id)

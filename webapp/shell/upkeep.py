@@ -87,14 +87,14 @@ def sweep() -> dict[str, int]:
 def purge() -> dict[str, int]:
     """Delete hidden and temporary conversations and idempotency keys that are past their time."""
     moment = now()
-    resting: list[int] = []
+    unused_ids: list[int] = []
     with write_transaction():
         count = conversations.purge_conversations(
             deleted_before=moment - timedelta(seconds=conversations.UNDO_SECONDS),
             temporary_before=moment - timedelta(hours=TEMPORARY_HOURS),
-            before=lambda ids: resting.extend(dependents.dependent_ids(ids)),
+            before=lambda ids: unused_ids.extend(dependents.dependent_ids(ids)),
         )
-        revisions.recount(resting)
+        revisions.recount(unused_ids)
         reports = purge_reports()
         export_jobs.purge(moment)
         deletion.purge(moment)

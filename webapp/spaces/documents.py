@@ -172,31 +172,31 @@ def index_document(document_id: int, *, last_try: bool = False, turn: Slice | No
     count = 0
     while True:
         client = embedder()
-        waiting = db.session.execute(
+        rows = db.session.execute(
             select(DocumentChunk.document_chunk_id, DocumentChunk.content)
             .where(DocumentChunk.document_id == document_id, lacks_vector(client.model))
             .order_by(DocumentChunk.position)
             .limit(turn.portion)
         ).all()
         db.session.remove()
-        if not waiting:
+        if not rows:
             _conclude(document_id, "ready")
             return VectorProgress(count, False)
         try:
-            vectors = client.embed_passages([row.content for row in waiting])
+            vectors = client.embed_passages([row.content for row in rows])
         except ModelError as error:
             if (last_try or not error.retryable) and not has_older_vectors(document_id):
                 _conclude(document_id, "failed")
             raise
         with write_transaction():
-            for row, vector in zip(waiting, vectors, strict=True):
+            for row, vector in zip(rows, vectors, strict=True):
                 db.session.execute(
                     update(DocumentChunk)
                     .where(DocumentChunk.document_chunk_id == row.document_chunk_id)
                     .values(embedding=np.asarray(vector, np.float32).tobytes(), embedding_model=client.model)
                 )
             _count(document_id)
-        count += len(waiting)
+        count += len(rows)
         if not turn.goes_on():
             return VectorProgress(count, True)
 

@@ -111,11 +111,11 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> Space:
             raise Invalid.field(name, "cannot be null")
     if values.get("persona") and row.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
-    ends = row.has_portrait and values.get("has_portrait") is False
+    stops = row.has_portrait and values.get("has_portrait") is False
     for name, value in values.items():
         setattr(row, name, value)
     db.session.flush()
-    if ends:  # the space is locked by now: no portrait is being stored
+    if stops:  # the space is locked by now: no portrait is being stored
         signals.portrait_ends.send(None, space_id=space_id)
     return row
 

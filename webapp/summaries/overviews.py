@@ -114,14 +114,14 @@ def _due_parts(conversation_id: int) -> Parts | None:
 
 def _stands_alone() -> ColumnElement[bool]:
     """Return the condition that no overview of the next level stands for a chunk."""
-    above = aliased(ConversationChunk)
+    overview = aliased(ConversationChunk)
     return ~(
-        select(above.chunk_id)
+        select(overview.chunk_id)
         .where(
-            above.conversation_id == ConversationChunk.conversation_id,
-            above.level == ConversationChunk.level + 1,
-            above.message_range_start <= ConversationChunk.message_range_start,
-            above.message_range_end >= ConversationChunk.message_range_end,
+            overview.conversation_id == ConversationChunk.conversation_id,
+            overview.level == ConversationChunk.level + 1,
+            overview.message_range_start <= ConversationChunk.message_range_start,
+            overview.message_range_end >= ConversationChunk.message_range_end,
         )
         .exists()
     )

@@ -245,8 +245,8 @@ def _store(
     if tuple(row.message_id for row in rows) != open_chunk.ids:
         log.info("summary not kept: the messages changed", extra={"conversation_id": conversation_id})
         return None
-    told_before = _newest_summary(conversation_id) == open_chunk.earlier
-    if not open_chunk.still_holds() or messages_lost(open_chunk.stored) or not told_before:
+    is_unchanged = _newest_summary(conversation_id) == open_chunk.earlier
+    if not open_chunk.still_holds() or messages_lost(open_chunk.stored) or not is_unchanged:
         log.info("summary not kept: what it tells was forgotten", extra={"conversation_id": conversation_id})
         raise OutOfDate
     chunk = ConversationChunk(

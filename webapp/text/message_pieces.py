@@ -104,19 +104,19 @@ def _blocks(text: str) -> Iterator[tuple[Piece, bool]]:
     """Runs of lines, and whether each is prose rather than code or a table."""
     start = index = 0
     fence = ""
-    was_prose = True
+    is_prose_before = True
     for line in text.splitlines(keepends=True):
         marked = _FENCE.match(line)
         is_closing = bool(fence and marked and marked[1].startswith(fence))
         is_prose = not fence and marked is None and not _TABLE.match(line)
-        if is_prose != was_prose:
+        if is_prose != is_prose_before:
             if index > start:
-                yield Piece(start, index), was_prose
-            start, was_prose = index, is_prose
+                yield Piece(start, index), is_prose_before
+            start, is_prose_before = index, is_prose
         if is_closing:
             fence = ""
         elif marked and not fence:
             fence = marked[1]
         index += len(line)
     if index > start:
-        yield Piece(start, index), was_prose
+        yield Piece(start, index), is_prose_before

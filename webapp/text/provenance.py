@@ -121,9 +121,11 @@ def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     rules = [line for line in short if _RULE.fullmatch(text[line.start : line.end].rstrip("\n"))]
     for opening, closing in zip(rules[::2], rules[1::2], strict=False):
         yield Span(opening.start, closing.end)
-    titled = next((line for line in short if _TITLED_RULE.fullmatch(text[line.start : line.end].rstrip("\n"))), None)
-    if titled is not None and titled not in rules:
-        yield Span(titled.start, len(text))
+    title_line = next(
+        (line for line in short if _TITLED_RULE.fullmatch(text[line.start : line.end].rstrip("\n"))), None
+    )
+    if title_line is not None and title_line not in rules:
+        yield Span(title_line.start, len(text))
 
 
 def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:

@@ -81,8 +81,8 @@ def _fold_cluster(cluster: str) -> str:
 
 def _on_boundaries(origins: list[tuple[int, int]], start: int, end: int) -> bool:
     is_start = start == 0 or origins[start - 1] != origins[start]
-    ends = end == len(origins) or origins[end - 1] != origins[end]
-    return is_start and ends
+    is_end = end == len(origins) or origins[end - 1] != origins[end]
+    return is_start and is_end
 
 
 def _splits_word(message: str, span: Span) -> bool:

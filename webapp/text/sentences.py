@@ -87,8 +87,8 @@ def clauses_of(text: str) -> Iterator[Span]:
             continue
         after = text[index + 1 : index + 2]
         mark = unicodedata.category(char)
-        ends = char == "\n" or mark == "So" or (mark == "Po" and (not char.isascii() or not after or after.isspace()))
-        if ends or (mark == "Pd" and after.isspace()):
+        is_end = char == "\n" or mark == "So" or (mark == "Po" and (not char.isascii() or not after or after.isspace()))
+        if is_end or (mark == "Pd" and after.isspace()):
             yield Span(start, index + 1)
             start = index + 1
     if start < len(text):

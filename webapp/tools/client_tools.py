@@ -53,9 +53,9 @@ def with_clients(toolset: Toolset, client_tools: ClientTools | None) -> Toolset:
     """
     if client_tools is None:
         return toolset
-    asks = {"response_format": client_tools.form} if client_tools.form else {}
+    options = {"response_format": client_tools.form} if client_tools.form else {}
     if not client_tools.definitions:
-        return replace(toolset, parameters={**toolset.parameters, **asks}) if asks else toolset
+        return replace(toolset, parameters={**toolset.parameters, **options}) if options else toolset
     tools = [] if client_tools.alone else list(toolset.tools)
     used_names = {tool.name for tool in toolset.tools} | {
         str(entry["function"]["name"]) for entry in client_tools.definitions
@@ -69,7 +69,7 @@ def with_clients(toolset: Toolset, client_tools: ClientTools | None) -> Toolset:
             definition = {**definition, "function": {**definition["function"], "name": name}}
         names[own_name] = name
         new_tools.append(Tool(definition, "client", title=own_name))
-    parameters: dict[str, Any] = asks
+    parameters: dict[str, Any] = options
     if client_tools.choice is not None:
         parameters["tool_choice"] = _rename_choice(client_tools.choice, names)
     if client_tools.parallel is not None:

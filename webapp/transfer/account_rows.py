@@ -63,7 +63,7 @@ def conversation_lines(user_id: int) -> Rows:
     statement = select(Conversation).where(Conversation.conversation_id.in_(own_conversations(user_id)))
     for row in walk(statement, Conversation.conversation_id):
         conversation_id = row.conversation_id
-        mine_messages = select(Message).where(Message.conversation_id == conversation_id).order_by(Message.message_id)
+        messages_query = select(Message).where(Message.conversation_id == conversation_id).order_by(Message.message_id)
         sources = select(ImportedMessage.message_id, ImportedMessage.source_id).where(
             ImportedMessage.conversation_id == conversation_id
         )
@@ -73,7 +73,7 @@ def conversation_lines(user_id: int) -> Rows:
         for file in db.session.scalars(files) if row.has_files else ():
             attached.setdefault(file.message_id, []).append({"file_id": file.file_id, "mode": file.mode})
         messages = []
-        rows = db.session.scalars(mine_messages).all()
+        rows = db.session.scalars(messages_query).all()
         thought = select(MessageReasoning).join(Message, Message.message_id == MessageReasoning.message_id)
         thoughts = {
             part.message_id: {"reasoning": part.content, "reasoning_ms": part.duration_ms}

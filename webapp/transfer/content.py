@@ -171,8 +171,11 @@ def shown_path(
     """The ids of the branch that was shown last, oldest first: the one that ends in `leaf`, else in the newest message;
     all of them, in order, if no row names another in its field `parent`."""
     parent_of = {key: row.get(parent) for key, row in rows.items()}
-    parents = {key: above if isinstance(above, str) and above in rows else None for key, above in parent_of.items()}
-    if all(above is None for above in parents.values()):
+    parents = {
+        key: parent_key if isinstance(parent_key, str) and parent_key in rows else None
+        for key, parent_key in parent_of.items()
+    }
+    if all(parent_key is None for parent_key in parents.values()):
         return list(rows)
     if isinstance(leaf, str) and leaf in rows:
         return branch(parents, leaf)

@@ -63,8 +63,8 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
         if fields.conversation_id is None:
             raise Invalid.field("conversation_id", "says which conversation; it is missing")
         get_conversation(user_id, fields.conversation_id)
-    waiting = _exports_of(user_id).where(Export.status == "waiting").limit(AT_ONCE)
-    if len(db.session.scalars(waiting).all()) >= AT_ONCE:
+    pending = _exports_of(user_id).where(Export.status == "waiting").limit(AT_ONCE)
+    if len(db.session.scalars(pending).all()) >= AT_ONCE:
         raise Conflict(say("%(at_once)s exports are already being made. Wait for one to finish.", at_once=AT_ONCE))
     row = Export(
         user_id=user_id,

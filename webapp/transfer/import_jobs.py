@@ -108,8 +108,8 @@ def go_on(import_id: int, job: str) -> str:
 
 def imports_to_resume(status: str, limit: int = 50) -> list[int]:
     """Return imports with a status, reading or running, that should be making progress but are not."""
-    still = select(Import.import_id).where(Import.status == status, Import.updated_at < now() - STALE)
-    return list(db.session.scalars(still.limit(limit)))
+    stalled = select(Import.import_id).where(Import.status == status, Import.updated_at < now() - STALE)
+    return list(db.session.scalars(stalled.limit(limit)))
 
 
 def _bring(

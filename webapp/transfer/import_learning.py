@@ -142,8 +142,8 @@ def run(import_id: int, *, seconds: float = SECONDS) -> str:
 
 def learning_to_resume(limit: int = 50) -> list[int]:
     """Return imports whose learning has stalled."""
-    still = select(Import.import_id).where(Import.learn_status == "running", Import.updated_at < now() - STALE)
-    return list(db.session.scalars(still.limit(limit)))
+    stalled = select(Import.import_id).where(Import.learn_status == "running", Import.updated_at < now() - STALE)
+    return list(db.session.scalars(stalled.limit(limit)))
 
 
 def _next(import_id: int) -> tuple[int, int, int] | str:

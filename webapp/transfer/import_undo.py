@@ -53,8 +53,8 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
     if row is None or row.undo_status != "running":
         return row.stage if row else "gone"
     steps = _steps(row)
-    undone = (row.options or {}).get("undone") or {}
-    parts, total, rest = undone.get("parts", 0), undone.get("of", 0), 0
+    progress = (row.options or {}).get("undone") or {}
+    parts, total, rest = progress.get("parts", 0), progress.get("of", 0), 0
     db.session.rollback()
     while True:
         with write_transaction():
@@ -65,8 +65,8 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
             if step is None:
                 return _end(row, rest).stage
             parts, rest = parts + step[0], rest + step[1]
-            undone = {"parts": min(total, max(undone.get("parts", 0), parts)), "of": total}
-            row.options = {**(row.options or {}), "undone": undone}
+            progress = {"parts": min(total, max(progress.get("parts", 0), parts)), "of": total}
+            row.options = {**(row.options or {}), "undone": progress}
             row.updated_at = now()
             is_late = step[0] > 0 and not turn.goes_on()  # steps without counted parts are short
             if is_late:
@@ -77,8 +77,8 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
 
 def undos_to_resume(limit: int = 50) -> list[int]:
     """Return imports whose undoing has stalled."""
-    still = select(Import.import_id).where(Import.undo_status == "running", Import.updated_at < now() - STALE)
-    return list(db.session.scalars(still.limit(limit)))
+    stalled = select(Import.import_id).where(Import.undo_status == "running", Import.updated_at < now() - STALE)
+    return list(db.session.scalars(stalled.limit(limit)))
 
 
 def _size(row: Import) -> int:

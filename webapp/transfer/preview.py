@@ -35,10 +35,10 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
         return row.status if row else "gone"
     result: dict[str, Any] = {}
     error, name = None, row.format
-    looking = partial(_file_preview, row.stored_as or "", row.filename, row.format)
+    examine = partial(_file_preview, row.stored_as or "", row.filename, row.format)
     db.session.rollback()  # no connection is held while a large file is read
     try:
-        seen = time_slices.advance(key, looking, Slice(seconds))
+        seen = time_slices.advance(key, examine, Slice(seconds))
         if seen is None:
             return go_on(import_id, "look_at_import")
         name, result = seen

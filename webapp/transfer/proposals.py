@@ -54,13 +54,13 @@ def import_memories(row: Import) -> Select[int]:
 
 def group_of(row: Import) -> Group:
     """Return an import as a group of the review."""
-    waiting = select(func.count()).select_from(_select_waiting(row).subquery())
+    pending = select(func.count()).select_from(_select_waiting(row).subquery())
     reader = READERS.get(row.format or "")
     name = _("your pasted list") if row.filename == PASTED else row.filename
     return Group(
         name=f"{reader.label}: {name}" if reader and row.filename != PASTED else name,
         at=row.created_at,
-        count=db.session.scalar(waiting) or 0,
+        count=db.session.scalar(pending) or 0,
         place=url_for("proposal_pages.show", import_id=row.import_id),
         statement=import_memories(row),
     )
@@ -101,7 +101,7 @@ def _select_waiting(row: Import) -> Select[int]:
 
 
 def _groups(_sender: object, *, user_id: int) -> list[Group]:
-    waiting = set(
+    pending = set(
         db.session.scalars(
             select(MemoryRevision.change_set_id)
             .join(Memory, Memory.memory_id == MemoryRevision.memory_id)
@@ -109,10 +109,10 @@ def _groups(_sender: object, *, user_id: int) -> list[Group]:
             .distinct()
         )
     )
-    if not waiting:
+    if not pending:
         return []
     rows: Any = db.session.scalars(
         select(Import).where(Import.user_id == user_id).order_by(Import.import_id.desc()).limit(LOOKED_AT)
     )
-    newest = islice((row for row in rows.all() if waiting.intersection(row.change_set_ids)), GROUPS)
+    newest = islice((row for row in rows.all() if pending.intersection(row.change_set_ids)), GROUPS)
     return [group for row in newest if (group := group_of(row)).count]

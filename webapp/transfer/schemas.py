@@ -103,7 +103,7 @@ class ImportOut(BaseModel):
 
     @classmethod
     def of(cls, row: Import) -> ImportOut:
-        undone = (row.options or {}).get("undone") or {"parts": 0, "of": None}
+        progress = (row.options or {}).get("undone") or {"parts": 0, "of": None}
         return cls(
             import_id=row.import_id,
             status=row.stage,
@@ -114,8 +114,8 @@ class ImportOut(BaseModel):
             options=row.options,
             counts=row.counts,
             left_out=LeftOut.of(row.left_out),
-            position=undone["parts"] if row.stage == "undoing" else row.position,
-            total=undone["of"] if row.stage == "undoing" else (row.preview or {}).get("total"),
+            position=progress["parts"] if row.stage == "undoing" else row.position,
+            total=progress["of"] if row.stage == "undoing" else (row.preview or {}).get("total"),
             learn_status=row.learn_status,
             error=row.error,
             created_at=row.created_at,

@@ -90,10 +90,10 @@ def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportIte
     """Return the outcomes of the parts of an import, in order. Raises NotFound, Invalid."""
     get_import(user_id, import_id)
     keyset = Keyset("parts of an import", query, int, scope=import_id)
-    titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)
+    is_titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)
     statement = (
         select(ImportItem, Conversation.title)
-        .outerjoin(Conversation, titled & (Conversation.user_id == user_id) & Conversation.deleted_at.is_(None))
+        .outerjoin(Conversation, is_titled & (Conversation.user_id == user_id) & Conversation.deleted_at.is_(None))
         .where(ImportItem.import_id == import_id)
         .order_by(ImportItem.item_id)
     )

@@ -40,7 +40,7 @@ def boxes(shape: Shape, layout: Layout) -> list[tuple[float, float, float, float
 
 @SHAPES
 def test_nothing_meets_and_all_is_within(shape: Shape) -> None:
-    for count in range(shape.most + 1):
+    for count in range(shape.name_limit + 1):
         layout = lay_out(shape, [1 / (rank + 1) for rank in range(count)], some_links(count))
         found = boxes(shape, layout)
         assert len(layout.points) == count
@@ -53,7 +53,7 @@ def test_nothing_meets_and_all_is_within(shape: Shape) -> None:
 
 @SHAPES
 def test_the_same_names_have_the_same_places(shape: Shape) -> None:
-    sizes, links = [1.0] * shape.most, some_links(shape.most)
+    sizes, links = [1.0] * shape.name_limit, some_links(shape.name_limit)
     assert lay_out(shape, sizes, links) == lay_out(shape, list(sizes), list(links))
 
 

@@ -188,7 +188,7 @@ def test_of_ten_thousand_a_page_is_small_and_takes_few_statements(
         assert sum(query.startswith("SELECT") for query in queries) <= most, queries
     page = browser.get(PAGE).text
     assert len(re.findall('class="map-count"', page)) == MOST_NAMES
-    assert len(re.findall("<title>", page)) == 1 + MOST_NAMES + NARROW.most
+    assert len(re.findall("<title>", page)) == 1 + MOST_NAMES + NARROW.name_limit
     with app.app_context():
         assert len(name_page(user.user_id, "en", "anarastenvor").cards) == MOST_CARDS
 

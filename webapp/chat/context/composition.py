@@ -92,18 +92,18 @@ def compose(
     # Opening a point is a task in itself; every other reply of a journey is told where the journey stands.
     task = opening or (guidance_for(conversation) if conversation.journey_id is not None else None)
     pieces = pieces_for(conversation, prompt)
-    opens: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
-    opens += [[Segment(text)] for text in journey_prompt(conversation)]
+    opening_lines: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
+    opening_lines += [[Segment(text)] for text in journey_prompt(conversation)]
     custom = str((owner.settings or {}).get("custom_instructions") or "")
     # A summary changes the prompt's stable beginning anyway: that is when what was learned since moves into it.
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
     may_offer = settings.suggestions and UserSettings.of(owner.settings).suggestions_enabled
     spot, has_files = Spot.of(conversation), conversation.has_files
     # No use of the rows from here on: once the connection has been given back, each would be read again.
-    looking = LookUp(question, settings.index_wait_seconds, particulars.stands)
-    place = place_of(spot, remembers=remembers, since=fixed_at, version=looking.memory_version)
-    result = looking.finish()
-    if looking.was_long:  # anything others withdrew in the meantime is not in it
+    lookup = LookUp(question, settings.index_wait_seconds, particulars.stands)
+    place = place_of(spot, remembers=remembers, since=fixed_at, version=lookup.memory_version)
+    result = lookup.finish()
+    if lookup.was_long:  # anything others withdrew in the meantime is not in it
         place = place_of(spot, remembers=remembers, since=fixed_at)
     limits = Limits(
         window=window or settings.context_tokens,
@@ -118,14 +118,14 @@ def compose(
         history = [replace(message, pictures=looks.get(message.id, ())) for message in history] if looks else history
     history = with_retrieved_pictures(history, result, int(limits.prompt * SHARE))
     if place.opening:
-        opens[0] = [Segment(place.opening)]
+        opening_lines[0] = [Segment(place.opening)]
     if particulars.addition:
-        opens.append([Segment(particulars.addition)])
+        opening_lines.append([Segment(particulars.addition)])
     offers = may_offer and not place.opening
     if offers:
-        opens.append([Segment(INSTRUCTION)])
+        opening_lines.append([Segment(INSTRUCTION)])
     source = ContextInput(
-        prompt=join_segments("\n\n", opens),
+        prompt=join_segments("\n\n", opening_lines),
         space_instructions=place.instructions,
         directive="\n\n".join(
             filter(

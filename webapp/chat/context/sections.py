@@ -270,11 +270,11 @@ def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, in
         last = max(rank for rank, reason in enumerate(packed.reasons) if not reason)
         passages = [*passages[:last], *passages[last + 1 :]]
         packed = pack(passages, budget - frame, present, count)
-    passed_over = 0
+    omitted_count = 0
     for rank, (item, tokens, reason) in enumerate(zip(packed.shown, packed.tokens, packed.reasons, strict=True), 1):
-        if not reason or passed_over < PASSED_OVER:
+        if not reason or omitted_count < PASSED_OVER:
             part.account(item, rank, tokens, reason)
-            passed_over += bool(reason)
+            omitted_count += bool(reason)
     if not packed.excerpts:
         part.segments, part.tokens = (), 0
     return part

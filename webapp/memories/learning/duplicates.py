@@ -112,11 +112,11 @@ def _pairs(user_id: int) -> list[Pair]:
     user = db.session.get(User, user_id)
     if user is None or not UserSettings.of(user.settings).memory_enabled:
         return []
-    had_back = exists().where(MemoryRevision.memory_id == Memory.memory_id, MemoryRevision.cause == CAUSE)
+    is_restored = exists().where(MemoryRevision.memory_id == Memory.memory_id, MemoryRevision.cause == CAUSE)
     rows = db.session.scalars(
         select(Memory)
         .where(
-            ~had_back,
+            ~is_restored,
             Memory.user_id == user_id,
             Memory.valid_to.is_(None),
             Memory.is_archived == false(),
@@ -180,11 +180,11 @@ def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
             .execution_options(populate_existing=True)
         )
     }
-    now_known = {memory_id: (row.revision, _in_use(row)) for memory_id, row in rows.items()}
+    current_state = {memory_id: (row.revision, _in_use(row)) for memory_id, row in rows.items()}
     removed_ids: set[int] = set()
     for pair in pairs:
         revisions = ((pair.kept_id, pair.revisions[0]), (pair.other, pair.revisions[1]))
-        unchanged = all(now_known.get(memory_id) == (revision, True) for memory_id, revision in revisions)
+        unchanged = all(current_state.get(memory_id) == (revision, True) for memory_id, revision in revisions)
         if unchanged and not {pair.kept_id, pair.other} & removed_ids:
             removed_ids.add(pair.other)
     if not removed_ids:

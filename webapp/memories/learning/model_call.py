@@ -70,7 +70,7 @@ def wishes(call: ExtractionCall, parts: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-def ask(reading: ExtractionInput) -> Answer:
+def ask(batch: ExtractionInput) -> Answer:
     """Make the call, with no connection held. Raises ModelError; without an embedder there are no vectors.
 
     A cut-off answer counts as far as it goes, if it contains a whole statement.
@@ -82,20 +82,20 @@ def ask(reading: ExtractionInput) -> Answer:
     usage: tuple[int | None, int | None] = (None, None)
     try:
         parsed, completion = completions().complete_structured(
-            reading.call.messages,
+            batch.call.messages,
             TurnAnswer,
             SCHEMA_NAME,
-            **wishes(reading.call, reading.parts),
+            **wishes(batch.call, batch.parts),
         )
         data = parsed.model_dump()
         model, usage = completion.model, (completion.usage.prompt_tokens, completion.usage.completion_tokens)
     except CutOffAnswer as cut:
         data = {FIELD: complete_items(cut.text, FIELD)}
-        cut_at = _last_number(data[FIELD], reading)
+        cut_at = _last_number(data[FIELD], batch)
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
-    state = State(reading.call.sources, context=reading.call.context, foreign=reading.call.foreign)
+    state = State(batch.call.sources, context=batch.call.context, foreign=batch.call.foreign)
     operations = tuple(as_stored(operation, state, policy) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
@@ -114,10 +114,10 @@ def ask(reading: ExtractionInput) -> Answer:
     )
 
 
-def _last_number(items: Sequence[Any], reading: ExtractionInput) -> int | None:
+def _last_number(items: Sequence[Any], batch: ExtractionInput) -> int | None:
     """Return the number of the last message that a cut-off answer reached; None if it contains nothing of any."""
     numbers = [item.get("message") for item in items if isinstance(item, Mapping)]
-    message_numbers = {source.number for source in reading.call.sources}
+    message_numbers = {source.number for source in batch.call.sources}
     return max((n for n in numbers if isinstance(n, int) and n in message_numbers), default=None)
 
 

@@ -73,9 +73,13 @@ def sentences_of(
         # A capital tells nothing of a first word: it counts as a name unless sentences usually begin like that.
         checked = text if _first_word(text) in usual else f"— {text}"
         for candidates in (sources, items):
-            used = _fewest(checked, candidates, len(sources))
-            if used and _bear(checked, used, name):
-                sentences = [(text, used)] if is_trusted or _says_all(text, used) else [(_quoted(n), [n]) for n in used]
+            selection = _fewest(checked, candidates, len(sources))
+            if selection and _bear(checked, selection, name):
+                sentences = (
+                    [(text, selection)]
+                    if is_trusted or _says_all(text, selection)
+                    else [(_quoted(n), [n]) for n in selection]
+                )
                 for wording, notes in sentences:
                     numbers_by_text.setdefault(wording, [[note.memory_id, note.revision] for note in notes])
                 break

@@ -221,8 +221,8 @@ def _tainted_ids(review_items: Iterable[WaitingMemory]) -> set[int]:
     if not keys:
         return memory_ids
     numbers = {message_id for message_id, _ in keys}
-    answered = select(Message.reply_to_id).where(Message.reply_to_id.in_(numbers), Message.is_tainted)
-    tainted = set(db.session.scalars(answered))
+    question_ids = select(Message.reply_to_id).where(Message.reply_to_id.in_(numbers), Message.is_tainted)
+    tainted = set(db.session.scalars(question_ids))
     return memory_ids | {memory_id for message_id, memory_id in keys if message_id in tainted}
 
 

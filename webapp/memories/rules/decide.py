@@ -233,9 +233,9 @@ def _settle_known(claim: Claim, duplicate: KnownMemory, target: KnownMemory, boa
     if claim_standing(claim, target, policy) is ClaimStanding.REPLACES:
         board.supersede(target, duplicate, claim)
         return
-    waiting, standing = (target, duplicate) if duplicate.is_protected else (duplicate, target)
+    waiting, current = (target, duplicate) if duplicate.is_protected else (duplicate, target)
     if not waiting.is_protected:
-        board.flag(waiting, standing)
+        board.flag(waiting, current)
 
 
 def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | None:

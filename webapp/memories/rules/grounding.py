@@ -55,17 +55,19 @@ def is_grounded(value: str | None, text: str) -> bool:
 
 def is_borrowed(statement: str, texts: Iterable[str], other_spans: Iterable[str]) -> bool:
     """Tell whether a statement has no telling word of the user's and most of them from one of the others' texts."""
-    telling = set(_significant_words(statement))
+    significant = set(_significant_words(statement))
     known_words = _TextWords(texts)
-    if not telling or any(known_words.has(word) for word in telling):
+    if not significant or any(known_words.has(word) for word in significant):
         return False
-    return any(sum(_TextWords([text]).has(word) for word in telling) >= _MOST * len(telling) for text in other_spans)
+    return any(
+        sum(_TextWords([text]).has(word) for word in significant) >= _MOST * len(significant) for text in other_spans
+    )
 
 
 def is_mostly_grounded(statement: str, texts: Iterable[str]) -> bool:
     """Tell whether a statement says something and at least half of the words that do stand in some texts."""
-    telling, known_words = _significant_words(statement), _TextWords(texts)
-    return bool(telling) and 2 * sum(known_words.has(word) for word in telling) >= len(telling)
+    significant, known_words = _significant_words(statement), _TextWords(texts)
+    return bool(significant) and 2 * sum(known_words.has(word) for word in significant) >= len(significant)
 
 
 def telling_words(statement: str) -> frozenset[str]:

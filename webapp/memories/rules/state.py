@@ -91,8 +91,8 @@ class Draft:
 
 def latest(moments: Iterable[Moment], asserted_at: datetime | None) -> Moment | None:
     """Return when something was last said, or written by hand at `asserted_at`; None if neither is known."""
-    written = [] if asserted_at is None else [(asserted_at, _LAST, 0)]
-    return max([*moments, *written], default=None)
+    moments_of = [] if asserted_at is None else [(asserted_at, _LAST, 0)]
+    return max([*moments, *moments_of], default=None)
 
 
 @dataclass(frozen=True)

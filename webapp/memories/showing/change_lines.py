@@ -110,9 +110,9 @@ def _line(
         return ChangeLine(memory_id, "ended", text)
     if bool(snapshot.get("needs_review")) != bool(once.get("needs_review")):
         return ChangeLine(memory_id, "review" if snapshot.get("needs_review") else "confirmed", text)
-    old_text, became = str(once.get("content") or ""), str(snapshot.get("content") or text)
-    if old_text and old_text != became:
-        return ChangeLine(memory_id, "changed", became, old_text)
+    old_text, new_text = str(once.get("content") or ""), str(snapshot.get("content") or text)
+    if old_text and old_text != new_text:
+        return ChangeLine(memory_id, "changed", new_text, old_text)
     for name, (on, off) in _FLAGS.items():
         if bool(once.get(name)) != bool(snapshot.get(name)):
             return ChangeLine(memory_id, "kept", text, note=on if snapshot.get(name) else off)

@@ -58,18 +58,18 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     From what they say and the reasoning before it where the texts appear word for word, if they are long enough to be
     specific, as with tombstones; from their tool calls and offers also what is about these memories.
     """
-    telling = sorted({text for text in texts if has_statements(text)}, key=len, reverse=True)
-    by_word, may_hold, forms = _by_word(telling), _may_hold(telling), _forms(texts)
+    significant = sorted({text for text in texts if has_statements(text)}, key=len, reverse=True)
+    by_word, may_hold, forms = _by_word(significant), _may_hold(significant), _forms(texts)
     reply_ids: list[int] = []
     rewritten: list[int] = []
     for portion in replies_of(user_id):
         for message_id in _with_calls_or_offers(portion, memory_ids, forms):
             strip_beside(get_or_raise(Message, message_id), memory_ids, texts)
             reply_ids.append(message_id)
-        if telling:
+        if significant:
             rewritten += _strip_contents(portion, by_word, may_hold)
         db.session.flush()
-    thought = _strip_reasoning(user_id, telling) if telling else []
+    thought = _strip_reasoning(user_id, significant) if significant else []
     if rewritten:
         replies_stripped.send(None, user_id=user_id, message_ids=rewritten)
     return list(dict.fromkeys([*reply_ids, *rewritten, *thought]))

@@ -64,12 +64,12 @@ def decide(memory_id: int) -> ViewResult:
         except (Invalid, Conflict) as error:
             db.session.rollback()
             return _review(_error_text(error)), 422
-    decided = decisions.decide_review(current_user_id(), memory_id, _decision())
+    result = decisions.decide_review(current_user_id(), memory_id, _decision())
     db.session.commit()
     if not wants_partial():
         flash(_("Decided."), "message")
         return redirect(url_for(".review"), 303)
-    return fragment(f"memories/{'_used' if isinstance(decided, Memory) else '_queue_last'}.html", memory=decided)
+    return fragment(f"memories/{'_used' if isinstance(result, Memory) else '_queue_last'}.html", memory=result)
 
 
 @blueprint.get("/memories/changes")
@@ -98,24 +98,24 @@ def undo(change_set_id: int) -> ViewResult:
     """Undo a change as a whole, or say what prevents it."""
     user_id = current_user_id()
     obstacles: list[tuple[str, str, int | None]] = []
-    undone: Sequence[ChangeLine] = change_sets.get_change_set(user_id, change_set_id).lines
+    lines: Sequence[ChangeLine] = change_sets.get_change_set(user_id, change_set_id).lines
     try:
         change_sets.undo(user_id, change_set_id)
     except Conflict as error:
         db.session.rollback()
         if "queue" in request.form:
             raise
-        obstacles, undone = _obstacles(user_id, error), ()
+        obstacles, lines = _obstacles(user_id, error), ()
     db.session.commit()
     if "queue" in request.form:
         return go_to(requested_position(safe_next(request.form["queue"])))
     view = change_sets.get_change_set(user_id, change_set_id)
-    context = {"view": view, "refused": obstacles, "opened": True, "undone": undone}
+    context = {"view": view, "refused": obstacles, "opened": True, "undone": lines}
     if not wants_partial():
         if not obstacles:
             flash(_("Undone."), "message")
         return render_template(
-            "memories/changes.html", changes=[view], next_cursor=None, one=True, refused=obstacles, undone=undone
+            "memories/changes.html", changes=[view], next_cursor=None, one=True, refused=obstacles, undone=lines
         )
     place = request.form.get("place", "")
     if place.startswith("reply-"):
@@ -124,7 +124,7 @@ def undo(change_set_id: int) -> ViewResult:
             turn_id=place.removeprefix("reply-"),
             views=[view],
             refused=obstacles,
-            undone=undone,
+            undone=lines,
             opened=True,
         )
     return fragment("memories/_change.html", **context)
@@ -196,8 +196,8 @@ def ask_to_delete(conversation_id: int) -> ViewResult:
     """Return what rests on a conversation that is to be deleted."""
     user_id = current_user_id()
     conversation = get_conversation(user_id, conversation_id)
-    resting = dependents.conversation_dependents(user_id, conversation_id)
-    context = {"conversation": conversation, "resting": resting, "cards": cards.cards_of(user_id, resting.memories)}
+    dependent = dependents.conversation_dependents(user_id, conversation_id)
+    context = {"conversation": conversation, "resting": dependent, "cards": cards.cards_of(user_id, dependent.memories)}
     if wants_partial():
         return render_template("memories/_delete.html", **context) if context["cards"] else ("", 204)
     return render_template("memories/delete.html", **context)
@@ -209,8 +209,8 @@ def delete_conversation(conversation_id: int) -> ViewResult:
     """Delete a conversation and forget what rests on it alone; the conversation can be restored for a while,
     the memories cannot."""
     user_id = current_user_id()
-    resting = dependents.conversation_dependents(user_id, conversation_id)
-    report = forgetting.forget(user_id, resting.only_here, cause="conversation_deleted")
+    dependent = dependents.conversation_dependents(user_id, conversation_id)
+    report = forgetting.forget(user_id, dependent.only_here, cause="conversation_deleted")
     hide_conversation(user_id, conversation_id)
     db.session.commit()
     sentence = ngettext(

@@ -156,8 +156,8 @@ def get_evidence(path: MemoryPath) -> ViewResult:
 @login_required
 def review_memory(path: MemoryPath, body: ReviewDecision) -> ViewResult:
     """Decide about a memory in review. `reject` forgets it and returns the report of that."""
-    decided = decisions.decide_review(current_user_id(), path.memory_id, body)
-    answer = MemoryOut.of(decided).as_json() if isinstance(decided, Memory) else _report(decided)
+    result = decisions.decide_review(current_user_id(), path.memory_id, body)
+    answer = MemoryOut.of(result).as_json() if isinstance(result, Memory) else _report(result)
     db.session.commit()
     return answer
 
@@ -234,10 +234,10 @@ def message_dependents(path: MessagePath) -> ViewResult:
     return _dependents(dependents.message_dependents(current_user_id(), path.message_id))
 
 
-def _dependents(resting: dependents.DependentMemories) -> dict[str, Any]:
-    return Dependents(memories=[MemoryOut.of(row) for row in resting.memories], only_here=resting.only_here).model_dump(
-        mode="json"
-    )
+def _dependents(dependent: dependents.DependentMemories) -> dict[str, Any]:
+    return Dependents(
+        memories=[MemoryOut.of(row) for row in dependent.memories], only_here=dependent.only_here
+    ).model_dump(mode="json")
 
 
 def _report(forgotten: Forgotten) -> dict[str, Any]:

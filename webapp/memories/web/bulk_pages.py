@@ -80,12 +80,12 @@ def review() -> ViewResult:
             continue  # it was removed with another that says the same
         try:
             with db.session.begin_nested():
-                decided = decisions.decide_review(user_id, number, ReviewDecision(decision=decision))
+                result = decisions.decide_review(user_id, number, ReviewDecision(decision=decision))
         except Conflict:
             waiting_count += 1
             continue
-        if isinstance(decided, Forgotten):
-            forgotten_ids.update(decided.memory_ids)
+        if isinstance(result, Forgotten):
+            forgotten_ids.update(result.memory_ids)
         else:
             count += 1
     db.session.commit()

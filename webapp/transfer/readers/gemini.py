@@ -97,14 +97,14 @@ def _questions(records: list[_Activity]) -> list[_Activity]:
 
     If no beginning is known, those that were answered are questions; if none was, all of them.
     """
-    answered = [record for record in records if record.answer] or records
-    beginnings = [*_ASKED, *filter(None, [common_beginning([record.title for record in answered])])]
+    answered_records = [record for record in records if record.answer] or records
+    beginnings = [*_ASKED, *filter(None, [common_beginning([record.title for record in answered_records])])]
     questions = []
     for record in records:
         if beginning := next((words for words in beginnings if f"{record.title} ".startswith(words)), None):
             record.title = record.title[len(beginning) :]
             questions.append(record)
-    return questions or answered
+    return questions or answered_records
 
 
 def common_beginning(titles: list[str]) -> str:

@@ -43,18 +43,18 @@ def _conversation(item: Any) -> ReadConversation:
     if not _is_conversation(item):
         raise ValueError(N_("it is not a conversation of LibreChat's"))
     rows: dict[str, dict[str, Any]] = {}
-    waiting: list[tuple[Any, str | None]] = [
+    stack: list[tuple[Any, str | None]] = [
         (row, None) for row in (item.get("messages") or item.get("messagesTree") or [])[::-1]
     ]
-    while waiting:
-        row, parent = waiting.pop()
+    while stack:
+        row, parent = stack.pop()
         if not isinstance(row, dict):
             continue
         key = str(row.get("messageId") or len(rows))
         if key in rows:
             continue
         rows[key] = row | {"parentMessageId": row.get("parentMessageId") or parent}
-        waiting += [(child, key) for child in (row.get("children") or [])[::-1]]
+        stack += [(child, key) for child in (row.get("children") or [])[::-1]]
     path = shown_path(rows, "parentMessageId", None, lambda row: instant(row.get("createdAt")))
     messages = [message for key in path if (message := _message(key, rows[key])) is not None]
     return ReadConversation(

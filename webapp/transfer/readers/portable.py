@@ -26,7 +26,7 @@ class Portable:
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the statements that no tombstone names."""
-        gone = {
+        tombstones = {
             str(row.get("targetID"))
             for name in upload.names
             if _TOMBSTONES.search(name)
@@ -37,7 +37,7 @@ class Portable:
             for number, row in _lines(upload, name):
                 if row is None:
                     yield Unreadable(f"{name}, line {number}", "it is not JSON")
-                elif str(row.get("id")) not in gone and not row.get("deletedAt") and not row.get("prunedAt"):
+                elif str(row.get("id")) not in tombstones and not row.get("deletedAt") and not row.get("prunedAt"):
                     text = _statement(row)
                     if text:
                         yield ReadMemory(text, instant(row.get("createdAt") or row.get("eventTime")))

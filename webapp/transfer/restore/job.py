@@ -43,8 +43,8 @@ def is_possible(user_id: int) -> bool:
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
     statement = select(Memory.memory_id).where(Memory.user_id == user_id)
-    comes_in = select(Import.import_id).where(Import.user_id == user_id, Import.status == "running")
-    return all(db.session.scalar(query.limit(1)) is None for query in (restored, statement, comes_in))
+    running = select(Import.import_id).where(Import.user_id == user_id, Import.status == "running")
+    return all(db.session.scalar(query.limit(1)) is None for query in (restored, statement, running))
 
 
 def counts(upload: Upload) -> Work[dict[str, Any] | None]:
