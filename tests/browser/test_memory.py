@@ -17,7 +17,6 @@ from webapp.memories.store.outside_proposals import Proposal, propose
 
 from .conftest import DESKTOP, PHONE, look_over, replies, scrolls_sideways, send, serious_findings
 
-
 WITHIN_ITS_CARD = """note => {
   const [inner, outer] = [note, note.closest(".mem")].map((place) => place.getBoundingClientRect());
   return inner.left >= outer.left && inner.right <= outer.right && inner.bottom <= outer.bottom;
