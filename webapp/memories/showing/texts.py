@@ -204,5 +204,5 @@ def remembered_label(counts: Mapping[str, int]) -> str:
 
 
 def category_name(category: str) -> str:
-    """What its reader calls a category."""
+    """The name of a category for its reader."""
     return _(CATEGORIES[category]) if category in CATEGORIES else category.replace("_", " ")
