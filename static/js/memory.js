@@ -15,7 +15,7 @@ function isBusy() {
   return Boolean(list && (list.matches(":hover") || list.contains(document.activeElement))) || $(".mem-editing, .mem-asking, .mem-until[open]") !== null;
 }
 
-function refresh({ moved = false } = {}) {
+function refresh({ moved = false, list = true } = {}) {
   waiting = false;
   missed = !filters();
   if (missed) return;
@@ -25,17 +25,18 @@ function refresh({ moved = false } = {}) {
   if (moved) query.set("moved", "1");
   if ($("#memory-facets")) query.set("facets", "1");
   // A report of what was just done stays until it is closed.
-  if ($("#memory-list [data-stays]")) query.set("keep", "list");
+  if (!list || $("#memory-list [data-stays]")) query.set("keep", "list");
   htmx.ajax("GET", `${$("#memory-list").dataset.url}?${query}`, { target: "#memory-list", swap: "none", source: "#memory-list" });
 }
 
 function refreshSoon() {
-  waiting = isBusy();
-  if (!waiting) refresh();
+  const busy = isBusy();
+  if (!busy || $("#memory-facets")) refresh({ list: !busy });
   else countOnly();
+  waiting = busy;
 }
 
-/** Counts change at once, whatever the pointer is over. */
+/** Counts change at once, whatever the pointer is over: beside the page's list they are the facets. */
 function countOnly() {
   const place = $("[data-memory-count]");
   if (place) htmx.trigger(place, "memories:count");

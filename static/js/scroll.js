@@ -1,5 +1,5 @@
 // The thread follows the newest words until the reader scrolls up; "Newest" brings them back.
-import { $, on } from "./dom.js";
+import { $, $$, on } from "./dom.js";
 
 const NEAR = 80;
 let following = true;
@@ -105,6 +105,13 @@ document.addEventListener("htmx:before:swap", (event) => {
     last = element.scrollTop;
   }, { once: true });
 });
+
+// A row of tabs too long for the window shows the one whose page this is.
+for (const tab of $$(".page nav [aria-current]")) {
+  const [row, place] = [tab.closest("nav"), tab.getBoundingClientRect()];
+  const frame = row.getBoundingClientRect();
+  row.scrollLeft += (place.left + place.right - frame.left - frame.right) / 2;
+}
 
 const main = $("#main");
 if (main) {

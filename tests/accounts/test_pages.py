@@ -71,6 +71,7 @@ def test_sign_in_leads_where_one_wanted_to_go(anonymous, user):
     assert anonymous.get("/settings").location == "/login?next=%2Fsettings"
     wrong = post_form(anonymous, "/login", "/login", email=user.email, password="wrong")
     assert wrong.status_code == 401 and f'value="{user.email}"' in wrong.text
+    assert "ask your administrator for a new one" in wrong.text  # no mail is set up
     right = post_form(anonymous, "/login?next=/settings", "/login", email=user.email, password=user.password)
     assert right.location == "/settings"
     assert anonymous.get("/login").location == "/"

@@ -137,6 +137,7 @@ def test_a_new_password_is_shown_once_and_works(browser, user, login, app):
     shown = post(browser, f"{page}/password")
     password = re.search(r'<code id="password">([^<]+)</code>', shown.text)[1]
     assert "no-store" in shown.headers["Cache-Control"]
+    assert "signed out everywhere." in shown.text
     assert password not in browser.get(page).text
     assert theirs.get("/settings").status_code == 303
     with app.app_context():
@@ -144,6 +145,11 @@ def test_a_new_password_is_shown_once_and_works(browser, user, login, app):
         with pytest.raises(Unauthenticated):
             service.log_in(Credentials(email=user.email, password=user.password))
         db.session.rollback()
+
+
+def test_who_was_just_added_was_not_signed_out(browser):
+    shown = post(browser, "/admin/users", email="new@example.org", name="New")
+    assert '<code id="password">' in shown.text and "signed out everywhere." not in shown.text
 
 
 def test_deleting_wants_the_address(browser, user, app):

@@ -110,3 +110,12 @@ def test_a_menu_on_a_phone_stays_in_the_window(app, open_tab, user, prompts, lan
     expect(panel).to_be_visible()
     box = panel.bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+
+
+def test_a_folder_is_named_as_soon_as_its_box_opens(tab):
+    page = tab.page
+    tab.go("/organise")
+    page.get_by_role("button", name="New folder").click()
+    page.keyboard.type("Travel")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Travel 0")).to_be_visible()

@@ -17,6 +17,11 @@ from webapp.memories.store.outside_proposals import Proposal, propose
 
 from .conftest import DESKTOP, PHONE, look_over, replies, scrolls_sideways, send, serious_findings
 
+WITHIN_ITS_CARD = """note => {
+  const [inner, outer] = [note, note.closest(".mem")].map((place) => place.getBoundingClientRect());
+  return inner.left >= outer.left && inner.right <= outer.right && inner.bottom <= outer.bottom;
+}"""
+
 
 def cards(page: Page):
     """The memories in the panel's list."""
@@ -409,6 +414,32 @@ def test_the_memory_page_narrows_and_stays_within_its_window(app, tab, user):
     page.get_by_role("searchbox", name="Search memory").fill("cocoa")
     expect(cards(page)).to_have_count(1)
     assert look_over(tab, ("/memory", "/memory?view=rows", "/memory?show=review", "/memories/review")) == []
+
+
+def test_what_is_done_on_the_memory_page_is_counted_and_keeps_its_place(app, tab, user):
+    with app.app_context(), write_transaction():
+        create_memory(user.user_id, MemoryFields(memory_type="fact", content="Lives in Porto."))
+    page = tab.page
+    tab.go("/memory")
+    in_use = page.locator(".mem-facet[aria-current='true'] .mem-facet-count")
+    add = page.get_by_role("link", name="Add a memory")
+    field = page.get_by_role("textbox", name="What should be remembered?")
+    add.click()
+    expect(field).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(add).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(field).to_be_focused()
+    page.keyboard.type("Prefers a window seat.")
+    page.keyboard.press("Enter")
+    note = cards(page).first.get_by_role("status")
+    expect(note).to_have_text("Remembered")
+    assert note.evaluate(WITHIN_ITS_CARD)
+    expect(in_use).to_have_text("2")
+    opened(page, "window seat").get_by_role("button", name="Archive").click()
+    expect(note).to_contain_text("Archived")
+    assert note.evaluate(WITHIN_ITS_CARD)
+    expect(in_use).to_have_text("1")
 
 
 def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):

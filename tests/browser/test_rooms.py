@@ -11,9 +11,13 @@ from sqlalchemy import update
 
 from webapp.accounts.models import UserSession
 from webapp.db.base import db, now, write_transaction
+from webapp.spaces.schemas import NewSpace
+from webapp.spaces.service import create_space
 
 from .conftest import DESKTOP, PHONE, scrolls_sideways, serious_findings
 
+ARABIC_PHONE = {**PHONE, "locale": "ar"}
+TABS = ":is(.mem-nav, .room-pages, .space-tabs) > a"
 TALLEST = 1_200
 ROOMS = (
     "/settings/general",
@@ -53,6 +57,30 @@ def test_a_room_is_no_longer_than_a_screen_and_a_bit(open_tab, make_user):
         tab.go(path)
         tall[path] = page.locator("#page").evaluate("(page) => page.scrollHeight + page.getBoundingClientRect().top")
     assert {path: height for path, height in tall.items() if height > TALLEST} == {}
+
+
+TAB_ROWS = {
+    "memory": ("/memory", *(f"/memories/{name}" for name in ("portrait", "timeline", "map", "changes", "health"))),
+    "settings": ("/files", "/transfer", "/shares", "/settings/delete"),
+    "space": ("/spaces/{space}", "/spaces/{space}/documents", "/spaces/{space}/members", "/spaces/{space}/settings"),
+}
+
+
+@pytest.mark.parametrize("rows", TAB_ROWS)
+def test_tabs_stay_where_they_are_and_the_chosen_one_is_in_sight(app, open_tab, user, rows):
+    with app.app_context(), write_transaction():
+        space = create_space(user.user_id, NewSpace(kind="project", name="Project Lisbon")).space_id
+    paths = [path.format(space=space) for path in TAB_ROWS[rows]]
+    desk, phone = open_tab(user), open_tab(user, ARABIC_PHONE)
+    places = set()
+    for path in paths:
+        desk.go(path)
+        box = desk.page.locator(TABS).first.bounding_box()
+        places.add((box["x"], box["y"]))
+        phone.go(path)
+        chosen = phone.page.locator(f"{TABS}[aria-current]")
+        expect(chosen).to_be_in_viewport(ratio=0.9)
+    assert len(places) == 1, places
 
 
 @pytest.mark.parametrize("house", ["settings", "admin"])

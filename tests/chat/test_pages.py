@@ -111,6 +111,13 @@ def test_the_same_key_sends_once(browser, model):
     assert ids(first.text) == ids(second.text)
 
 
+@pytest.mark.parametrize("reason", ["Out of memory", "Out of memory."])
+def test_the_reason_of_a_model_server_is_quoted_in_a_sentence(browser, model, reason):
+    model.script(fault={"http_status": 400, "body": {"error": {"message": reason}}})
+    page = browser.get(asked(browser)[0]).text
+    assert "The model server says: “Out of memory”. Your message has been kept" in page
+
+
 def test_a_failed_reply_offers_retry(browser, model):
     model.script(fault={"http_status": 401, "body": {"error": {"message": "no"}}})
     path, _, reply = asked(browser)

@@ -53,3 +53,4 @@ def test_sent_without_scripts_it_is_stored_as_pasted(app, user: Person, login: C
 def test_the_bookmark_leads_here(user: Person, login: Callable) -> None:
     page = unescape(login(user).get("/settings").text)
     assert "javascript:location=\"http://localhost/\"+'?title='+encodeURIComponent(document.title)" in page
+    assert 'data-copy-from="bookmark"' in page

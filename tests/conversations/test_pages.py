@@ -157,6 +157,8 @@ def test_the_sidebar_has_four_rooms_one_search_and_the_account_alone_at_its_foot
     side = re.search(r'<side-panel class="sidebar".*?</side-panel>', browser.get("/memory").text, re.DOTALL)[0]
     rooms = re.findall(r'class="side-room" href="([^"]+)"( aria-current="page")?', side)
     assert rooms == [("/memory", ' aria-current="page"'), ("/journeys", ""), ("/spaces", ""), ("/organise", "")]
+    portrait = browser.get("/memories/portrait").text
+    assert 'class="side-room" href="/memory" aria-current="true"' in portrait  # the room one is in, on any of its pages
     assert side.count('role="search"') == 1 and 'role="search" action="/find"' in side
     foot = side[side.index('class="side-foot"') :]
     assert foot.index("</menu-button>") > foot.rindex("<a ")

@@ -31,6 +31,7 @@ def add(client: ApiClient, title: str, **fields: Any) -> int:
 def secret_place(browser: Any) -> str:
     page = browser.get("/schedules").text
     shown = browser.post("/schedules/calendar", data={"csrf_token": csrf_token(page), "do": "make"}).text
+    assert 'data-copy-from="calendar-url"' in shown
     return "/schedules/" + shown.partition(".ics")[0].rpartition("/schedules/")[2] + ".ics"
 
 

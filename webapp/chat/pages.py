@@ -54,7 +54,7 @@ def failure_of(message: Message) -> str:
     if message.error_code in SET_UP_ERRORS and not (identity is not None and identity.is_admin):
         return _("The assistant is not set up correctly. Please tell your administrator.")
     detail, reason = split_reason(message.error_detail or N_("The model did not answer."))
-    return f"{_(detail)} {_('The model server says: “%(reason)s”', reason=reason)}" if reason else _(detail)
+    return f"{_(detail)} {_('The model server says: “%(reason)s”.', reason=reason)}" if reason else _(detail)
 
 
 def is_settling(message: Any) -> bool:

@@ -15,9 +15,9 @@ _SAYS = " The model server says: “"
 
 
 def split_reason(detail: str) -> tuple[str, str]:
-    """Return a detail without the reason at its end, and the reason; empty if there is none."""
+    """Return a detail without the reason at its end, and the reason without a full stop; empty if there is none."""
     before, _, reason = detail.partition(_SAYS)
-    return before, reason.removesuffix("”")
+    return before, reason.removesuffix("”").removesuffix(".")
 
 
 class ModelError(Exception):

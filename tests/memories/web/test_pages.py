@@ -13,13 +13,15 @@ from testkit.people import api_client, csrf_token, post_form
 from tests.memories.conversing import answers, converse, memories_of, operation
 from tests.spaces.helpers import join
 from webapp.db.base import db, now, write_transaction
+from webapp.legacies.categories import CATEGORIES as LEGACY_CATEGORIES
 from webapp.memories import service
 from webapp.memories.history import revisions
 from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
 from webapp.memories.prompt.always_used import context_memories
+from webapp.memories.rules.statements import _CATEGORIES, KEYS
 from webapp.memories.schemas import MemoryChanges, MemoryFields
-from webapp.memories.showing import facets
+from webapp.memories.showing import facets, texts
 from webapp.memories.store import forgetting
 from webapp.memories.store.outside_proposals import Proposal, propose
 
@@ -554,6 +556,15 @@ def facets_of(page: str) -> dict[str, tuple[str, bool]]:
         r'<a class="mem-facet"([^>]*)><span[^>]*>([^<]*)</span>(?: <span class="mem-facet-count">([^<]*)</span>)?', page
     )
     return {html.unescape(name): (count, "aria-current" in attributes) for attributes, name, count in parts}
+
+
+def test_a_category_of_the_products_own_is_named_in_the_readers_language(browser, client, user, remember):
+    remember(user, "Is allergic to peanuts", category="health")
+    remember(user, "Likes jazz", category="late_evening_music")
+    client.put("/api/account", json={"settings": {"language": "de"}})
+    assert {"Gesundheit", "Late evening music"} <= set(facets_of(browser.get("/memory").text))
+    filed = {*(key.split("/")[0] for key in KEYS.values()), *_CATEGORIES.values(), *LEGACY_CATEGORIES}
+    assert filed == set(texts.CATEGORIES)
 
 
 def test_the_page_counts_what_each_part_lists(app, browser, client, user, make_user, remember):

@@ -95,7 +95,9 @@ def facets(user_id: int, filters: Filters, spaces: Sequence[Choice]) -> list[Gro
         names = {row.category for row in rows if row.category}
     else:
         names = set(cards.categories(user_id))
-    categories = {value: _title(value.replace("_", " ")) for value in sorted(names | {filters.category or ""} - {""})}
+    categories = {
+        value: _title(texts.category_name(value)) for value in sorted(names | {filters.category or ""} - {""})
+    }
     kinds = {value: _title(_(name)) for value, name in texts.KINDS.items()}
     groups = [
         Group("", _states(filters, part)),

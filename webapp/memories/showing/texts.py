@@ -11,6 +11,26 @@ from webapp.memories.rules.kinds import MemoryType
 
 KINDS = {kind.value: kind.label for kind in MemoryType}
 
+CATEGORIES = N_(
+    {
+        "identity": "identity",
+        "work": "work",
+        "health": "health",
+        "people": "people",
+        "instruction": "instruction",
+        # of the facts of a legacy
+        "personality": "personality",
+        "hobby": "hobby",
+        "relationship": "relationship",
+        "milestone": "milestone",
+        "occupation": "occupation",
+        "preference": "preference",
+        "habit": "habit",
+        "other": "other",
+    }
+)
+"""Those under which the product itself files; any other is called what the model called it."""
+
 SHOWN = N_(
     {
         "current": "In use",
@@ -181,3 +201,8 @@ def remembered_label(counts: Mapping[str, int]) -> str:
     if confirmed := counts.get("merged", 0):
         return ngettext("Confirmed %(num)s memory", "Confirmed %(num)s memories", confirmed)
     return ""
+
+
+def category_name(category: str) -> str:
+    """The name of a category for its reader."""
+    return _(CATEGORIES[category]) if category in CATEGORIES else category.replace("_", " ")
