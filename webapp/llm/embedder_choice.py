@@ -37,8 +37,8 @@ class Embeddings:
     """The embedders of a process. Code that makes vectors asks `now` once and stays with the result, since the choice
     may change at any time. Thread-safe.
 
-    `choose` returns the chosen server, None for the home one, and may look it up; `known` returns its latest answer at
-    once. `served` lists the servers that may still have vectors of an earlier choice.
+    `choose` returns the chosen server, None for the home one, and may look it up; `get_settings` returns its latest
+    answer at once. `served` lists the servers that may still have vectors of an earlier choice.
     """
 
     def __init__(

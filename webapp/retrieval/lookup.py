@@ -91,8 +91,7 @@ class Question:
 class Result:
     """The passages found, best first. `with_meaning` is False if keywords alone decided, `is_away` True if that is
     because the embedder did not answer, `indexed` False if no index was ready; `durations` is in milliseconds by step;
-    `query_terms` holds
-    the question's words, stemmed."""
+    `query_terms` holds the question's words, stemmed."""
 
     items: list[FoundPassage] = field(default_factory=list)
     query_terms: frozenset[str] = frozenset()
@@ -118,7 +117,7 @@ class LookUp:
 
     Creating it reads the tables, waiting at most `wait` seconds for an index, and asks for the question's vector.
     Anything else the reply needs from the tables is best read between that and `finish`, while the vector is being
-    made. `at` is the position of the user's passages, if already read.
+    made. `position` is that of the user's passages, if already read.
     """
 
     def __init__(self, question: Question, wait: float, position: Position | None = None) -> None:

@@ -48,7 +48,7 @@ def extract(
 ) -> Result:
     """Read what the user said in a conversation since the last time, or `from_start` (after a message), for memories.
 
-    A long backlog is read only in part: `more` says so, and `through` says where to continue.
+    A long backlog is read only in part: `has_more` says so, and `last_id` says where to continue.
 
     No connection is held during model calls. Nothing is done for a conversation that is gone, temporary or without
     memory. Raises ModelError with nothing stored and the watermark where it was.

@@ -92,7 +92,7 @@ class TombstoneSet:
     """The tombstones of one user, and how to make and look up more of them.
 
     `secret` is the installation's key (at least 16 bytes), or several: new tombstones are made with the first, and
-    those made with the others remain valid. `buried` are the digests stored so far; `carried` the keys the user had
+    those made with the others remain valid. `digests` are those stored so far; `imported_keys` the keys the user had
     elsewhere. `is_old`: some were made before each person had a key.
     """
 
