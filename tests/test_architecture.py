@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import inspect
 import json
@@ -443,6 +444,22 @@ def test_docstrings_begin_with_what_the_thing_is_or_does(folder: str) -> None:
         and text.split()[0].strip(".,:;") in questions
     ]
     assert found == []
+
+
+def test_errors_that_docstrings_name_exist() -> None:
+    """As in "Raises NotFound, Conflict": after a renaming, too."""
+    trees = {path: ast.parse(path.read_text()) for name in ("webapp", "jobs") for path in (ROOT / name).rglob("*.py")}
+    nodes = [(path, node) for path, tree in trees.items() for node in ast.walk(tree)]
+    imported = {
+        alias.asname or alias.name for _, node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    names = imported | {node.name for _, node in nodes if isinstance(node, ast.ClassDef)} | set(dir(builtins))
+    unknown = []
+    for path, node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (text := ast.get_docstring(node)):
+            errors = re.findall(r"\b[Rr]aises? `?([A-Z]\w+)", text) + re.findall(r"Raises [A-Z]\w+, ([A-Z]\w+)", text)
+            unknown += [f"{path.relative_to(ROOT)}: {node.name}: {name}" for name in errors if name not in names]
+    assert unknown == []
 
 
 def test_no_module_is_too_long():

@@ -70,7 +70,7 @@ class FileRejected(ValueError):
 
 
 def kind_of(name: str, file: BinaryIO, size: int) -> str:
-    """Return the media type of a file of this many bytes. Raises Refused if it can be neither read nor shown."""
+    """Return the media type of a file of this many bytes. Raises FileRejected if it can be neither read nor shown."""
     if not size:
         raise FileRejected("The file is empty.")
     file.seek(0)

@@ -21,7 +21,7 @@ _ANY_OBJECT = "Answer with exactly one JSON object and nothing else: no explanat
 
 
 def read_format(value: Any, param: str) -> dict[str, Any] | None:
-    """A `response_format` of chat completions as it goes to the model; None for plain text. Raises Unsupported."""
+    """Return a `response_format` as it goes to the model; None for plain text. Raises UnsupportedRequest."""
     if value is None:
         return None
     kind = value.get("type", "text") if isinstance(value, dict) else None

@@ -49,7 +49,7 @@ class Round:
 
 
 def read_tools(tools: Sequence[Any] | None, choice: Any = None, parallel: bool | None = None) -> ClientTools | None:
-    """Return the tools of a request; None if there are none, or none may be called. Raises Unsupported."""
+    """Return the tools of a request; None if there are none, or none may be called. Raises UnsupportedRequest."""
     if not tools:
         if choice in (None, "none", "auto"):
             return None
@@ -92,7 +92,7 @@ def _allowed_tools(
 
 
 def _function_name(choice: Any, names: Sequence[str]) -> str:
-    """Return the name in `{"type": "function", "function": {"name": …}}`, or in the flat form. Raises Unsupported."""
+    """Return the name in `{"function": {"name": …}}`, or in the flat form. Raises UnsupportedRequest."""
     function = choice.get("function", choice) if isinstance(choice, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(name, str) or choice.get("type") != "function" or name not in names:
@@ -101,7 +101,7 @@ def _function_name(choice: Any, names: Sequence[str]) -> str:
 
 
 def _definition(tool: Any, param: str) -> dict[str, Any]:
-    """Return a definition with the protocol's fields only. Raises Unsupported for one that no server would accept."""
+    """Return a definition with the protocol's fields only. Raises UnsupportedRequest for one that no server accepts."""
     if not isinstance(tool, dict) or tool.get("type") != "function":
         raise UnsupportedRequest(f"{param}.type", "Only tools of the type 'function' can be called here.")
     function = tool.get("function")
@@ -162,7 +162,7 @@ def depth(value: Any) -> int:
 
 
 def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call, ...]:
-    """Return the calls in a message by the assistant. Raises Unsupported."""
+    """Return the calls in a message by the assistant. Raises UnsupportedRequest."""
     calls = []
     for item in raw or ():
         function = item.get("function") if isinstance(item, dict) else None
@@ -179,7 +179,7 @@ def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call
 def read_rounds(lines: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tuple[Round, ...]:
     """Return the rounds after the last user message, from the role, text, calls and tool_call_id of each message there.
 
-    Raises Unsupported for a call without an answer, or an answer without a call.
+    Raises UnsupportedRequest for a call without an answer, or an answer without a call.
     """
     rounds: list[Round] = []
     for role, text, calls, call_id in lines:

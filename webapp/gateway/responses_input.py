@@ -92,7 +92,7 @@ class ResponseRequest(BaseModel):
 
     @property
     def conversation_id(self) -> int | None:
-        """The conversation it names, as `conv_34`, `34`, or an object with such an id. Raises Unsupported."""
+        """The conversation it names, as `conv_34`, `34`, or an object with such an id. Raises UnsupportedRequest."""
         if self.conversation is None:
             return None
         reference = self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation
@@ -103,7 +103,7 @@ class ResponseRequest(BaseModel):
 
     @property
     def form(self) -> dict[str, Any] | None:
-        """The format of the answer, as chat completions express it. Raises Unsupported."""
+        """The format of the answer, as chat completions express it. Raises UnsupportedRequest."""
         return read_flat_format((self.text or {}).get("format"), "text.format")
 
     @property
@@ -120,7 +120,7 @@ def reply_id(name: str) -> int:
 
 
 def read(request: ResponseRequest) -> GatewayRequest:
-    """Return the question of a request that contains the whole history. Raises Unsupported."""
+    """Return the question of a request that contains the whole history. Raises UnsupportedRequest."""
     _check(request)
     messages = _messages(request)
     _check_calls(messages)
@@ -129,7 +129,7 @@ def read(request: ResponseRequest) -> GatewayRequest:
 
 def read_next(request: ResponseRequest) -> tuple[GatewayRequest, Mapping[str, str]]:
     """Return what follows an earlier response: a question, which may be empty, and the results of its calls by call
-    id. Raises Unsupported.
+    id. Raises UnsupportedRequest.
     """
     _check(request)
     messages = _messages(request)
@@ -237,7 +237,7 @@ def _parts(message: WireMessage) -> list[dict[str, Any]]:
 
 
 def _check_calls(messages: Sequence[WireMessage]) -> None:
-    """Raise Unsupported for a call without a result, or a result without a call."""
+    """Raise UnsupportedRequest for a call without a result, or a result without a call."""
     called = [call["id"] for message in messages for call in message.tool_calls or ()]
     answer_ids = [message.tool_call_id for message in messages if message.role == "tool"]
     if missing := [name for name in called if name not in set(answer_ids)]:

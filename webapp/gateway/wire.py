@@ -105,7 +105,7 @@ class GatewayRequest:
 
 
 def read(request: Completion) -> GatewayRequest:
-    """Return the question of a request. Raises Unsupported for what this endpoint cannot do."""
+    """Return the question of a request. Raises UnsupportedRequest for what this endpoint cannot do."""
     _check(request)
     form = read_format(request.response_format, "response_format")
     tools = read_tools(request.tools, request.tool_choice, request.parallel_tool_calls)
@@ -147,7 +147,7 @@ def _check(request: Completion) -> None:
 def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequence[WireMessage]]:
     """Return the rounds after the last user message, if that part ends with results of tools; and the other messages.
 
-    System messages may be anywhere. Raises Unsupported.
+    System messages may be anywhere. Raises UnsupportedRequest.
     """
     if not messages or messages[-1].role != "tool":
         return (), messages
@@ -166,7 +166,7 @@ def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequenc
 
 
 def _pictures(message: WireMessage) -> tuple[bytes, ...]:
-    """Return the images in a message. Raises Unsupported for too many."""
+    """Return the images in a message. Raises UnsupportedRequest for too many."""
     parts = message.content if isinstance(message.content, list) else []
     pictures = tuple(data for part in parts if (data := picture_in(part)) is not None)
     if len(pictures) > MOST_PICTURES:

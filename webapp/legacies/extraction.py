@@ -105,7 +105,7 @@ def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
 
 
 def _ask(batch: Batch) -> tuple[Sequence[object], int]:
-    """The facts of an answer, and the id of the last message it covers. Raises CutOff if it was cut off before that."""
+    """Return the facts of an answer, and the id of the last message it covers. Raises CutOffAnswer if there is none."""
     messages = build_messages(batch.messages, batch.name, batch.facts.text)
     try:
         answer, _ = completions().complete_structured(

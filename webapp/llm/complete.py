@@ -245,7 +245,7 @@ def _structured_body(body: dict[str, Any], mode: str, name: str, json_schema: di
 
 
 def _completion(payload: Any, request: dict[str, Any]) -> Completion:
-    """Return the answer in a completion object; raises `Refused` or `MalformedOutput`."""
+    """Return the answer in a completion object; raises `RefusedByModel` or `MalformedOutput`."""
     try:
         choice = payload["choices"][0]
         message = choice["message"]

@@ -55,7 +55,7 @@ class Call:
 
 
 def read(body: Any, headers: Mapping[str, str]) -> Call:
-    """A request from its body and its headers, which have lower-case names. Raises Refused."""
+    """A request from its body and its headers, which have lower-case names. Raises ProtocolError."""
     if not isinstance(body, dict) or body.get("jsonrpc") != "2.0" or not isinstance(body.get("method"), str):
         raise ProtocolError(INVALID_REQUEST, "Send one JSON-RPC 2.0 request.")
     params, number = body.get("params") or {}, body.get("id")

@@ -116,7 +116,7 @@ class Answer:
 
 
 def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> SplitResult:
-    """The parts of an address that can be requested. Raises Refused for a malformed one or one of other schemes."""
+    """Return the parts of a URL. Raises RequestRefused for a malformed one or one of other schemes."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -141,7 +141,7 @@ def _must_begin(schemes: tuple[str, ...]) -> str:
 
 
 def check_host(url: str, allowed: AllowedHosts) -> None:
-    """Raise Refused for an address that is malformed or plainly inside this network; names are not looked up."""
+    """Raise RequestRefused for an address that is malformed or plainly inside this network; names are not looked up."""
     host = _plain(check_url(url).hostname or "")
     if host in allowed.hosts:
         return
@@ -177,7 +177,7 @@ def request(
     allowed: AllowedHosts = AllowedHosts(),  # noqa: B008  (frozen)
     schemes: tuple[str, ...] = ("https", "http"),
 ) -> Answer:
-    """Make a request, within `seconds` in all, and read at most `most` bytes. Raises Refused, Failed.
+    """Make a request, within `seconds` in all, and read at most `most` bytes. Raises RequestRefused, RequestFailed.
 
     The name is resolved once, and the connection goes to the resolved address: it cannot change in between.
     """
@@ -209,7 +209,7 @@ def request(
 
 
 def _addresses(host: str, port: int, allowed: AllowedHosts) -> list[tuple[int, tuple[str, int]]]:
-    """Families and addresses of a host that may be asked. Raises Refused if any may not, Failed for an unknown name."""
+    """Return a host's families and addresses. Raises RequestRefused for one inside, RequestFailed if unknown."""
     try:
         infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -221,7 +221,7 @@ def _addresses(host: str, port: int, allowed: AllowedHosts) -> list[tuple[int, t
 
 
 def _check_address(address: str, allowed: AllowedHosts) -> None:
-    """Raise Refused for an IP address inside this network, ValueError for what is not an address."""
+    """Raise RequestRefused for an IP address inside this network, ValueError for what is not an address."""
     plain = ipaddress.ip_address(address.partition("%")[0])
     if not is_public(address) and not any(plain in network for network in allowed.networks):
         raise RequestRefused(WITHIN)

@@ -52,7 +52,7 @@ def variables_to_fill(content: str) -> list[Variable]:
 
 
 def fill(content: str, values: Mapping[str, str], ready: Mapping[str, str]) -> str:
-    """Return the text with its variables filled, by `ready`, else by `values`, else by their defaults. Raises Unfilled.
+    """Return the text with its variables filled by `ready`, `values` or their defaults. Raises InvalidValues.
 
     Values are plain text: braces in them stay as they are.
     """

@@ -28,7 +28,7 @@ def is_address(text: str) -> bool:
 
 
 def check_url(url: str) -> str:
-    """Return a URL that may be requested, without its fragment. Raises Refused."""
+    """Return a URL that may be requested, without its fragment. Raises UrlRejected."""
     if len(url) > LONGEST or _BREAKS.search(url):
         raise UrlRejected("This is not a web address.")
     try:

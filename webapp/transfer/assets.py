@@ -88,7 +88,7 @@ def take_back(user_id: int, import_id: int) -> None:
 
 
 def _take_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
-    """Return the id of a file, and whether it goes into prompts whole or is searched. Raises DomainError, Refused."""
+    """Return a file's id, and whether it goes into prompts whole or is searched. Raises DomainError, ImportRefused."""
     data = file.data
     if data is None:
         with upload.open(file.member or "") as member:

@@ -68,7 +68,7 @@ class Upload:
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """Yield a member's bytes. Raises Refused if it is encrypted or broken."""
+        """Yield a member's bytes. Raises ImportRefused if it is encrypted or broken."""
         if self._archive is None:
             with self.path.open("rb") as file:
                 yield file
@@ -96,7 +96,7 @@ class Upload:
             return file.read(PEEK_BYTES).decode("utf-8", "replace").lstrip("\ufeff")
 
     def text(self, name: str, limit: int) -> str:
-        """Return a whole member as text, of at most `limit` bytes. Raises Refused for a longer one."""
+        """Return a whole member as text, of at most `limit` bytes. Raises ImportRefused for a longer one."""
         with self.open(name) as file:
             data = file.read(limit + 1)
         if len(data) > limit:
@@ -208,7 +208,7 @@ class _WithoutMark:
 
 
 def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-    """Yield the items of an array from the events of a parser. Raises Refused for one that is too deep or too large.
+    """Yield the items of an array from a parser's events. Raises ImportRefused for one too deep or too large.
 
     `ijson.items` would keep the names of all levels above for every level: a small file could take all memory.
     """

@@ -49,7 +49,7 @@ class Server:
     def events(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> Iterator[tuple[str, str, Any]]:
-        """Name, id and data of a stream's events as they arrive. Raises Broken if the connection breaks."""
+        """Name, id and data of a stream's events as they arrive. Raises BrokenStream if the connection breaks."""
         payload = None if body is None else json.dumps(body).encode()
         answer = self._open(method, path, payload, headers or {})
         with closing(answer):

@@ -46,7 +46,7 @@ def is_empty(upload: Upload) -> bool:
 
 
 def recognise(upload: Upload, wish: str | None = None) -> Reader:
-    """Return the reader for an upload, or the one named. Raises Refused if none fits."""
+    """Return the reader for an upload, or the one named. Raises ImportRefused if none fits."""
     if wish:
         return READERS[wish]
     for reader in READERS.values():
