@@ -121,7 +121,7 @@ def _ask(user_id: int, known: list[str]) -> tuple[list[float], list[float], dict
         if number == 4:  # the first ones warm everything up
             replies, typed, steps = [], [], {}
         elif number > 4:
-            for name, took in found.took.items():
+            for name, took in found.durations.items():
                 steps.setdefault(name, []).append(took)
     return replies, typed, steps
 

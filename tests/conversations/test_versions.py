@@ -60,7 +60,7 @@ class Conversing(RuleBasedStateMachine):
     def _note(self, started: service.StartedTurn, keep: int) -> None:
         if keep < len(self.path):
             self.paths[self.path[keep]] = self.path[keep:]
-        new = [m.message_id for m in (started.asked, started.reply) if m is not None]
+        new = [m.message_id for m in (started.question, started.reply) if m is not None]
         self.path = self.path[:keep] + new
 
     @rule(n=st.integers(0, 99))
@@ -180,16 +180,16 @@ def test_only_an_unfinished_reply_is_retried_and_only_a_finished_one_regenerated
     with pytest.raises(Conflict):
         service.retry_turn(user.user_id, second.reply.message_id)
     shown = [row.message_id for row in messages.current_messages(first.conversation.conversation_id)]
-    assert shown == [first.asked.message_id, second.reply.message_id]
+    assert shown == [first.question.message_id, second.reply.message_id]
 
 
 def test_editing_abandons_the_reply_being_written(user: Person) -> None:
     first = service.start_turn(user.user_id, "one")
     db.session.commit()
-    edited = service.edit_message(user.user_id, first.asked.message_id, "two")
+    edited = service.edit_message(user.user_id, first.question.message_id, "two")
     db.session.commit()
     assert list(edited.abandoned) == [first.reply.message_id]
-    assert edited.asked.custom_payload == first.asked.custom_payload
+    assert edited.question.custom_payload == first.question.custom_payload
 
 
 def test_regenerating_an_earlier_reply_abandons_a_later_one(user: Person) -> None:
@@ -205,7 +205,7 @@ def test_a_conversation_with_versions_and_its_user_can_be_deleted(user: Person) 
     kept = [service.start_turn(user.user_id, "one") for _ in range(2)]
     for first in kept:
         _finish(first)
-        _finish(service.edit_message(user.user_id, first.asked.message_id, "two"))
+        _finish(service.edit_message(user.user_id, first.question.message_id, "two"))
     delete_conversation(user.user_id, kept[0].conversation.conversation_id)
     db.session.commit()
     db.session.delete(db.session.get(User, user.user_id))

@@ -95,7 +95,7 @@ def test_neighbours_share_their_words_and_removed_ones_do_not() -> None:
     assert scores[1] > scores[2] > scores[0] > 0
     index.remove(1)
     assert not index.search("mountains").scores.any()
-    assert index.previous[2] == 0 and index.following[0] == 2
+    assert index.previous[2] == 0 and index.next_rows[0] == 2
 
 
 def test_compaction_forgets_words() -> None:

@@ -62,7 +62,7 @@ def test_the_oldest_messages_become_a_chunk_with_a_vector_that_is_found(app, use
     with app.app_context():
         assert db.session.get(Conversation, long_talk.conversation_id).summary_due
         closed = service.summarise(long_talk.conversation_id)
-        assert (closed.start, closed.end, closed.more) == (long_talk.ids[0], long_talk.ids[19], False)
+        assert (closed.start, closed.end, closed.has_more) == (long_talk.ids[0], long_talk.ids[19], False)
         (chunk,) = chunks(long_talk.conversation_id)
         chunk_id = chunk.chunk_id
         assert chunk.content == SUMMARY and len(np.frombuffer(chunk.embedding, np.float32)) == 384

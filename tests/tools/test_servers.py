@@ -68,7 +68,7 @@ def asked_about(app: Flask, turn_id: int) -> dict[str, Any] | None:
 @pytest.mark.parametrize(("older", "as_json"), [(False, False), (False, True), (True, False), (True, True)])
 def test_the_official_server_in_both_ages(older: bool, as_json: bool) -> None:
     with serve_mcp(older=older, as_json=as_json, token="a-token") as real:
-        server = mcp.Server("Garden", real.url, "a-token", inside=True)
+        server = mcp.Server("Garden", real.url, "a-token", is_internal=True)
         age, listed = asyncio.run(mcp.tools(server))
         assert age == (wire.HANDSHAKE[0] if older else wire.STATELESS)
         assert {tool.name: tool.reads_only for tool in listed} == {
@@ -79,14 +79,14 @@ def test_the_official_server_in_both_ages(older: bool, as_json: bool) -> None:
         }
         assert listed[0].description == "How many herons there are somewhere."
         assert listed[0].schema["properties"]["where"]["type"] == "string"
-        known = mcp.Server("Garden", real.url, "a-token", inside=True, age=age)
+        known = mcp.Server("Garden", real.url, "a-token", is_internal=True, age=age)
         sent = len(real.headers)
         answer = asyncio.run(mcp.call(known, "count_herons", {"where": "the pond"}))
         assert answer["text"].startswith("Three herons at the pond.")
         assert len(real.headers) - sent == (4 if older else 1)
         assert asyncio.run(mcp.call(known, "fall_over", {}))["status"] == "error"
         with pytest.raises(ToolFailed, match="did not accept the token"):
-            asyncio.run(mcp.tools(mcp.Server("Garden", real.url, "wrong", inside=True)))
+            asyncio.run(mcp.tools(mcp.Server("Garden", real.url, "wrong", is_internal=True)))
 
 
 def test_a_tool_that_reads_is_called_at_once(
@@ -404,11 +404,11 @@ def rpc(result: Any, number: int = 1) -> dict[str, Any]:
 )  # fmt: skip
 def test_hostile_answers_are_sentences(site: Site, answer: Any, said: str) -> None:
     site.answer = lambda _asked: answer
-    server = mcp.Server("Evil", site.url, inside=True)
+    server = mcp.Server("Evil", site.url, is_internal=True)
     with pytest.raises(ToolFailed) as refused:
         asyncio.run(mcp.tools(server))
     assert said in str(refused.value) and len(str(refused.value)) < 400 and str(refused.value).isprintable()
-    known = mcp.Server("Evil", site.url, inside=True, age=wire.STATELESS)
+    known = mcp.Server("Evil", site.url, is_internal=True, age=wire.STATELESS)
     with pytest.raises(ToolFailed):
         asyncio.run(mcp.call(known, "x", {}))
 
@@ -436,7 +436,7 @@ def test_a_hostile_list_is_cut_down(site: Site) -> None:
         return 200, {}, rpc({"tools": [good, *bad, *many], "nextCursor": "again"}, request.json["id"])
 
     site.answer = answer
-    _, listed = asyncio.run(mcp.tools(mcp.Server("Evil", site.url, inside=True)))
+    _, listed = asyncio.run(mcp.tools(mcp.Server("Evil", site.url, is_internal=True)))
     names = [tool.name for tool in listed]
     assert (
         names[:5] == ["good", "huge", "none", "deep", "list"]
@@ -490,7 +490,7 @@ def test_a_stream_that_never_ends_is_left_as_soon_as_the_answer_is_there(site: S
         yield b": more\n\n"
 
     site.answer = lambda asked: (200, {"Content-Type": "text/event-stream"}, pieces(asked.json["id"]))
-    server = mcp.Server("Slow", site.url, inside=True, age=wire.STATELESS)
+    server = mcp.Server("Slow", site.url, is_internal=True, age=wire.STATELESS)
 
     async def within() -> Any:
         async with asyncio.timeout(5):

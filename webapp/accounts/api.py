@@ -115,7 +115,7 @@ def change_email(body: EmailChange) -> ViewResult:
 def list_tokens() -> ViewResult:
     """Your API tokens that can still be used."""
     rows = tokens.list_tokens(current_user_id())
-    return TokenList(tokens=[TokenOut.of(row) for row in rows]).model_dump(mode="json")
+    return TokenList(tokens=[TokenOut.from_row(row) for row in rows]).model_dump(mode="json")
 
 
 @blueprint.post("/account/tokens", responses={201: CreatedToken})
@@ -125,7 +125,7 @@ def list_tokens() -> ViewResult:
 def create_token(body: NewToken) -> ViewResult:
     """Create an API token. It is shown only in this response; only a signed-in session may create one."""
     token, secret = tokens.create_token(current_user_id(), body)
-    answer = CreatedToken(token=secret, details=TokenOut.of(token)).model_dump(mode="json")
+    answer = CreatedToken(token=secret, details=TokenOut.from_row(token)).model_dump(mode="json")
     db.session.commit()
     return answer, 201
 
@@ -165,7 +165,9 @@ def end_session(path: SessionPath) -> ViewResult:
 def list_users(query: UserQuery) -> ViewResult:
     """List all accounts, oldest first."""
     page = service.list_users(query)
-    return UserList(users=[UserOut.of(row) for row in page.items], next_cursor=page.next_cursor).model_dump(mode="json")
+    return UserList(users=[UserOut.from_row(row) for row in page.items], next_cursor=page.next_cursor).model_dump(
+        mode="json"
+    )
 
 
 @blueprint.post("/users", responses={201: UserOut})
@@ -175,7 +177,7 @@ def list_users(query: UserQuery) -> ViewResult:
 def create_user(body: Registration) -> ViewResult:
     """Create an account for somebody, whether or not registration is open."""
     user = service.create_user(body)
-    answer = UserOut.of(user).model_dump(mode="json")
+    answer = UserOut.from_row(user).model_dump(mode="json")
     db.session.commit()
     return answer, 201
 
@@ -187,7 +189,7 @@ def create_user(body: Registration) -> ViewResult:
 def update_user(path: UserPath, body: UserChanges) -> ViewResult:
     """Give or remove admin rights; deactivate an account, ending its sessions and tokens at once, or reactivate it."""
     user = service.update_user(path.user_id, body)
-    answer = UserOut.of(user).model_dump(mode="json")
+    answer = UserOut.from_row(user).model_dump(mode="json")
     db.session.commit()
     return answer
 

@@ -16,7 +16,7 @@ blueprint = api_blueprint("passkeys_api", __name__, tag="Accounts")
 def list_passkeys() -> ViewResult:
     """The passkeys that sign you in, oldest first. They are added in Settings, by the browser that creates them."""
     rows = passkeys.list_passkeys(current_user_id())
-    return PasskeyList(passkeys=[PasskeyOut.of(row) for row in rows]).model_dump(mode="json")
+    return PasskeyList(passkeys=[PasskeyOut.from_row(row) for row in rows]).model_dump(mode="json")
 
 
 @blueprint.patch("/account/passkeys/<int:passkey_id>", responses={200: PasskeyOut})
@@ -24,7 +24,7 @@ def list_passkeys() -> ViewResult:
 @session_only
 def rename_passkey(path: PasskeyPath, body: PasskeyName) -> ViewResult:
     """Rename a passkey; only in a signed-in session."""
-    answer = PasskeyOut.of(passkeys.rename(current_user_id(), path.passkey_id, body.name)).model_dump(mode="json")
+    answer = PasskeyOut.from_row(passkeys.rename(current_user_id(), path.passkey_id, body.name)).model_dump(mode="json")
     db.session.commit()
     return answer
 

@@ -8,14 +8,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.emails import MAX_EMAIL, normalise_email
-from webapp.accounts.models import ApiToken, Passkey, User, UserSession
+from webapp.accounts.models import User, UserSession
 from webapp.accounts.passwords import MAX_PASSWORD, password_problem
 from webapp.accounts.preferences import SettingsChanges as SettingsChanges
 from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import MOST_SCHEDULES
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Flag, Id, Instant, Line, Whole
+from webapp.http.validation import Flag, Id, Instant, Line, Output, Whole
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""
@@ -88,7 +88,7 @@ class EmailChange(Request):
     password: Password
 
 
-class AccountOut(BaseModel):
+class AccountOut(Output):
     """A user's own account."""
 
     user_id: int
@@ -101,14 +101,7 @@ class AccountOut(BaseModel):
     @classmethod
     def of(cls, user: User) -> AccountOut:
         """From the row."""
-        return cls(
-            user_id=user.user_id,
-            email=user.email,
-            name=user.name,
-            is_admin=user.is_admin,
-            created_at=user.created_at,
-            settings=UserSettings.of(user.settings),
-        )
+        return cls.from_row(user, settings=UserSettings.of(user.settings))
 
 
 class NewToken(Request):
@@ -121,7 +114,7 @@ class NewToken(Request):
     )
 
 
-class TokenOut(BaseModel):
+class TokenOut(Output):
     """A token as its owner sees it later: without the secret."""
 
     token_id: int
@@ -133,11 +126,6 @@ class TokenOut(BaseModel):
     expires_at: Instant | None
     last_used_at: Instant | None
     last_used_address: str | None
-
-    @classmethod
-    def of(cls, token: ApiToken) -> TokenOut:
-        """From the row."""
-        return cls(**{name: getattr(token, name) for name in cls.model_fields})
 
 
 class CreatedToken(BaseModel):
@@ -153,7 +141,7 @@ class TokenList(BaseModel):
     tokens: list[TokenOut]
 
 
-class SessionOut(BaseModel):
+class SessionOut(Output):
     """A browser that is signed in. `current` is the one that asks."""
 
     session_id: int
@@ -168,11 +156,7 @@ class SessionOut(BaseModel):
     @classmethod
     def of(cls, row: UserSession, current: int | None) -> SessionOut:
         """From the row."""
-        return cls(
-            **{name: getattr(row, name) for name in cls.model_fields if name not in ("browser", "current")},
-            browser=str(describe_agent(row.user_agent)),
-            current=row.session_id == current,
-        )
+        return cls.from_row(row, browser=str(describe_agent(row.user_agent)), current=row.session_id == current)
 
 
 class SessionList(BaseModel):
@@ -200,18 +184,13 @@ class PasskeyName(Request):
     name: Line = Field(min_length=1, max_length=100)
 
 
-class PasskeyOut(BaseModel):
+class PasskeyOut(Output):
     """A passkey as its owner sees it."""
 
     passkey_id: int
     name: str
     created_at: Instant
     last_used_at: Instant | None
-
-    @classmethod
-    def of(cls, passkey: Passkey) -> PasskeyOut:
-        """From the row."""
-        return cls(**{name: getattr(passkey, name) for name in cls.model_fields})
 
 
 class PasskeyList(BaseModel):
@@ -224,7 +203,7 @@ class UserPath(BaseModel):
     user_id: Id
 
 
-class UserOut(BaseModel):
+class UserOut(Output):
     """An account as an admin sees it."""
 
     user_id: int
@@ -234,11 +213,6 @@ class UserOut(BaseModel):
     is_active: bool
     created_at: Instant
     last_seen_at: Instant | None
-
-    @classmethod
-    def of(cls, user: User) -> UserOut:
-        """From the row."""
-        return cls(**{name: getattr(user, name) for name in cls.model_fields})
 
 
 class UserQuery(PageQuery):

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.accounts import groups
 from webapp.accounts.models import UserGroup
-from webapp.http.validation import Id, Instant, Line
+from webapp.http.validation import Id, Instant, Line, Output
 from webapp.usage import service as usage
 from webapp.usage.schemas import QuotaFields, Quotas
 
@@ -39,7 +39,7 @@ class GroupChanges(BaseModel):
     quotas: list[QuotaFields] | None = Field(None, max_length=2, description=QUOTAS)
 
 
-class GroupOut(BaseModel):
+class GroupOut(Output):
     group_id: int
     name: str
     user_ids: list[int] = Field(description=MEMBERS)
@@ -49,12 +49,8 @@ class GroupOut(BaseModel):
     @classmethod
     def of(cls, row: UserGroup) -> GroupOut:
         quotas = usage.quotas_of(None, group_id=row.group_id)
-        return cls(
-            group_id=row.group_id,
-            name=row.name,
-            user_ids=[user.user_id for user in groups.members_of(row.group_id)],
-            quotas=Quotas.of(quotas).quotas,
-            created_at=row.created_at,
+        return cls.from_row(
+            row, user_ids=[user.user_id for user in groups.members_of(row.group_id)], quotas=Quotas.of(quotas).quotas
         )
 
 

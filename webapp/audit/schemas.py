@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from webapp.audit.actions import words
 from webapp.audit.models import AuditEvent
-from webapp.http.validation import Instant
+from webapp.http.validation import Instant, Output
 
 
 class AuditActor(BaseModel):
@@ -22,7 +22,7 @@ class AuditActor(BaseModel):
     token_id: int | None
 
 
-class AuditEventOut(BaseModel):
+class AuditEventOut(Output):
     """Something that was read or changed about the caller."""
 
     event_id: int
@@ -38,20 +38,15 @@ class AuditEventOut(BaseModel):
     def of(cls, event: AuditEvent) -> AuditEventOut:
         """From the row."""
         is_own = event.actor_kind == "person" and event.actor_id == event.user_id
-        return cls(
-            event_id=event.event_id,
-            created_at=event.created_at,
-            action=event.action,
+        return cls.from_row(
+            event,
             summary=words(event.action),
-            what=event.what,
-            detail=event.detail,
             actor=AuditActor(
                 kind="you" if is_own else event.actor_kind,
                 user_id=event.actor_id,
                 name=event.actor_name,
                 token_id=event.token_id,
             ),
-            address=event.address,
         )
 
 

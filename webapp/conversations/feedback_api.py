@@ -26,14 +26,16 @@ blueprint = api_blueprint("feedback_api", __name__, tag="Feedback")
 @login_required
 def get_feedback(path: MessagePath) -> dict[str, Any]:
     """Your rating of a reply."""
-    return FeedbackOut.of(feedback.require_feedback(current_user_id(), path.message_id)).model_dump(mode="json")
+    return FeedbackOut.from_row(feedback.require_feedback(current_user_id(), path.message_id)).model_dump(mode="json")
 
 
 @blueprint.put("/messages/<int:message_id>/feedback", responses={200: FeedbackOut})
 @login_required
 def give_feedback(path: MessagePath, body: NewFeedback) -> dict[str, Any]:
     """Rate a reply, or change its rating."""
-    answer = FeedbackOut.of(feedback.give_feedback(current_user_id(), path.message_id, body)).model_dump(mode="json")
+    answer = FeedbackOut.from_row(feedback.give_feedback(current_user_id(), path.message_id, body)).model_dump(
+        mode="json"
+    )
     db.session.commit()
     return answer
 
@@ -59,7 +61,9 @@ def count_feedback(query: CountQuery) -> dict[str, Any]:
 def list_readable_feedback(query: PageQuery) -> dict[str, Any]:
     """Replies whose owners let admins read them, with their ratings. The owners can see that they were read."""
     page = feedback.readable(query)
-    items = [ReadableFeedback(**FeedbackOut.of(item.feedback).model_dump(), reply=item.reply) for item in page.items]
+    items = [
+        ReadableFeedback(**FeedbackOut.from_row(item.feedback).model_dump(), reply=item.reply) for item in page.items
+    ]
     db.session.commit()
     return ReadableList(feedback=items, next_cursor=page.next_cursor).model_dump(mode="json")
 

@@ -6,8 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.conversations.models import MessageFeedback
-from webapp.http.validation import Flag, Instant, SearchText
+from webapp.http.validation import Flag, Instant, Output, SearchText
 from webapp.i18n.marks import N_
 
 Reason = Literal["accurate", "helpful", "clear", "wrong", "incomplete", "too_long", "tone", "memory", "refused"]
@@ -34,7 +33,7 @@ class NewFeedback(BaseModel):
     may_read: Flag = Field(False, description="Whether an admin may read this reply and what is said about it.")
 
 
-class FeedbackOut(BaseModel):
+class FeedbackOut(Output):
     message_id: int
     rating: str
     reasons: list[str]
@@ -44,10 +43,6 @@ class FeedbackOut(BaseModel):
     prompt_version: str | None
     created_at: Instant
     updated_at: Instant
-
-    @classmethod
-    def of(cls, row: MessageFeedback) -> FeedbackOut:
-        return cls(**{name: getattr(row, name) for name in cls.model_fields})
 
 
 class Count(BaseModel):

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from webapp.conversations.journey_links import slug_of
 from webapp.conversations.models import Conversation, Message
 from webapp.http.paging import PageQuery
-from webapp.http.validation import MAX_ID, Flag, Id, Instant, JsonObject, Line, Whole
+from webapp.http.validation import MAX_ID, Flag, Id, Instant, JsonObject, Line, Output, Whole
 from webapp.i18n.marks import say
 from webapp.parameters import Parameters
 
@@ -125,7 +125,7 @@ class ConversationChanges(BaseModel):
     uses_web: Flag | None = None
 
 
-class ConversationOut(BaseModel):
+class ConversationOut(Output):
     conversation_id: int
     title: str | None
     created_at: Instant
@@ -147,25 +147,12 @@ class ConversationOut(BaseModel):
 
     @classmethod
     def of(cls, row: Conversation) -> ConversationOut:
-        return cls(
-            conversation_id=row.conversation_id,
-            title=row.title,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
+        return cls.from_row(
+            row,
             is_archived=bool(row.is_archived),
             metadata=row.extra,
             journey=slug_of(row.journey_id),
-            space_id=row.space_id,
-            persona=row.persona,
-            is_temporary=row.is_temporary,
-            uses_memory=row.uses_memory,
-            message_count=row.message_count,
-            is_pinned=row.is_pinned,
-            folder_id=row.folder_id,
-            tags=row.tags,
-            model=row.model,
             parameters=Parameters.of(row.parameters) if row.parameters else None,
-            uses_web=row.uses_web,
         )
 
 
@@ -175,7 +162,7 @@ class SpanOut(BaseModel):
     origin: str
 
 
-class MessageOut(BaseModel):
+class MessageOut(Output):
     message_id: int
     id: int = Field(description="The same as `message_id`.")
     conversation_id: int
@@ -195,23 +182,11 @@ class MessageOut(BaseModel):
 
     @classmethod
     def of(cls, row: Message) -> MessageOut:
-        return cls(
-            message_id=row.message_id,
+        return cls.from_row(
+            row,
             id=row.message_id,
-            conversation_id=row.conversation_id,
-            role=row.role,
-            content=row.content,
-            status=row.status,
-            created_at=row.created_at,
-            tool_calls=row.tool_calls,
-            suggested_values=row.suggested_values,
-            suggested_actions=row.suggested_actions,
-            custom_payload=row.custom_payload,
-            model=row.model,
-            prompt_version=row.prompt_version,
             error=row.error_detail,
             spans=[SpanOut(start=start, end=end, origin=origin) for start, end, origin in row.provenance],
-            is_tainted=row.is_tainted,
         )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
-from webapp.http.validation import Instant, Line
+from webapp.http.validation import Instant, Line, Output
 
 MAX_ITEMS = 30
 MAX_ITEM = 300
@@ -39,7 +39,7 @@ class ConversationMemoryData(BaseModel):
         return not (self.main_topics or self.action or self.typical_observation)
 
 
-class ConversationMemoryOut(BaseModel):
+class ConversationMemoryOut(Output):
     """A conversation's memory."""
 
     id: int
@@ -51,17 +51,10 @@ class ConversationMemoryOut(BaseModel):
 
     @classmethod
     def of(cls, row: ConversationMemory) -> ConversationMemoryOut:
-        return cls(
-            id=row.id,
-            conversation_id=row.conversation_id,
-            memory_data=stored_digest(row.memory_data),
-            created_at=row.created_at,
-            updated_at=row.updated_at,
-            version=row.version,
-        )
+        return cls.from_row(row, memory_data=stored_digest(row.memory_data))
 
 
-class ConversationMemoryVersionOut(BaseModel):
+class ConversationMemoryVersionOut(Output):
     """One of the versions a digest had."""
 
     version: int
@@ -73,14 +66,7 @@ class ConversationMemoryVersionOut(BaseModel):
 
     @classmethod
     def of(cls, row: ConversationMemoryVersion) -> ConversationMemoryVersionOut:
-        return cls(
-            version=row.version,
-            memory_data=stored_digest(row.memory_data),
-            source=row.source,
-            model=row.model,
-            prompt_version=row.prompt_version,
-            created_at=row.created_at,
-        )
+        return cls.from_row(row, memory_data=stored_digest(row.memory_data))
 
 
 class ConversationMemoryHistory(BaseModel):

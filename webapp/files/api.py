@@ -48,7 +48,7 @@ def create_file() -> tuple[Any, int]:
     if file is None:
         raise Invalid.field("file", "is missing")
     row = take_in(current_user_id(), file.filename or "file", stream_of(file))
-    return idempotency.commit(FileOut.of(row).model_dump(mode="json"), 201), 201
+    return idempotency.commit(FileOut.from_row(row).model_dump(mode="json"), 201), 201
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/files", responses={201: DocumentOut})
@@ -65,14 +65,16 @@ def add_file_to_space(path: SpacePath, body: FileAsDocument) -> tuple[Any, int]:
 def list_files(query: PageQuery) -> dict[str, Any]:
     """Your files, newest first."""
     page = service.list_files(current_user_id(), query)
-    return FileList(files=[FileOut.of(row) for row in page.items], next_cursor=page.next_cursor).model_dump(mode="json")
+    return FileList(files=[FileOut.from_row(row) for row in page.items], next_cursor=page.next_cursor).model_dump(
+        mode="json"
+    )
 
 
 @blueprint.get("/files/<int:file_id>", responses={200: FileOut})
 @login_required
 def get_file(path: FilePath) -> dict[str, Any]:
     """Return what is known about a file."""
-    return FileOut.of(service.get_file(current_user_id(), path.file_id)).model_dump(mode="json")
+    return FileOut.from_row(service.get_file(current_user_id(), path.file_id)).model_dump(mode="json")
 
 
 @blueprint.get(

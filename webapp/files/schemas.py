@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.files.models import File
-from webapp.http.validation import Id, Instant, Line
+from webapp.http.validation import Id, Instant, Line, Output
 from webapp.spaces.schemas import DocumentPath
 
 
@@ -37,7 +36,7 @@ class FileAsDocument(BaseModel):
     title: Line = Field("", max_length=255, description="Without one, the name of the file.")
 
 
-class FileOut(BaseModel):
+class FileOut(Output):
     file_id: int
     name: str
     media_type: str
@@ -48,21 +47,6 @@ class FileOut(BaseModel):
     picture_pages: int = Field(description="Pages without text, such as scanned ones.")
     tokens: int = Field(description="Tokens it takes in a prompt when all of it is included; a high estimate.")
     created_at: Instant
-
-    @classmethod
-    def of(cls, row: File) -> FileOut:
-        return cls(
-            file_id=row.file_id,
-            name=row.name,
-            media_type=row.media_type,
-            size=row.size,
-            status=row.status,
-            reason=row.reason,
-            pages=row.pages,
-            picture_pages=row.picture_pages,
-            tokens=row.tokens,
-            created_at=row.created_at,
-        )
 
 
 class FileList(BaseModel):

@@ -1,13 +1,13 @@
-"""Field types shared by the request models: text the database can hold, ids that can exist, bounded JSON."""
+"""The parts that schemas share: field types (storable text, possible ids, bounded JSON), and rows as responses."""
 
 from __future__ import annotations
 
 import json
 import re
 from datetime import UTC, date, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StrictBool
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer, StrictBool
 
 MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
@@ -17,6 +17,15 @@ MAX_TEXT_BYTES = 2**20
 MAX_METADATA_BYTES = 16_384
 MAX_METADATA_DEPTH = 20  # MariaDB's JSON functions stop at 32 levels
 MAX_METADATA_NUMBER = 2**63 - 1  # beyond it MySQL rounds, and further out refuses
+
+
+class Output(BaseModel):
+    """A response that shows a row."""
+
+    @classmethod
+    def from_row(cls, row: object, **values: Any) -> Self:
+        """Return the response with the attributes of a row by the names of the fields, `values` for the others."""
+        return cls(**{name: getattr(row, name) for name in cls.model_fields if name not in values}, **values)
 
 
 def parse_id(text: str | None) -> int | None:

@@ -46,7 +46,7 @@ PDF: Responses = {
 def list_journeys(query: PageQuery) -> ViewResult:
     """The published journeys."""
     page = service.page_of_journeys(current_user_id(), query)
-    journeys = [JourneyOut.of(row) for row in page.items]
+    journeys = [JourneyOut.from_row(row) for row in page.items]
     return JourneyList(journeys=journeys, next_cursor=page.next_cursor).model_dump(mode="json")
 
 

@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from webapp.http.validation import Id, Instant, Line
-from webapp.journeys.models import ConversationPoint, Journey
-from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory, Quote
+from webapp.http.validation import Id, Instant, Line, Output
+from webapp.journeys.point_views import JourneyView, PointView, Quote
 from webapp.journeys.replacements import Disagreement
 from webapp.journeys.reports import ReportState
 
@@ -81,17 +80,13 @@ class PointReset(BaseModel):
     conversations_read_again: int
 
 
-class JourneyOut(BaseModel):
+class JourneyOut(Output):
     slug: str
     title: str
     description: str
 
-    @classmethod
-    def of(cls, row: Journey) -> JourneyOut:
-        return cls(slug=row.slug, title=row.title, description=row.description)
 
-
-class PointDefinition(BaseModel):
+class PointDefinition(Output):
     slug: str
     title: str
     description: str
@@ -104,10 +99,6 @@ class PointDefinition(BaseModel):
     semantic_keywords: list[str]
     confidence_threshold: float
 
-    @classmethod
-    def of(cls, row: ConversationPoint) -> PointDefinition:
-        return cls(**{name: getattr(row, name) for name in cls.model_fields})
-
 
 class JourneyDetail(JourneyOut):
     points: list[PointDefinition]
@@ -118,7 +109,7 @@ class JourneyList(BaseModel):
     next_cursor: str | None
 
 
-class PointEvidenceOut(BaseModel):
+class PointEvidenceOut(Output):
     evidence_id: int
     quote: str
     message_id: int | None = Field(description="Null for what was confirmed from a memory without a message.")
@@ -131,28 +122,14 @@ class PointEvidenceOut(BaseModel):
 
     @classmethod
     def of(cls, item: Quote) -> PointEvidenceOut:
-        return cls(
-            evidence_id=item.evidence_id,
-            quote=item.quote,
-            message_id=item.message_id,
-            conversation_id=item.conversation_id,
-            memory_id=item.memory_id,
-            said_at=item.said_at,
-            from_other_conversation=item.elsewhere,
-            question=item.question,
-            extracted_points=list(item.extracted_points),
-        )
+        return cls.from_row(item, from_other_conversation=item.elsewhere, extracted_points=list(item.extracted_points))
 
 
-class FormerOut(BaseModel):
+class FormerOut(Output):
     text: str
     quote: str
     said_at: Instant
     why: str = Field(description="replaced, not right, or asked again.")
-
-    @classmethod
-    def of(cls, item: Former) -> FormerOut:
-        return cls(text=item.text, quote=item.quote, said_at=item.said_at, why=item.why)
 
 
 class ConflictOut(BaseModel):
@@ -165,17 +142,13 @@ class ConflictOut(BaseModel):
         return cls(name=item.name, evidence_ids=[item.one, item.other], values=[item.one_says, item.other_says])
 
 
-class PrefilledOut(BaseModel):
+class PrefilledOut(Output):
     memory_id: int
     content: str
     quote: str | None
     message_id: int | None
     conversation_id: int | None
     said_at: Instant | None
-
-    @classmethod
-    def of(cls, item: PrefilledMemory) -> PrefilledOut:
-        return cls(**{name: getattr(item, name) for name in cls.model_fields})
 
 
 class PointOut(PointDefinition):
@@ -211,7 +184,7 @@ class PointOut(PointDefinition):
     def from_view(cls, view: PointView, next_slug: str | None) -> PointOut:
         state = view.state
         return cls(
-            **PointDefinition.of(view.point).model_dump(),
+            **PointDefinition.from_row(view.point).model_dump(),
             is_addressed=view.is_settled,
             completion=view.is_settled,
             confidence_score=round(view.confidence, 4),
@@ -220,13 +193,13 @@ class PointOut(PointDefinition):
             relevant_quotes=view.quotes,
             structured_data=view.structured_data,
             evidence=[PointEvidenceOut.of(item) for item in view.evidence],
-            prefilled=[PrefilledOut.of(item) for item in view.prefilled],
+            prefilled=[PrefilledOut.from_row(item) for item in view.prefilled],
             needs_confirmation=view.to_check,
             faded=view.faded,
             conflicts=[ConflictOut.of(item) for item in view.conflicts],
             criteria_met=view.criteria_met,
             new_goals=view.new_goals,
-            history=[FormerOut.of(item) for item in view.former],
+            history=[FormerOut.from_row(item) for item in view.former],
             set_aside=view.set_aside,
             can_undo=view.can_undo,
             was_reopened=view.reopened,
@@ -264,7 +237,7 @@ class ConversationPoints(BaseModel):
             )
         return cls(
             conversation_id=conversation_id,
-            journey=JourneyOut.of(view.journey),
+            journey=JourneyOut.from_row(view.journey),
             points=[PointOut.from_view(item, view.next_slug) for item in view.points],
             progress=Progress(addressed=view.addressed, total=len(view.points)),
             next_point=view.next_slug,
@@ -272,7 +245,7 @@ class ConversationPoints(BaseModel):
         )
 
 
-class SummaryStatus(BaseModel):
+class SummaryStatus(Output):
     ready: bool = Field(description="There is a summary that reflects what is known now.")
     status: str = Field(
         description="ready, pending (being created), stale (created again when it is asked for) or none."
@@ -284,12 +257,10 @@ class SummaryStatus(BaseModel):
 
     @classmethod
     def of(cls, state: ReportState, url: str) -> SummaryStatus:
-        return cls(
-            ready=state.ready,
-            status=state.status,
+        return cls.from_row(
+            state,
             progress=Progress(addressed=state.addressed, total=state.total),
             all_addressed=state.is_complete,
-            created_at=state.created_at,
             download_url=url if state.has_content else None,
         )
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Id, Instant, Line
+from webapp.http.validation import Id, Instant, Line, Output
 from webapp.prompts.models import PromptVersion
 from webapp.prompts.service import PromptState
 
@@ -56,7 +56,7 @@ class Rendered(BaseModel):
     placeholders: list[str] = Field(description="The placeholders found in it, in order.")
 
 
-class PromptVersionOut(BaseModel):
+class PromptVersionOut(Output):
     name: str
     version: int
     prompt_text: str
@@ -68,16 +68,7 @@ class PromptVersionOut(BaseModel):
 
     @classmethod
     def of(cls, row: PromptVersion, active_version: int) -> PromptVersionOut:
-        return cls(
-            name=row.name,
-            version=row.version,
-            prompt_text=row.prompt_text,
-            is_active=row.version == active_version,
-            origin=row.origin,
-            note=row.note,
-            created_at=row.created_at,
-            created_by=row.created_by,
-        )
+        return cls.from_row(row, is_active=row.version == active_version)
 
 
 class PromptOut(BaseModel):

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Amount, Flag, Id, Instant, Line, Whole
+from webapp.http.validation import Amount, Flag, Id, Instant, Line, Output, Whole
 from webapp.i18n.marks import say
 from webapp.parameters import Parameters as Parameters
 from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer
@@ -138,7 +138,7 @@ class OfferOut(OfferFields):
         )
 
 
-class ConnectionOut(BaseModel):
+class ConnectionOut(Output):
     connection_id: int
     name: str
     base_url: str
@@ -155,21 +155,7 @@ class ConnectionOut(BaseModel):
 
     @classmethod
     def of(cls, row: ModelConnection, offers: list[ModelOffer], groups: dict[int, list[int]]) -> ConnectionOut:
-        return cls(
-            connection_id=row.connection_id,
-            name=row.name,
-            base_url=row.base_url,
-            key_set=row.key_set,
-            header_names=row.header_names,
-            is_enabled=row.is_enabled,
-            builtin_tools=row.builtin_tools,
-            embedding_model=row.embedding_model,
-            background_model=row.background_model,
-            models=[OfferOut.of_row(offer, groups.get(offer.offer_id, [])) for offer in offers],
-            test_result=row.test_result,
-            tested_at=row.tested_at,
-            created_at=row.created_at,
-        )
+        return cls.from_row(row, models=[OfferOut.of_row(offer, groups.get(offer.offer_id, [])) for offer in offers])
 
 
 class ConnectionList(BaseModel):
@@ -182,7 +168,7 @@ class Price(BaseModel):
     output: float | None = Field(description="Dollars per million output tokens.")
 
 
-class MemoryGradeOut(BaseModel):
+class MemoryGradeOut(Output):
     """A model's grade in the exam of those that write memories."""
 
     recall: float = Field(description="The share of right statements that it finds.")
@@ -196,12 +182,7 @@ class MemoryGradeOut(BaseModel):
     def of(cls, grade: MemoryGrade | None) -> MemoryGradeOut | None:
         if grade is None:
             return None
-        return cls(
-            recall=grade.recall,
-            false_share=grade.false_share,
-            policy="trusted" if grade.is_trusted else "own_words",
-            examined_at=grade.examined_at,
-        )
+        return cls.from_row(grade, policy="trusted" if grade.is_trusted else "own_words")
 
 
 class ModelOut(BaseModel):

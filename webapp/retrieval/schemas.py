@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from webapp.http.validation import Day, Id, Instant, SearchText
+from webapp.http.validation import Day, Id, Instant, Output, SearchText
 from webapp.i18n.marks import say
 from webapp.retrieval.excerpt import excerpt
 from webapp.retrieval.passages import KINDS, FoundPassage
@@ -43,7 +43,7 @@ class SearchQuery(BaseModel):
         return frozenset(kind for kind in self.kinds.split(",") if kind) or frozenset(KINDS)
 
 
-class SearchHit(BaseModel):
+class SearchHit(Output):
     kind: str
     id: int
     score: float
@@ -63,21 +63,13 @@ class SearchHit(BaseModel):
     def of(cls, item: FoundPassage, q: str) -> SearchHit:
         """Return a passage with the part of it that shows why it was found."""
         part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
-        return cls(
-            kind=item.kind,
-            id=item.id,
+        return cls.from_row(
+            item,
             score=round(item.score, 4),
-            reason=item.reason,
             excerpt=part.text,
             highlights=list(part.spans),
             created_at=item.at,
-            conversation_id=item.conversation_id,
-            message_id=item.message_id,
-            start=item.start,
-            title=item.title,
-            role=item.role,
             memory_type=item.extra.get("memory_type"),
-            revision=item.revision,
         )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Instant, Line, SearchText
+from webapp.http.validation import Id, Instant, Line, Output, SearchText
 from webapp.saved_prompts.formats import LONGEST_CONTENT, LONGEST_DESCRIPTION, LONGEST_NAME, MOST_AT_ONCE
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.saved_prompts.variables import LONGEST_VALUE, variables_to_fill
@@ -74,7 +74,7 @@ class VariableOut(BaseModel):
     choices: list[str]
 
 
-class SavedPromptOut(BaseModel):
+class SavedPromptOut(Output):
     saved_prompt_id: int
     name: str
     description: str
@@ -88,20 +88,14 @@ class SavedPromptOut(BaseModel):
 
     @classmethod
     def of(cls, row: SavedPrompt, *, user_id: int, can_edit: bool) -> SavedPromptOut:
-        return cls(
-            saved_prompt_id=row.saved_prompt_id,
-            name=row.name,
-            description=row.description,
-            content=row.content,
+        return cls.from_row(
+            row,
             variables=[
                 VariableOut(name=variable.name, default=variable.default, choices=list(variable.choices))
                 for variable in variables_to_fill(row.content)
             ],
-            space_id=row.space_id,
             is_yours=row.user_id == user_id,
             can_edit=can_edit,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
         )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Flag, Id, Instant, Line
+from webapp.http.validation import Flag, Id, Instant, Line, Output
 from webapp.providers.schemas import server_address
 from webapp.tools.models import ToolServer, WebAccess
 
@@ -29,7 +29,7 @@ class WebAccessFields(BaseModel):
     is_enabled: Flag | None = None
 
 
-class WebAccessOut(BaseModel):
+class WebAccessOut(Output):
     provider: str | None
     address: str
     key_set: bool
@@ -39,7 +39,7 @@ class WebAccessOut(BaseModel):
     def of(cls, row: WebAccess | None) -> WebAccessOut:
         if row is None:
             return cls(provider=None, address="", key_set=False, is_enabled=False)
-        return cls(provider=row.provider, address=row.address, key_set=row.key_set, is_enabled=row.is_enabled)
+        return cls.from_row(row)
 
 
 ServerName = Annotated[Line, Field(min_length=1, max_length=60)]
@@ -84,7 +84,7 @@ class ServerTool(BaseModel):
     refused_by: list[str] = Field([], description="Models whose server refuses it: their replies go without it.")
 
 
-class ToolServerOut(BaseModel):
+class ToolServerOut(Output):
     server_id: int
     name: str
     url: str
@@ -98,17 +98,11 @@ class ToolServerOut(BaseModel):
 
     @classmethod
     def of(cls, row: ToolServer, refusals: Mapping[str, list[str]]) -> ToolServerOut:
-        return cls(
-            server_id=row.server_id,
-            name=row.name,
-            url=row.url,
-            key_set=row.key_set,
+        return cls.from_row(
+            row,
             for_everyone=row.user_id is None,
-            is_enabled=row.is_enabled,
             protocol=row.age,
             tools=[ServerTool(**tool, refused_by=refusals.get(tool["name"], [])) for tool in row.tools],
-            error=row.error,
-            tested_at=row.tested_at,
         )
 
 

@@ -143,7 +143,7 @@ def stop_learning(path: ImportPath) -> tuple[Any, int]:
 def create_export(body: NewExport) -> tuple[Any, int]:
     """Have your account, a conversation or your memories written to a file."""
     row = export_jobs.create_export(current_user_id(), body)
-    return idempotency.commit(ExportOut.of(row).model_dump(mode="json"), 202), 202
+    return idempotency.commit(ExportOut.from_row(row).model_dump(mode="json"), 202), 202
 
 
 @blueprint.get("/exports", responses={200: ExportList})
@@ -151,7 +151,7 @@ def create_export(body: NewExport) -> tuple[Any, int]:
 def list_exports(query: PageQuery) -> dict[str, Any]:
     """Your exports, newest first."""
     page = export_jobs.list_exports(current_user_id(), query)
-    listing = ExportList(exports=[ExportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
+    listing = ExportList(exports=[ExportOut.from_row(row) for row in page.items], next_cursor=page.next_cursor)
     return listing.model_dump(mode="json")
 
 
@@ -159,7 +159,7 @@ def list_exports(query: PageQuery) -> dict[str, Any]:
 @login_required
 def get_export(path: ExportPath) -> dict[str, Any]:
     """Return whether an export is ready."""
-    return ExportOut.of(export_jobs.get_export(current_user_id(), path.export_id)).model_dump(mode="json")
+    return ExportOut.from_row(export_jobs.get_export(current_user_id(), path.export_id)).model_dump(mode="json")
 
 
 @blueprint.get(

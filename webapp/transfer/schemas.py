@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.http.paging import PageQuery
-from webapp.http.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Whole
-from webapp.transfer.models import Export, Import, ImportItem
+from webapp.http.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Output, Whole
+from webapp.transfer.models import Import, ImportItem
 
 MAX_PASTED = 1_000_000
 
@@ -84,7 +84,7 @@ class LeftOut(BaseModel):
         return [cls(kind=kind, count=count) for kind, count in (counts or {}).items()]
 
 
-class ImportOut(BaseModel):
+class ImportOut(Output):
     import_id: int
     status: str
     format: str | None
@@ -104,22 +104,12 @@ class ImportOut(BaseModel):
     @classmethod
     def of(cls, row: Import) -> ImportOut:
         progress = (row.options or {}).get("undone") or {"parts": 0, "of": None}
-        return cls(
-            import_id=row.import_id,
+        return cls.from_row(
+            row,
             status=row.stage,
-            format=row.format,
-            filename=row.filename,
-            size=row.size,
-            preview=row.preview,
-            options=row.options,
-            counts=row.counts,
             left_out=LeftOut.of(row.left_out),
             position=progress["parts"] if row.stage == "undoing" else row.position,
             total=progress["of"] if row.stage == "undoing" else (row.preview or {}).get("total"),
-            learn_status=row.learn_status,
-            error=row.error,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
         )
 
 
@@ -135,7 +125,7 @@ class ItemQuery(PageQuery):
     outcome: Outcome | None = Field(None, description="“incomplete”: those of which something was left out.")
 
 
-class ItemOut(BaseModel):
+class ItemOut(Output):
     item_id: int
     kind: str
     title: str | None
@@ -147,16 +137,7 @@ class ItemOut(BaseModel):
 
     @classmethod
     def of(cls, row: ImportItem) -> ItemOut:
-        return cls(
-            item_id=row.item_id,
-            kind=row.kind,
-            title=row.title,
-            outcome=row.outcome,
-            reason=row.reason,
-            target_id=row.target_id,
-            message_count=row.message_count,
-            left_out=LeftOut.of(row.left_out),
-        )
+        return cls.from_row(row, left_out=LeftOut.of(row.left_out))
 
 
 class ItemList(BaseModel):
@@ -170,7 +151,7 @@ class NewExport(BaseModel):
     conversation_id: Id | None = None
 
 
-class ExportOut(BaseModel):
+class ExportOut(Output):
     export_id: int
     what: str
     format: str
@@ -181,21 +162,6 @@ class ExportOut(BaseModel):
     error: str | None
     created_at: Instant
     expires_at: Instant | None
-
-    @classmethod
-    def of(cls, row: Export) -> ExportOut:
-        return cls(
-            export_id=row.export_id,
-            what=row.what,
-            format=row.format,
-            conversation_id=row.conversation_id,
-            status=row.status,
-            filename=row.filename,
-            size=row.size,
-            error=row.error,
-            created_at=row.created_at,
-            expires_at=row.expires_at,
-        )
 
 
 class ExportList(BaseModel):

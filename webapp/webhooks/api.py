@@ -92,7 +92,7 @@ def renew_secret(path: WebhookPath) -> dict[str, Any]:
 @login_required
 def test_webhook(path: WebhookPath) -> tuple[Any, int]:
     """Send a `ping`."""
-    answer = DeliveryOut.of(service.ping(current_user_id(), path.webhook_id)).model_dump(mode="json")
+    answer = DeliveryOut.from_row(service.ping(current_user_id(), path.webhook_id)).model_dump(mode="json")
     db.session.commit()
     return answer, 202
 
@@ -102,4 +102,4 @@ def test_webhook(path: WebhookPath) -> tuple[Any, int]:
 def list_deliveries(path: WebhookPath) -> dict[str, Any]:
     """Return what a webhook was told last, and how it answered."""
     rows = service.list_deliveries(current_user_id(), path.webhook_id)
-    return DeliveryList(deliveries=[DeliveryOut.of(row) for row in rows]).model_dump(mode="json")
+    return DeliveryList(deliveries=[DeliveryOut.from_row(row) for row in rows]).model_dump(mode="json")

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from webapp.background.events import Kind
-from webapp.http.validation import Flag, Id, Instant, Line
-from webapp.webhooks.models import Webhook, WebhookDelivery
+from webapp.http.validation import Flag, Id, Instant, Line, Output
+from webapp.webhooks.models import Webhook
 
 MAX_URL = 1_000
 ALL = [kind.value for kind in Kind]
@@ -73,7 +73,7 @@ class WebhookList(BaseModel):
     webhooks: list[WebhookOut]
 
 
-class DeliveryOut(BaseModel):
+class DeliveryOut(Output):
     delivery_id: int
     event_id: str
     kind: str
@@ -82,10 +82,6 @@ class DeliveryOut(BaseModel):
     answer: str | None
     created_at: Instant
     due_at: Instant
-
-    @classmethod
-    def of(cls, row: WebhookDelivery) -> DeliveryOut:
-        return cls(**{name: getattr(row, name) for name in cls.model_fields})
 
 
 class DeliveryList(BaseModel):

@@ -28,7 +28,7 @@ def test_an_answer_cut_before_it_told_anything_is_split_and_never_repeated(app, 
     sizes = [sum('"message":' in line for line in sent.split("\n")) for sent in asked(model)]
     assert sizes == [4, 2, 1, 3, 1, 2, 1, 1], sizes
     assert len(set(asked(model))) == len(sizes)
-    assert result.unreadable == 4 and not result.more
+    assert result.unreadable == 4 and not result.has_more
     with app.app_context():
         assert not extraction.extract(talk).calls  # nothing is owed: the same would come of it again
 
@@ -42,5 +42,5 @@ def test_what_is_whole_counts_and_the_rest_is_read_by_the_next_call(app, user, m
     )
     with app.app_context():
         result = extraction.extract(talk)
-    assert len(asked(model)) == 2 and not result.more
+    assert len(asked(model)) == 2 and not result.has_more
     assert "Owns a boat called Ida" in current(app, user.user_id)

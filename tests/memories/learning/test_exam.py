@@ -86,8 +86,8 @@ def test_a_careful_model_is_trusted() -> None:
 
 def test_every_trap_is_seen_and_what_is_false_is_not_found() -> None:
     marks = whole(wrongs)
-    assert marks.made == marks.wrong == 40
-    assert marks.found == 0
+    assert marks.inventions == marks.wrong == 40
+    assert marks.matches == 0
 
 
 def test_who_says_everything_verbatim_as_the_users_is_not_trusted() -> None:
@@ -119,7 +119,7 @@ def test_one_of_forty_is_forgiven_and_two_are_not() -> None:
     first = papers()[0]
     for count, is_trusted in ((1, True), (2, False)):
         marks = whole(lambda paper, n=count: rights(paper) + (wrongs(paper)[:n] if paper is first else []))
-        assert marks.made == count
+        assert marks.inventions == count
         assert grade(marks).is_trusted is is_trusted
 
 
@@ -131,7 +131,7 @@ def test_marks_are_of_what_is_said_in_any_order(data: st.DataObject) -> None:
     made = data.draw(st.lists(st.sampled_from(wrongs(paper)), unique_by=lambda item: item["quote"]))
     marks = marked(paper, data.draw(st.permutations([*said, *made])))
     assert marks == marked(paper, [*said, *made])
-    assert marks.made == len(made)
+    assert marks.inventions == len(made)
     honest = marked(paper, said)
-    assert len(said) <= marks.found == honest.found <= marks.right
-    assert honest.made == 0
+    assert len(said) <= marks.matches == honest.matches <= marks.right
+    assert honest.inventions == 0

@@ -44,7 +44,7 @@ def conflict(app, client) -> None:
         row = get_or_raise(Memory, second)
         row.needs_review, row.contradicts_id = True, first
         journal = Journal(row.user_id, "tool", actor="tool")
-        journal.changed(row)
+        journal.record_change(row)
         journal.close({"disputed": 1})
 
 

@@ -105,19 +105,19 @@ BEFORE, AFTER = snap(1, content="a"), snap(2, content="b")
 def test_later_edits_are_not_overwritten(changes, now, obstacle):
     untouched = Change(8, None, snap(1, content="x"))
     plan = plan_undo([*changes, untouched], Present({**now, 8: untouched.after}))
-    assert plan.refused == (UndoRefused(7, obstacle),) and plan.steps == () and not plan.is_possible
+    assert plan.obstacles == (UndoRefused(7, obstacle),) and plan.steps == () and not plan.is_possible
 
 
 def test_a_key_taken_since_is_not_taken_back():
     closed = snap(2, content="a", fact_key=NAME, valid_to="then")
     change = Change(7, snap(1, content="a", fact_key=NAME, valid_to=None), closed)
     plan = plan_undo([change], Present({7: closed}, {NAME: 9}))
-    assert plan.refused == (UndoRefused(7, Obstacle.KEY_TAKEN),)
+    assert plan.obstacles == (UndoRefused(7, Obstacle.KEY_TAKEN),)
 
 
 def test_wording_forgotten_since_does_not_come_back():
     plan = plan_undo([Change(7, BEFORE, AFTER)], Present({7: AFTER}, is_forgotten=lambda f: f["content"] == "a"))
-    assert plan.refused == (UndoRefused(7, Obstacle.FORGOTTEN),)
+    assert plan.obstacles == (UndoRefused(7, Obstacle.FORGOTTEN),)
 
 
 def test_evidence_alone_can_always_be_taken_back():

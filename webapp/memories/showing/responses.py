@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, RootModel
 
-from webapp.http.validation import Instant, utc_text
+from webapp.http.validation import Instant, Output, utc_text
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.store.forgetting import Forgotten
 from webapp.memories.store.journal import TIME_FIELDS
@@ -87,7 +87,7 @@ class MemoryList(BaseModel):
     next_cursor: str | None
 
 
-class EvidenceOut(BaseModel):
+class EvidenceOut(Output):
     evidence_id: int
     message_id: int
     conversation_id: int
@@ -100,24 +100,14 @@ class EvidenceOut(BaseModel):
 
     @classmethod
     def of(cls, row: MemoryEvidence, conversation_id: int, title: str | None, is_current: bool) -> EvidenceOut:
-        return cls(
-            evidence_id=row.evidence_id,
-            message_id=row.message_id,
-            conversation_id=conversation_id,
-            conversation_title=title,
-            quote=row.quote,
-            start=row.start,
-            end=row.end,
-            said_at=row.said_at,
-            is_current=is_current,
-        )
+        return cls.from_row(row, conversation_id=conversation_id, conversation_title=title, is_current=is_current)
 
 
 class EvidenceList(BaseModel):
     evidence: list[EvidenceOut]
 
 
-class RevisionOut(BaseModel):
+class RevisionOut(Output):
     revision: int
     actor: str
     cause: str
@@ -128,13 +118,8 @@ class RevisionOut(BaseModel):
     @classmethod
     def of(cls, row: MemoryRevision) -> RevisionOut:
         times = {name: value for name in TIME_FIELDS if (value := row.snapshot.get(name))}
-        return cls(
-            revision=row.revision,
-            actor=row.actor,
-            cause=row.cause,
-            change_set_id=row.change_set_id,
-            created_at=row.created_at,
-            fields=row.snapshot | {name: utc_text(datetime.fromisoformat(value)) for name, value in times.items()},
+        return cls.from_row(
+            row, fields=row.snapshot | {name: utc_text(datetime.fromisoformat(value)) for name, value in times.items()}
         )
 
 
@@ -151,7 +136,7 @@ class ChangeOut(BaseModel):
     content: str | None = Field(description="What it says now; null when it is gone.")
 
 
-class ChangeSetOut(BaseModel):
+class ChangeSetOut(Output):
     change_set_id: int
     cause: str
     conversation_id: int | None
@@ -168,25 +153,15 @@ class ChangeSetOut(BaseModel):
 
     @classmethod
     def of(cls, row: MemoryChangeSet, title: str | None, contents: dict[int, str]) -> ChangeSetOut:
-        return cls(
-            change_set_id=row.change_set_id,
-            cause=row.cause,
-            conversation_id=row.conversation_id,
+        return cls.from_row(
+            row,
             conversation_title=title,
-            counts=row.counts,
-            reasons=row.reasons,
             changes=[
                 ChangeOut(
                     memory_id=c["memory_id"], before=c["before"], after=c["after"], content=contents.get(c["memory_id"])
                 )
                 for c in row.changes
             ],
-            created_at=row.created_at,
-            undone_at=row.undone_at,
-            undoes_id=row.undoes_id,
-            model=row.model,
-            prompt_tokens=row.prompt_tokens,
-            completion_tokens=row.completion_tokens,
         )
 
 
