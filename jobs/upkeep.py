@@ -1,12 +1,10 @@
-"""Jobs that the scheduler asks for: finishing what died, queueing what is owed, deleting what is past its time."""
+"""Jobs that the scheduler asks for: finishing what died, queueing what is owed, closing the books on what is past."""
 
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp.background.queues import enqueue
 from webapp.files.uploads import sweep_storage
 from webapp.shell import upkeep
-from webapp.usage.sums import add_up
 
 
 @job("sweep")
@@ -23,14 +21,5 @@ def sweep_files() -> int:
 
 @job("purge")
 def purge() -> dict[str, int]:
-    """Delete what is past its time."""
+    """Delete what is past its time, and add up what was used."""
     return upkeep.purge()
-
-
-@job("usage_sums")
-def add_up_usage() -> bool:
-    """Add usage records to the sums of their day; what this slice leaves, the next one takes."""
-    is_more = add_up()
-    if is_more:
-        enqueue("usage_sums")
-    return is_more

@@ -215,7 +215,7 @@ def test_the_job_adds_up_what_there_is(app: Flask, make_user: Callable, run_jobs
     with app.app_context():
         with write_transaction():
             spend(people, 90, Random(6))
-        enqueue("usage_sums")
+        enqueue("purge")
     run_jobs()
     with app.app_context():
         assert summed() == 90

@@ -98,7 +98,6 @@ JOBS: dict[str, JobSpec] = {
     "push": JobSpec("jobs.push.notify_browsers", Queue.INDEX, timeout=330, retries=(30, 300), of="message_id"),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),
-    "usage_sums": JobSpec("jobs.upkeep.add_up_usage", Queue.INDEX, timeout=120, retries=(60,), every=60),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),
 }
 

@@ -31,6 +31,7 @@ from webapp.schedules.runs import claim_due, runs_to_resume
 from webapp.spaces.documents import documents_awaiting_index
 from webapp.summaries.service import conversations_awaiting_summary as owed_summaries
 from webapp.transfer import export_jobs, import_jobs, import_learning, import_undo
+from webapp.usage.sums import add_up
 from webapp.webhooks import delivery
 from webapp.webhooks import service as webhooks
 
@@ -85,7 +86,7 @@ def sweep() -> dict[str, int]:
 
 
 def purge() -> dict[str, int]:
-    """Delete hidden and temporary conversations and idempotency keys that are past their time."""
+    """Delete hidden and temporary conversations and idempotency keys that are past their time; add up what was used."""
     moment = now()
     unused_ids: list[int] = []
     with write_transaction():
@@ -106,4 +107,5 @@ def purge() -> dict[str, int]:
         keys = rows_changed(
             delete(IdempotencyKey).where(IdempotencyKey.created_at < moment - timedelta(hours=IDEMPOTENCY_HOURS))
         )
+    add_up()  # what this slice leaves, the next one takes
     return {"conversations": count, "idempotency_keys": keys, "reports": reports}
