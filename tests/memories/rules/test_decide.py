@@ -174,7 +174,7 @@ def test_the_later_word_wins_without_a_key_too(confidence, became):
     state = known(stored(7, "Loves coriander", asserted_at=NOON), messages=say("I hate coriander now"))
     later = op("supersede", 1, "I hate coriander now", "Hates coriander", memory_number=1, confidence=confidence)
     plan = decide([later], state)
-    assert [(outcome.became, outcome.against) for outcome in plan.outcomes] == [(became, 7)]
+    assert [(outcome.became, outcome.opponent) for outcome in plan.outcomes] == [(became, 7)]
     assert decide([later], after(state, plan)).effects == ()
 
 
@@ -407,7 +407,7 @@ def test_every_operation_has_exactly_one_outcome(state, batch):
     for outcome in plan.outcomes:
         assert (outcome.ref is None) is (outcome.became is OperationOutcome.REFUSED) is (outcome.reason is not None)
     touched = {effect.ref for effect in plan.effects}
-    named = {ref for outcome in plan.outcomes for ref in (outcome.ref, outcome.against) if ref is not None}
+    named = {ref for outcome in plan.outcomes for ref in (outcome.ref, outcome.opponent) if ref is not None}
     assert {outcome.ref for outcome in plan.outcomes if outcome.ref is not None} <= touched | named
     # Nothing closes, waits or appears without an outcome that names it; what waited for the same key goes with it.
     stale = {effect.ref for effect in plan.effects if isinstance(effect, Close) and effect.superseded_by in named}
