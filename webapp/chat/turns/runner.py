@@ -24,7 +24,6 @@ from webapp.chat.turns.consent import Asker, Consent
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.saved_progress import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
-from webapp.chat.turns.switch_interval import FEW, tune_switch_interval
 from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, TurnServices
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
@@ -41,6 +40,8 @@ log = logging.getLogger(__name__)
 LOG_SECONDS = 3_600
 """How long what a turn streamed can be read again."""
 
+FEW = 8
+"""Up to so many turns, a process has time for other things."""
 STOP_POLL = 0.2
 """Seconds between checks of the stop flags; half a second is what users are promised."""
 COALESCE_MS = 50
@@ -109,7 +110,6 @@ class TurnRunner:
             return
         loop = self.start()
         self._submitted.add(turn_id)
-        tune_switch_interval(self.active)
         self._hub.own(turn_id)
         turn = partial(Turn, turn_id, header, self._services, embedded=embedded, consent=consent, client=client)
         loop.call_soon_threadsafe(self._spawn, turn_id, turn)
@@ -129,7 +129,6 @@ class TurnRunner:
                 ready = threading.Event()
                 threading.Thread(target=self._run_loop, args=(loop, ready), name="turn-runner", daemon=True).start()
                 ready.wait()
-                tune_switch_interval(self.active)
                 self._loop = loop
             return self._loop
 
@@ -182,11 +181,7 @@ class TurnRunner:
         turn = make(is_ours=lease)
         task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
-        task.add_done_callback(lambda _task: self._ended(turn_id))
-
-    def _ended(self, turn_id: int) -> None:
-        self._tasks.pop(turn_id, None)
-        tune_switch_interval(self.active)
+        task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
 
     async def _run(self, turn: Turn, lease: asyncio.Task[bool]) -> None:
         self._turns[turn.id] = turn
