@@ -28,6 +28,7 @@ from testkit.work import work_off
 from tests.support import network, repeats
 from tests.support.grades import grade_model
 from tests.support.live import LiveServer
+from tests.support.missing_attributes import MissingAttribute
 from tests.support.tables import empty_tables
 from webapp import create_app
 from webapp.accounts import passwords
@@ -217,6 +218,7 @@ def silent_redis_url(servers: Servers) -> Iterator[str]:
 def _application(settings: Settings) -> Iterator[Flask]:
     app = create_app(settings)
     app.testing = True
+    app.jinja_env.undefined = MissingAttribute
     with app.app_context():
         upgrade()
         grade_model(recall=1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from flask import Flask, current_app, g
@@ -98,3 +99,11 @@ def test_templates_share_the_globals_and_keep_their_own(app: Flask) -> None:
     own = environment.from_string("{{ word }}", globals={"word": "own"})
     assert own.render() == "own"
     assert "word" not in environment.globals
+
+
+def test_a_template_that_reads_a_renamed_field_fails_its_test(app: Flask) -> None:
+    """Of the suite's application (tests/support/missing_attributes.py); a key that a mapping lacks is just empty."""
+    template = app.jinja_env.from_string("{{ row.title }}")
+    assert template.render(row={}) == template.render(row=SimpleNamespace(title="")) == ""
+    with pytest.raises(AttributeError, match="title"):
+        template.render(row=SimpleNamespace(name="Walk"))
