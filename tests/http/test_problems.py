@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from pydantic import BaseModel
 from redis.exceptions import ConnectionError as RedisAway
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -219,3 +221,15 @@ def test_programs_and_parts_of_pages_are_told_the_method_is_wrong(anonymous: Fla
         assert anonymous.get("/memories", headers=headers).status_code == 405
     assert anonymous.delete("/memories", headers=PAGE).status_code == 405
     assert anonymous.get("/oauth/token", headers=PAGE).status_code == 405
+
+
+def test_only_what_describes_a_url_is_called_a_path(app: Flask) -> None:
+    """By that name `validation_problem` tells an address that nothing can have from a body that does not fit."""
+    shapes = [
+        (argument, shape)
+        for view in app.view_functions.values()
+        for argument, shape in get_type_hints(inspect.unwrap(view)).items()
+        if isinstance(shape, type) and issubclass(shape, BaseModel)
+    ]
+    assert len(shapes) > 200
+    assert [shape for argument, shape in shapes if (argument == "path") != shape.__name__.endswith("Path")] == []
