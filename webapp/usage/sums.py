@@ -143,6 +143,8 @@ def sums_of(*conditions: ColumnElement[bool]) -> dict[Key, list[int]]:
 
 def add(more: Sums, sign: int = 1) -> None:
     """Add to the sums of persons and of everybody, or with `sign` -1 subtract from them; the mark is locked."""
+    if not more:
+        return
     wanted: dict[Key, list[int]] = defaultdict(lambda: [0] * len(COUNTS))
     for key, counts in more.items():
         for level in {key, key._replace(user_id=None)}:
@@ -184,5 +186,4 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
     more: dict[Key, list[int]] = {}
     for row in db.session.execute(select(*columns).where(UsageSum.user_id == user_id)):
         more[Key(*row[: len(Key._fields)])] = list(row[len(Key._fields) :])
-    if more:
-        add(more, -1)
+    add(more, -1)
