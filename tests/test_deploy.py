@@ -85,8 +85,8 @@ def test_what_an_image_leaves_out_is_where_it_is_looked_for() -> None:
     """`trim.py` fails while an image is built if a package has moved its files; here it shows before."""
     trim = runpy.run_path(str(ROOT / "deploy" / "trim.py"))
     packages = Path(sysconfig.get_path("purelib"))
-    for name, globs in (trim["LEFT_OUT"] | trim["KEPT"]).items():
-        assert not (packages / name).is_dir() or trim["found"](packages / name, globs), name
+    for name, globs in (trim["UNUSED"] | trim["NEEDED"]).items():
+        assert not (packages / name).is_dir() or trim["matches"](packages / name, globs), name
 
 
 def test_an_image_keeps_what_is_opened(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def list_journeys(user_id: int) -> Sequence[Journey]:
 
 
 def page_of_journeys(user_id: int, query: PageQuery) -> Page[Journey]:
-    """A page of them, in that order. Raises Invalid for a foreign cursor."""
+    """Return a page of the published journeys, in their order. Raises Invalid for a foreign cursor."""
     keyset = Keyset("journeys", query, int, int, scope=user_id)
     return keyset.page_of(list_journeys(user_id), lambda row: (row.position, row.journey_id))
 

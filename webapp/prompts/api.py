@@ -33,8 +33,8 @@ def list_prompts(query: PageQuery) -> ViewResult:
     names = list(CATALOGUE)
     keyset = Keyset("prompts", query, int)
     page = keyset.page_of(service.list_prompts(), lambda state: (names.index(state.definition.name),))
-    found = [PromptOut.of(state) for state in page.items]
-    return PromptList(prompts=found, next_cursor=page.next_cursor).model_dump(mode="json")
+    prompts = [PromptOut.of(state) for state in page.items]
+    return PromptList(prompts=prompts, next_cursor=page.next_cursor).model_dump(mode="json")
 
 
 @blueprint.get(NAMED, responses={200: PromptWithVersions})

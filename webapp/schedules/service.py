@@ -42,7 +42,7 @@ def list_schedules(user_id: int) -> Sequence[Schedule]:
 
 
 def page_of_schedules(user_id: int, query: PageQuery) -> Page[Schedule]:
-    """A page of them, in that order. Raises Invalid for a foreign cursor."""
+    """Return a page of the schedules, those due next first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("schedules", query, int, datetime, int, scope=user_id)
     return keyset.page_of(
         list_schedules(user_id), lambda row: (int(row.next_at is None), row.next_at or EPOCH, row.schedule_id)

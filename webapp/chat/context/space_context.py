@@ -89,7 +89,7 @@ def place_of(
         lookups.asked = since
         return Place(known=_memories_at(lookups, user_id, since), standing=standing)
     if space.kind != "legacy":
-        memories = _known_memories(context_memories(user_id, space.space_id, since=since))
+        memories = _memories_of(context_memories(user_id, space.space_id, since=since))
         return Place(instructions=space.instructions, known=memories, standing=standing)
     facts = [
         Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.author), fact.weight)
@@ -142,19 +142,19 @@ def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None)
     if since is not None and (lookups.quiet_since is None or since < lookups.quiet_since):
         if since in lookups.by_instant:
             return lookups.by_instant[since]
-        if new := _known_memories(new_memories(user_id, since=since)):
-            memories = _known_memories(lasting_memories(user_id, until=since)) + new
+        if new := _memories_of(new_memories(user_id, since=since)):
+            memories = _memories_of(lasting_memories(user_id, until=since)) + new
             while len(lookups.by_instant) >= MOST_INSTANTS:
                 lookups.by_instant.pop(next(iter(lookups.by_instant)), None)
             lookups.by_instant[since] = memories
             return memories
         lookups.quiet_since = since
     if lookups.all_memories is None:
-        lookups.all_memories = _known_memories(lasting_memories(user_id))
+        lookups.all_memories = _memories_of(lasting_memories(user_id))
     return lookups.all_memories
 
 
-def _known_memories(items: Iterable[KnownItem]) -> list[KnownMemory]:
+def _memories_of(items: Iterable[KnownItem]) -> list[KnownMemory]:
     return [
         KnownMemory(item.memory_id, item.content, item.revision, item.group, item.importance, item.author)
         for item in items

@@ -82,7 +82,7 @@ class Paper(_Labelled):
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Counts: right statements and those found, keys and those given, wrong statements and those made."""
+    """Counts: right statements and their matches, keys and those given, wrong statements and inventions."""
 
     right: int = 0
     matches: int = 0

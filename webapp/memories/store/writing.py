@@ -60,10 +60,10 @@ def load_known(ids: Collection[int]) -> list[KnownMemory]:
         select(MemoryRevision.memory_id, MemoryRevision.snapshot).where(MemoryRevision.memory_id.in_(ids))
     ):
         earlier[memory_id].add(canonical_statement(fields.get("content") or ""))
-    return [_known_memory(row, evidence[row.memory_id], earlier[row.memory_id]) for row in rows]
+    return [_state_of(row, evidence[row.memory_id], earlier[row.memory_id]) for row in rows]
 
 
-def _known_memory(row: Memory, evidence: list[Evidence], earlier: set[str]) -> KnownMemory:
+def _state_of(row: Memory, evidence: list[Evidence], earlier: set[str]) -> KnownMemory:
     return KnownMemory(
         memory_type=row.memory_type,
         content=row.content,
