@@ -8,11 +8,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 from bench.report import table, verdict
-from bench.stack import family, proportional, resident
+from bench.stack import family, is_ready, proportional, resident
 from testkit.processes import ROOT, free_port
 
 READY_SECONDS = 5.0
@@ -52,7 +51,7 @@ def _start(folder: Path, idle: int) -> tuple[float, list[tuple[str, float, float
         stderr=subprocess.DEVNULL,
     )
     try:
-        while not _ready(port):
+        while not is_ready(f"http://127.0.0.1:{port}"):
             if process.poll() is not None or time.monotonic() - started > 60:
                 raise RuntimeError("the launcher did not come up")
             time.sleep(0.05)
@@ -63,13 +62,6 @@ def _start(folder: Path, idle: int) -> tuple[float, list[tuple[str, float, float
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
-
-
-def _ready(port: int) -> bool:
-    try:
-        return urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2).status == 200
-    except OSError:
-        return False
 
 
 def _name(pid: int) -> str:

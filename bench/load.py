@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 _STAMP = re.compile(rb"(\d+):(\d+) ")
@@ -52,7 +53,7 @@ def question(number: int) -> str:
     return f"Bench {number}: where did we leave the {next(_things)}th plan for the garden house?"
 
 
-def _post(url: str, path: str, body: dict, token: str) -> bytes:
+def _post(url: str, path: str, body: dict[str, Any], token: str) -> bytes:
     data = json.dumps(body).encode()
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {urlsplit(url).netloc}\r\nAuthorization: Bearer {token}\r\n"

@@ -83,7 +83,7 @@ def _server(stack: Stack, program: Path) -> Iterator[str]:
 
 def _ask(stack: Stack, model: str) -> dict[str, Any]:
     """The reply of a model as it is stored, with its `reasoning`, and `streamed`: the text as it arrived."""
-    streamed, reply = "", None
+    streamed, reply = "", dict[str, Any]()
     request = _request(stack, "POST", "chat/stream", {"message": QUESTION, "model": model})
     try:
         with urllib.request.urlopen(request, timeout=60) as response:
@@ -102,7 +102,7 @@ def _ask(stack: Stack, model: str) -> dict[str, Any]:
                         reply = data["message"]
     except urllib.error.HTTPError as error:
         return {"content": "", "status": f"HTTP {error.code}", "error": error.read().decode(), "streamed": ""}
-    if reply is None:
+    if not reply:
         return {"content": "", "status": "no end", "error": None, "streamed": streamed}
     with contextlib.suppress(urllib.error.HTTPError):
         reply["reasoning"] = _api(stack, "GET", f"messages/{reply['message_id']}/reasoning").get("text")

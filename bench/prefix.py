@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
 from os.path import commonprefix
+from typing import Any
 
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, add_person, running
@@ -81,7 +82,7 @@ ORDERS: tuple[tuple[str, Callable[[str, str, str], str]], ...] = (
 
 def _shared_by_people(stack: Stack) -> tuple[tuple[str, ...], list[tuple[str, int, float]]]:
     """Return the columns and rows of what the first prompts of two people share, in characters and per cent."""
-    firsts = []
+    firsts: list[dict[str, Any]] = []
     for name, city in (("Ada", "Oslo"), ("Bruno", "Lisbon")):
         their = replace(stack, token=add_person(stack.environment, f"{name.lower()}@example.com"))
         _call(their, "PUT", "/api/profile", {"name": name})
@@ -92,13 +93,18 @@ def _shared_by_people(stack: Stack) -> tuple[tuple[str, ...], list[tuple[str, in
         firsts.append([call for call in _calls(stack) if _is_turn(call)][-1])
     rows = []
     for order, put in ORDERS:
-        one, two = (put(*(part["content"] for part in call["messages"]), call["definitions"]) for call in firsts)
+        one, two = (_first_prompt(put, call) for call in firsts)
         nobodys = len(firsts[0]["messages"][0]["content"]) + len(firsts[0]["definitions"])
         rows.append((order, nobodys, min(100.0, 100 * len(commonprefix([one, two])) / nobodys)))
     return ("order of the template", "characters", "shared, per cent"), rows
 
 
-def _shares(stack: Stack, body: dict) -> list[float]:
+def _first_prompt(put: Callable[[str, str, str], str], call: dict[str, Any]) -> str:
+    system, user = (message["content"] for message in call["messages"])
+    return put(system, user, call["definitions"])
+
+
+def _shares(stack: Stack, body: dict[str, Any]) -> list[float]:
     """The shares for the turns of a conversation, after the first few."""
     said, talk, known = len(_calls(stack)), random.Random(3), vocabulary()
     conversation_id = _call(stack, "POST", "/api/conversations", body)["conversation_id"]
@@ -125,7 +131,7 @@ def _turn(stack: Stack, conversation_id: int, text: str) -> None:
     _call(stack, "GET", f"/api/messages/{started['response_id']}/response?wait=30")
 
 
-def _call(stack: Stack, method: str, path: str, body: dict | None = None) -> dict:
+def _call(stack: Stack, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
     request = urllib.request.Request(
         stack.url + path,
         json.dumps(body).encode() if body is not None else None,
@@ -136,20 +142,20 @@ def _call(stack: Stack, method: str, path: str, body: dict | None = None) -> dic
         return json.load(answer)
 
 
-def _calls(stack: Stack) -> list[dict]:
+def _calls(stack: Stack) -> list[dict[str, Any]]:
     with urllib.request.urlopen(f"{stack.model_url.removesuffix('/v1')}/_calls", timeout=30) as answer:
-        return json.load(answer)["calls"]
+        return list(json.load(answer)["calls"])
 
 
-def _is_turn(call: dict) -> bool:
-    return call["path"] == "chat" and call["stream"]
+def _is_turn(call: dict[str, Any]) -> bool:
+    return bool(call["path"] == "chat" and call["stream"])
 
 
-def _text(messages: list[dict]) -> str:
+def _text(messages: list[dict[str, Any]]) -> str:
     return "".join(f"<{message['role']}>{message['content']}" for message in messages)
 
 
-def _shared(before: list[dict], after: list[dict]) -> float:
+def _shared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> float:
     """The length of the common prefix as a share of the earlier prompt without its last message."""
     kept, later = _text(before[:-1]), _text(after)
     length = next(

@@ -42,6 +42,7 @@ def main() -> bool:
             app.extensions["index_cache"].drop()
             started = time.perf_counter()
             entry = index_cache().get(user_id, 600)
+            assert entry is not None, "no index within ten minutes"
             built = time.perf_counter() - started
             db.session.rollback()
             replies, typed, steps = _ask(user_id, known)

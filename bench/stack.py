@@ -162,7 +162,7 @@ def _run(command: list[str], environment: dict[str, str]) -> str:
 def is_ready(url: str) -> bool:
     """Return whether a web says that it can serve."""
     try:
-        return urllib.request.urlopen(f"{url}/readyz", timeout=2).status == 200
+        return bool(urllib.request.urlopen(f"{url}/readyz", timeout=2).status == 200)
     except OSError:
         return False
 

@@ -45,12 +45,12 @@ def _turns(app: Flask, person: Person, counting: Counting) -> Iterator[int]:
     client = api_client(app, person)
     said = 0
     for turns in CONVERSATIONS:
-        conversation = client.post("/api/conversations", json={}).json["conversation_id"]
+        conversation = client.post("/api/conversations", json={}).get_json()["conversation_id"]
         for _ in range(turns):
             before = len(counting.calls)
             text = f"{SAID[said % len(SAID)]}" + ("" if said < len(SAID) else f" ({said})")
             sent = client.post(f"/api/conversations/{conversation}/messages", json={"content": text})
-            client.get(f"/api/messages/{sent.json['message']['id']}/response?wait=30")
+            client.get(f"/api/messages/{sent.get_json()['message']['id']}/response?wait=30")
             work_off(app)
             said += 1
             yield len(counting.calls) - before

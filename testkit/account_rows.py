@@ -27,9 +27,8 @@ def fill(user_id: int, start: int, size: int) -> int:
                 user=user_id,
                 title=TITLE,
             )
-        long_one = db.session.scalar(
-            text("SELECT conversation_id FROM conversations WHERE title = :title"), {"title": TITLE}
-        )
+        statement = text("SELECT conversation_id FROM conversations WHERE title = :title")
+        long_one = int(db.session.scalars(statement, {"title": TITLE}).one())
         _conversations(user_id, start, size)
         _messages(long_one, start, size)
         first, last = min(start, MOST_MEMORIES), min(size, MOST_MEMORIES)

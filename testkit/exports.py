@@ -20,7 +20,9 @@ def zipped(files: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def node(key: str, parent: str | None, role: str = "", text: str = "", at: float | None = None, **more: Any) -> dict:
+def node(
+    key: str, parent: str | None, role: str = "", text: str = "", at: float | None = None, **more: Any
+) -> dict[str, Any]:
     """One node of a ChatGPT mapping."""
     message = None
     if role:

@@ -88,7 +88,7 @@ def remark(number: int) -> str:
 
 def hold(app: Flask, client: ApiClient, counting: Counting, turns: int, every: int = EVERY) -> Iterator[Turn]:
     """Hold a conversation of this many turns, with the FACTS among the first ones, and run the jobs of each."""
-    conversation_id = client.post("/api/conversations", json={"title": "Logbook"}).json["conversation_id"]
+    conversation_id = client.post("/api/conversations", json={"title": "Logbook"}).get_json()["conversation_id"]
     facts = {3 + every * at: fact for at, fact in enumerate(FACTS)}
     assert turns > max(facts), "too few turns for all facts"
     for number in range(turns):
@@ -98,10 +98,10 @@ def hold(app: Flask, client: ApiClient, counting: Counting, turns: int, every: i
 
 def recall(app: Flask, client: ApiClient, counting: Counting) -> Iterator[tuple[Recalled, Turn]]:
     """Ask about every early fact in the conversation that `hold` had, and look at the receipts."""
-    conversation_id = client.get("/api/conversations").json["conversations"][0]["conversation_id"]
+    conversation_id = client.get("/api/conversations").get_json()["conversations"][0]["conversation_id"]
     for fact in FACTS:
         reply_id, turn = _turn(app, client, counting, conversation_id, fact.asked)
-        lines = client.get(f"/api/messages/{reply_id}/receipt").json["items"]
+        lines = client.get(f"/api/messages/{reply_id}/receipt").get_json()["items"]
         kinds = [line["kind"] for line in lines if line["injected"] and fact.answer in (line["content"] or "")]
         yield Recalled(fact, tuple(dict.fromkeys(kinds))), turn
 
@@ -110,16 +110,15 @@ def _turn(app: Flask, client: ApiClient, counting: Counting, conversation_id: in
     before = len(counting.calls)
     sent = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": text})
     assert sent.status_code == 202, sent.text
-    reply_id = sent.json["response_id"]
+    reply_id = sent.get_json()["response_id"]
     reply = client.get(f"/api/messages/{reply_id}/response?wait=30")
-    assert reply.status_code == 200 and reply.json["status"] == "complete", reply.text
+    assert reply.status_code == 200 and reply.get_json()["status"] == "complete", reply.text
     work_off(app)
     background = counting.calls[before:]
     with app.app_context():
-        step = db.session.scalar(
-            select(PipelineStep.data).where(PipelineStep.message_id == reply_id, PipelineStep.name == "context")
-        )
-        row = db.session.get(Message, reply_id)
+        statement = select(PipelineStep.data).where(PipelineStep.message_id == reply_id, PipelineStep.name == "context")
+        step = db.session.scalars(statement).one() or {}
+        row = db.session.get_one(Message, reply_id)
         chat = (row.prompt_tokens or 0) + (row.completion_tokens or 0)
     used = chat + sum(prompt + completion for _, prompt, completion in background)
     return reply_id, Turn(step["tokens"], step["budget"], 1 + len(background), used)

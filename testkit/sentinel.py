@@ -120,7 +120,7 @@ class RedisGroup:
                     client.execute_command("SENTINEL", "FAILOVER", SERVICE)
                 return False
             with suppress(RedisError), _client(self.master) as client:
-                return client.role()[0] == "master"
+                return bool(client.role()[0] == "master")
             return False
 
         wait_until(is_over, "another master", log=self.log)

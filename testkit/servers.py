@@ -43,7 +43,7 @@ class Servers:
         """Empty Redis."""
         self._client.flushall()
 
-    def redis_keys(self, *patterns: str) -> list[bytes]:
+    def redis_keys(self, *patterns: str) -> list[bytes | str]:
         """The keys in Redis that match any of these patterns."""
         return [key for pattern in patterns for key in self._client.keys(pattern)]
 

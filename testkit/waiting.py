@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from testkit.people import ApiClient
 
 
-def finished(client: ApiClient, reply_id: int) -> dict:
+def finished(client: ApiClient, reply_id: int) -> dict[str, Any]:
     """The reply once it is final. Raises AssertionError if it is not after half a minute."""
     answer = client.get(f"/api/messages/{reply_id}/response?wait=30")
     assert answer.status_code == 200, answer.json
-    return answer.json
+    return dict(answer.get_json())

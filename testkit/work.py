@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Flask
 from rq import Queue, SimpleWorker
 from rq.executions import Execution
@@ -21,7 +23,7 @@ class InProcessWorker(SimpleWorker):
 
     death_penalty_class = TimerDeathPenalty
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.performed: list[tuple[Job, bool]] = []
 

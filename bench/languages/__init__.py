@@ -12,6 +12,7 @@ import csv
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from bench.languages import relatedness
 from bench.product import product
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] = ()) -> bool:
     if options.floors:
         return relatedness.print_floors(rows, languages)
     keys = [key for key in rows if not key.endswith("?")]
-    found = []
+    found: list[tuple[Any, ...]] = []
     with product(embedder=options.embedder) as app, app.app_context():
         for language in languages:
             user_id, by_message = _tell(language, [(key, rows[key][language]) for key in keys])

@@ -68,8 +68,8 @@ def searching(stored: Stored, question: Asked) -> Row:
 
 def replying(stored: Stored, question: Asked) -> Row:
     """Return what the prompt of a new conversation that asks the question contains."""
-    conversation = db.session.get(Conversation, stored.conversation_id)
-    owner = db.session.get(User, stored.user_id)
+    conversation = db.session.get_one(Conversation, stored.conversation_id)
+    owner = db.session.get_one(User, stored.user_id)
     asked = ContextMessage(10**9, "user", question.text)
     started = time.perf_counter()
     context = compose(conversation, owner, [asked], [], "You are helpful.", current_app.extensions["settings"]).context

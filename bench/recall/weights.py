@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from typing import Any
 
 from bench.recall.measure import searching
 from bench.recall.store import Stored
@@ -43,11 +44,11 @@ def _candidates(only: str) -> Iterator[tuple[str, float, Weights, FusionWeights]
                 continue
             present = float(getattr(kind, field.name))
             for factor in FACTORS:
-                changed = replace(kind, **{field.name: present * factor})
-                if isinstance(changed, Weights):
-                    yield name, present * factor, changed, FusionWeights()
+                value: Any = present * factor
+                if isinstance(kind, Weights):
+                    yield name, value, replace(kind, **{field.name: value}), FusionWeights()
                 else:
-                    yield name, present * factor, Weights(), changed
+                    yield name, value, Weights(), replace(kind, **{field.name: value})
 
 
 def _index(stored: Stored) -> UserIndex:
