@@ -42,6 +42,16 @@ def test_the_same_key_and_body_give_the_first_answer(app: Flask, client: ApiClie
     assert _rows(app, Conversation) == 1
 
 
+def test_json_is_the_same_however_it_is_written(app: Flask, client: ApiClient) -> None:
+    written = ('{"title": "é", "metadata": {"a": 1, "b": [1, 2]}}', '{"metadata":{"b":[1,2],"a":1},"title":"\\u00e9"}')
+    headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
+    first, again = (client.post("/api/conversations", data=text.encode(), headers=headers) for text in written)
+    assert (first.status_code, again.status_code, again.get_json()) == (201, 201, first.get_json())
+    other = _send(client, "k", title="é", metadata={"a": 1, "b": [2, 1]})
+    assert other.status_code == 409
+    assert _rows(app, Conversation) == 1
+
+
 def test_a_key_belongs_to_its_user_and_to_its_path(client: ApiClient, api: Callable, make_user: Any) -> None:
     _send(client, "k", title="One")
     assert _send(api(make_user()), "k", title="Two").status_code == 201

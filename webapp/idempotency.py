@@ -90,14 +90,14 @@ def commit(payload: Any, status: int) -> Any:
 
 
 def _fingerprint() -> str:
-    """Return what tells one request from another: its URL and body; files are read in pieces, because they may be
-    large.
+    """Return what tells one request from another: its URL and what its body says, not how JSON is spaced and ordered.
 
     A form's CSRF token is not part of it: the same text, sent again after the page was reloaded, is the same request.
+    Files are read in pieces, because they may be large.
     """
     digest = hashlib.sha256(request.path.encode() + b"\n")
     if request.mimetype not in FORMS:
-        digest.update(request.get_data())
+        digest.update(json.dumps(request.get_json(), sort_keys=True).encode())
         return digest.hexdigest()
     for name, value in sorted(request.form.items(multi=True)):
         if name != CSRF_FIELD:
