@@ -72,7 +72,7 @@ class Upload:
 
     @cached_property
     def _members(self) -> dict[str, zipfile.ZipInfo]:
-        """What is in the ZIP by its path, in which some programs write backslashes."""
+        """The members of the ZIP by their paths, in which some programs write backslashes."""
         items = self._archive.infolist() if self._archive is not None else []
         return {item.filename.replace("\\", "/"): item for item in items if not item.is_dir()}
 
