@@ -167,7 +167,7 @@ def _frames(body: dict[str, Any], answer: Answer, fault: Fault) -> tuple[Sequenc
     frames += events.tool_calls(answer.tool_calls)
     early = [n for n in (fault.cut_after, fault.hang_after) if n is not None]
     if early:
-        frames = frames[: min(early)]
+        frames = [*frames, events.delta({}, answer.reason)][: min(early)]
     elif fault.error is not None:
         frames = [*frames[: fault.error_after], f"data: {json.dumps({'error': fault.error})}\n\n".encode()]
     else:

@@ -159,6 +159,14 @@ def test_silence_between_tokens_is_an_interruption(server):
     server.wait_for(lambda calls: calls[0]["outcome"] == "disconnected")
 
 
+@pytest.mark.parametrize("fault", ["cut_after", "hang_after"])
+def test_an_answer_that_said_it_is_done_is_whole_however_its_connection_ends(server, monkeypatch, fault):
+    monkeypatch.setattr("webapp.llm.chat._TAIL", 0.2)
+    server.script(reply="all of it", fault={fault: 4})
+    heard = listen(settings_for(server))
+    assert (heard.text, heard.error, heard.finish.reason) == ("all of it", None, "stop")
+
+
 @pytest.mark.parametrize(("whole", "text"), [(60.0, "done"), (0.5, "")])
 def test_a_server_that_sends_comments_is_not_silent_but_not_waited_for_without_end(server, whole, text):
     said = 'data: {"choices":[{"delta":{"content":"done"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'

@@ -2,6 +2,7 @@
 
 import pytest
 
+from webapp.llm.error_bodies import parse_retry_after
 from webapp.llm.errors import (
     ContextTooLong,
     ModelError,
@@ -9,7 +10,6 @@ from webapp.llm.errors import (
     Unauthorized,
     classify_exception,
     classify_payload,
-    parse_retry_after,
     split_reason,
 )
 from webapp.llm.retry import retry_delay
@@ -28,6 +28,19 @@ from webapp.llm.settings import ModelSettings
         ("<html>bad gateway</html>", 502, "model_unavailable", True),
         ({"error": {"code": None, "message": None}}, 500, "model_unavailable", True),
         ({"error": {"message": "m", "code": "model_not_found"}}, 403, "unauthorized", False),
+        *(
+            ({"error": {"message": words}}, 400, "context_too_long", False)
+            for words in (
+                "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+                "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+                "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000",
+                "Invalid request: Your request exceeded model token limit: 8192 (requested: 9000)",
+                "Range of input length should be [1, 30720]",
+                "Prompt exceeds max length",
+                "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+            )
+        ),
+        ({"error": {"message": "max_tokens: 100000 > 8192, the maximum allowed"}}, 400, "model_unavailable", False),
     ],
 )
 def test_payloads(payload, status, code, retryable):
@@ -40,6 +53,28 @@ def test_the_reason_is_quoted_without_what_is_private():
     error = classify_payload({"error": {"message": "At capacity:  see https://a.b/c?k=1\n(key sk-12ab)"}}, status=503)
     assert split_reason(error.detail) == (ModelError.default_detail, "At capacity: see … (key …")
     assert split_reason(classify_payload({"detail": "<h1>502</h1>"}).detail) == (ModelError.default_detail, "")
+
+
+@pytest.mark.parametrize(
+    ("payload", "status", "reason"),
+    [
+        ({"detail": [{"loc": ["body", "tea"], "msg": "Field required", "input": {}}]}, 422, "body.tea: Field required"),
+        ({"object": "error", "message": {"detail": [{"loc": ["a"], "msg": "Extra"}]}}, 422, "a: Extra"),
+        ([{"error": {"code": 400, "message": "API key not valid."}}], 400, "API key not valid"),
+        ({"error": {"message": "Provider returned error", "metadata": {"raw": "no seats"}}}, 503, "no seats"),
+        ({"error": {"message": "P", "metadata": {"raw": '{"error":{"message":"no seats"}}'}}}, 503, "no seats"),
+        ({"error": {"error": {"message": "no seats"}}}, 503, "no seats"),
+        ({"errors": [{"code": 7, "message": "no seats"}, {"message": "no tea"}]}, 503, "no seats; no tea"),
+        ({"error": {"message": "No endpoints match your data policy"}}, 404, "No endpoints match your data policy"),
+        ({"error": {"message": "Country not supported", "code": "x"}}, 403, "Country not supported"),
+        ({"error": {"message": "Incorrect API key: abc"}}, 401, ""),
+        ({"error": {"message": "2 <= 3 and 4 < 5"}}, 400, "2 <= 3 and 4 < 5"),
+        ({"error": {"message": "<b>Bad</b> gateway"}}, 502, ""),
+        ({"message": "Traceback (most recent call last):\n  File 'x'\nRuntimeError: tea"}, 500, "RuntimeError: tea"),
+    ],
+)
+def test_the_reason_is_found_however_it_is_wrapped(payload, status, reason):
+    assert split_reason(classify_payload(payload, status=status).detail)[1] == reason
 
 
 @pytest.mark.parametrize("kind", [*ModelError.__subclasses__()])

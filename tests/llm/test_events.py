@@ -1,7 +1,9 @@
 """The stream decoder, whatever the network does to the bytes."""
 
 import json
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +11,7 @@ from webapp.llm.errors import MalformedOutput
 from webapp.llm.events import Finish, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
 from webapp.llm.lines import LineSplitter
 
+CASES = json.loads(Path(__file__).with_name("odd_streams.json").read_text(encoding="utf-8"))
 texts = st.lists(st.text(max_size=12), min_size=1, max_size=8)
 ends = st.sampled_from(["\n", "\r\n", "\r"])
 
@@ -61,6 +64,25 @@ def test_noise_never_raises(data, places):
     for chunk in cut(data, places):
         decoder.feed(chunk)
     decoder.end()
+
+
+@pytest.mark.parametrize(("sent", "seen"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_an_odd_stream_is_understood(sent, seen):
+    chunks = [chunk if isinstance(chunk, str) else f"data: {json.dumps(chunk)}\n\n" for chunk in sent]
+    decoder = StreamDecoder()
+    events = [*decoder.feed("".join(chunks).encode()), *decoder.end()]
+
+    def joined(kind):
+        return "".join(event.text for event in events if isinstance(event, kind))
+
+    assert (joined(TextDelta), joined(ReasoningDelta)) == (seen.get("text", ""), seen.get("thought", ""))
+    assert (decoder.error and decoder.error.code) == seen.get("error")
+    assert seen.get("says", "") in (decoder.error.detail if decoder.error else "")
+    assert [[event.id, event.name, event.arguments] for event in events if isinstance(event, ToolCall)] == seen.get(
+        "calls", []
+    )
+    if reason := seen.get("reason"):
+        assert events[-1].reason == reason
 
 
 def test_text_of_one_read_is_one_delta():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +14,7 @@ from fakemodel.testing import ServerHandle
 from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.chat import ChatClient, TextDelta
-from webapp.llm.request_format import BEGINS, merge_turns, without_system
+from webapp.llm.request_format import BEGINS, adapt_body, merge_turns, rejected_feature, without_system
 
 WORDS = st.text(alphabet="abc ", min_size=1, max_size=5)
 SPOKEN = st.builds(
@@ -86,3 +88,30 @@ def test_a_server_without_a_system_role_is_asked_again_without_one(server: Serve
     assert asyncio.run(run())
     assert [call["messages"] for call in server.calls()] == [said("sBe brief.", "uHi"), said("uBe brief.\n\nHi")]
     assert not capabilities.accepts(server.base_url, "test-chat", "system")
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "feature"),
+    [
+        (400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "system"),
+        (400, "Developer instruction is not enabled for models/gemma-3-27b-it", "system"),
+        (500, "Only user and assistant roles are supported! at row 1", "system"),
+        (400, "Conversation roles must alternate user/assistant/user/assistant/...", "system"),
+        (400, "Your organization must be verified to stream this model.", "stream"),
+        (400, "Unsupported value: 'stream' does not support true with this model.", "stream"),
+        (422, [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}], "stream_options"),
+        (400, "Only user and assistant roles are supported!", None),
+    ],
+)
+def test_what_a_server_refuses_is_known_by_its_words(status: int, words: Any, feature: str | None) -> None:
+    messages = said("sBrief.", "uHi") if feature else said("uHi")
+    body = {"model": "m", "messages": messages, "stream": True, "stream_options": {"include_usage": True}}
+    error = SimpleNamespace(status_code=status, body={"message": words, "code": "unsupported_value"}, response=None)
+    assert rejected_feature(cast(BaseException, error), body) == feature
+
+
+def test_without_a_stream_nothing_is_asked_of_it() -> None:
+    capabilities = Capabilities()
+    capabilities.refuse("http://a", "m", "stream")
+    body = {"model": "m", "messages": said("uHi"), "stream": True, "stream_options": {"include_usage": True}}
+    assert adapt_body(body, "http://a", capabilities) == {"model": "m", "messages": said("uHi")}

@@ -398,7 +398,7 @@ def rpc(result: Any, number: int = 1) -> dict[str, Any]:
         ((200, {}, rpc("text")), "not understood"),
         ((200, {"Content-Type": "text/event-stream"}, b"data: {}\n\n: nothing more\n\n"), "not understood"),
         ((200, {"Content-Type": "application/json"}, b"[" * 500_000), "not understood"),
-        ((302, {"Location": "http://169.254.169.254/"}, b""), "answered with an error"),
+        ((302, {"Location": "http://169.254.169.254/"}, b""), "redirects to another address"),
         ((200, {}, {"id": 1, "error": {"code": -1, "message": "no\x00 \x1b[31m" + "x" * 999}}), "refused"),
     ],
 )  # fmt: skip
@@ -438,11 +438,7 @@ def test_a_hostile_list_is_cut_down(site: Site) -> None:
     site.answer = answer
     _, listed = asyncio.run(mcp.tools(mcp.Server("Evil", site.url, is_internal=True)))
     names = [tool.name for tool in listed]
-    assert (
-        names[:5] == ["good", "huge", "none", "deep", "list"]
-        and len(names) == wire.MOST_TOOLS
-        and len(asked) <= mcp.MOST_PAGES
-    )
+    assert names[:5] == ["good", "huge", "none", "deep", "list"] and len(names) == wire.MOST_TOOLS and len(asked) == 1
     assert len(listed[0].description) <= wire.LONGEST_DESCRIPTION and listed[0].description.isprintable()
     assert all(len(json.dumps(tool.schema)) <= tool_schemas.LONGEST for tool in listed)
     assert not listed[5].reads_only and listed[5].name == "hint"

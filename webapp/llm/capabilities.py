@@ -13,6 +13,7 @@ from typing import Any, Protocol
 log = logging.getLogger(__name__)
 
 FEATURES = frozenset({"tools", "stream_options", "max_tokens", "base64", "system", "images", "bare_calls"}) | {
+    "stream",
     *("temperature", "top_p", "reasoning_effort", "verbosity", "parallel_tool_calls"),
     *("frequency_penalty", "presence_penalty", "seed", "stop"),
 }

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 Message = dict[str, Any]
 
+_TAIL = 5.0  # seconds to wait for what may follow the reason why an answer ended
 _DRAIN = 0.1  # seconds to wait for the end of a stream whose content is complete
 
 
@@ -182,16 +183,21 @@ class ChatClient:
                     if not decoder.finished and decoder.error is None:
                         decoder.error = InterruptedAnswer()
                 except TimeoutError:
-                    events, decoder.error = [], _too_slow(decoder)
+                    events = decoder.end()
+                    if not decoder.finished:  # an answer that said it is done is, whoever keeps the connection open
+                        decoder.error = _too_slow(decoder)
                 except Exception as exc:  # anything the HTTP library raises; cancellation is not an Exception
-                    events, decoder.error = decoder.end(), classify_exception(exc, has_started=True)
+                    events = decoder.end()
+                    if not decoder.finished:
+                        decoder.error = classify_exception(exc, has_started=True)
                 else:
                     events = decoder.feed(chunk)
                     if not decoder.started:  # comments and pings: it is at work, but not without end
                         deadline = max(deadline, min(latest, loop.time() + silence))
                 if events or decoder.take_progress():
                     # Before the first text the longer of the two limits applies.
-                    deadline = loop.time() + idle if decoder.started else max(deadline, loop.time() + idle)
+                    wait = _TAIL if decoder.is_ending else idle
+                    deadline = loop.time() + wait if decoder.started else max(deadline, loop.time() + wait)
                     for event in events:
                         yield event
                 if decoder.error is not None:

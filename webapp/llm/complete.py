@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from .capabilities import STRUCTURED_MODES, Capabilities
-from .errors import CutOffAnswer, MalformedOutput, ModelError, RefusedByModel, classify_exception
+from .dialects import finish_of
+from .error_bodies import error_fields
+from .errors import (
+    CutOffAnswer,
+    MalformedOutput,
+    ModelError,
+    RefusedByModel,
+    classify_exception,
+    classify_payload,
+)
 from .events import text_of_parts
 from .reply_markup import answer_text
 from .request_format import adapt_body, blames_format, rejected_feature
@@ -252,12 +261,11 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
         content = message.get("content")
         refusal = message.get("refusal")
     except (KeyError, IndexError, TypeError, AttributeError):
-        raise MalformedOutput from None
-    reason = choice.get("finish_reason") or "stop"
+        raise (classify_payload(payload) if error_fields(payload)[0] else MalformedOutput()) from None
+    reason = finish_of(str(choice.get("finish_reason") or "stop"))
     if refusal or reason == "content_filter":
         raise RefusedByModel
-    text = content if isinstance(content, str) else text_of_parts(content)
-    text = answer_text(text) or _misplaced_answer(message)
+    text = answer_text(text_of_parts(content)) or _misplaced_answer(message)
     if not text.strip() and "response_format" not in request:
         raise MalformedOutput("The model gave an empty answer. Try again, or choose another model.")
     model = payload.get("model")

@@ -2,7 +2,7 @@
 
 A new one is a line there, and a case in tests/llm/dialects.json. `thoughts` and `calls` are pairs of an opening and a
 closing mark (null: the end of the JSON value, or of the answer), `ends` end the model's turn, `marks` mean nothing,
-`channels` begin a header of OpenAI's harmony format.
+`channels` begin a header of OpenAI's harmony format; `finishes` are other servers' words for why an answer ended.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ ENDS = frozenset(mark.lower() for mark in _DATA["ends"])
 CHANNELS = frozenset(mark.lower() for mark in _DATA["channels"])
 MARKS = frozenset(mark.lower() for mark in _DATA["marks"])
 CALLS: dict[str, str | None] = dict(_DATA["calls"])
+_FINISHES = {word: reason for reason, words in _DATA["finishes"].items() for word in words}
+
+
+def finish_of(reason: str) -> str:
+    """Return why an answer ended in OpenAI's words, whatever a server calls it; `error` if it was broken off."""
+    return next((_FINISHES[word] for word in re.findall(r"\w+", reason.lower()) if word in _FINISHES), reason)
 
 
 def any_of(marks: Iterable[str]) -> str:

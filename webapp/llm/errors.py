@@ -5,11 +5,10 @@ A detail may end with the reason that the provider gives, shortened, and without
 
 from __future__ import annotations
 
-import email.utils
-import math
-import time
-from collections.abc import Mapping
+import re
 from typing import Any, ClassVar
+
+from .error_bodies import error_fields, loggable_code, parse_retry_after, quotable
 
 _SAYS = " The model server says: “"
 
@@ -162,30 +161,19 @@ _CONTEXT_WORDS = (
     "exceeds the available context",
     "input is too long",
     "reduce the length",
+    "maximum prompt length",
+    "maximum model length",
+    "model token limit",
+    "max_new_tokens` must be",
+    "range of input length",
 )
+_CONTEXT_FORM = re.compile(r"(?:prompt|input)\b[^.;]{0,40}exceeds? (?:the )?max")
 _REFUSAL_CODES = {"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "safety"}
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _KEY_CODES = {"invalid_api_key", "authentication_error", "permission_denied", "permission_error"}
 _MODEL_CODES = {"model_not_found", "model_not_available", "unknown_model"}
 _RATE_CODES = {"rate_limit_exceeded", "rate_limit_error", "requests", "tokens", "too_many_requests"}
 _BAD_REQUEST_CODES = {"invalid_request_error", "bad_request"}
-
-
-_LONGEST_REASON = 200
-_LONG_WORD = 16
-
-
-def error_fields(payload: object) -> tuple[str, set[str], int | None]:
-    """Message, codes (lower case) and status found in an error body, however nested; for classification only."""
-    if isinstance(payload, Mapping) and isinstance(payload.get("error"), (Mapping, str)):
-        inner = payload["error"]
-        payload = inner if isinstance(inner, Mapping) else {**payload, "message": inner}
-    if not isinstance(payload, Mapping):
-        return (payload if isinstance(payload, str) else ""), set(), None
-    values = {str(payload[name]).lower() for name in ("code", "type", "param") if payload.get(name) is not None}
-    status = next((int(code) for code in values if code.isdecimal() and len(code) == 3), None)
-    message = payload.get("message") or payload.get("detail") or ""
-    return (message if isinstance(message, str) else str(message)), values, status
 
 
 def classify_payload(
@@ -195,11 +183,11 @@ def classify_payload(
     message, codes, inner_status = error_fields(payload)
     status = status or inner_status
     text = message.lower()
-    common: dict[str, Any] = {"status": status, "provider_code": _loggable(codes)}
-    quoted = common | {"reason": _quotable(message)}
+    common: dict[str, Any] = {"status": status, "provider_code": loggable_code(codes)}
+    quoted = common | {"reason": quotable(message)}
     if NoModel.code in codes:
         return NoModel(**common)
-    if codes & _CONTEXT_CODES or status == 413 or any(words in text for words in _CONTEXT_WORDS):
+    if codes & _CONTEXT_CODES or status == 413 or _is_too_long(text):
         return ContextTooLong(**common)
     if codes & _REFUSAL_CODES:
         return RefusedByModel(**quoted)
@@ -207,9 +195,10 @@ def classify_payload(
         detail = "The quota of the model's API key is used up. Check your plan and billing with the provider."
         return RateLimited(detail, retryable=False, **quoted)
     if codes & _KEY_CODES or status in (401, 403):
-        return Unauthorized(**common) if has_key else MissingKey(**common)
+        told = quoted if status == 403 else common  # what may be meant besides the key: the country, the content
+        return Unauthorized(**told) if has_key else MissingKey(**told)
     if codes & _MODEL_CODES or status == 404:
-        return ModelNotFound(**common)
+        return ModelNotFound(**quoted)
     if status == 429 or codes & _RATE_CODES:
         return RateLimited(retry_after=retry_after, **quoted)
     bad_request = status is not None and 400 <= status < 500 and status not in (408, 409, 425)
@@ -217,6 +206,10 @@ def classify_payload(
         detail = "The model server did not accept the request. Check that the model and the address fit each other."
         return ModelUnavailable(detail, retryable=False, **quoted)
     return ModelUnavailable(retry_after=retry_after, **quoted)
+
+
+def _is_too_long(text: str) -> bool:
+    return any(words in text for words in _CONTEXT_WORDS) or _CONTEXT_FORM.search(text) is not None
 
 
 def classify_exception(exc: BaseException, *, has_started: bool = False, has_key: bool = True) -> ModelError:
@@ -243,44 +236,3 @@ def classify_exception(exc: BaseException, *, has_started: bool = False, has_key
     if type(exc).__name__ == "MissingCredentialsError" or "api_key" in str(exc):
         return MissingKey()
     return ModelUnavailable()
-
-
-def parse_retry_after(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
-    """Seconds to wait according to `retry-after-ms` or `Retry-After` (seconds or an HTTP date), or None."""
-    millis = _number(headers.get("retry-after-ms"))
-    if millis is not None:
-        return millis / 1000
-    value = headers.get("retry-after")
-    seconds = _number(value)
-    if seconds is not None or not value:
-        return seconds
-    parsed = email.utils.parsedate_tz(value)
-    if parsed is None:
-        return None
-    return max(0.0, email.utils.mktime_tz(parsed) - (time.time() if now is None else now))
-
-
-def _number(value: str | None) -> float | None:
-    try:
-        number = float(value or "")
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and number >= 0 else None
-
-
-def _quotable(message: str) -> str:
-    """Return a provider's words as a person may read them: one line, no markup, and nothing like a URL or a key."""
-    if "<" in message:
-        return ""
-    words = ("…" if _is_private(word) else word for word in message.split())
-    return " ".join(words)[:_LONGEST_REASON].strip()
-
-
-def _is_private(word: str) -> bool:
-    has_digits = any(char.isdigit() for char in word)
-    return "://" in word or word.lstrip("(\"'").startswith("sk-") or (len(word) >= _LONG_WORD and has_digits)
-
-
-def _loggable(codes: set[str]) -> str | None:
-    """One short identifier-like code, or None: free text must not reach the logs."""
-    return next((c for c in sorted(codes) if len(c) <= 40 and c.replace("_", "").isalnum()), None)

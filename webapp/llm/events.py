@@ -7,11 +7,13 @@ read is joined into one delta, because everything downstream costs per delta, no
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import MalformedOutput, ModelError, RefusedByModel, classify_payload
+from .dialects import finish_of
+from .error_bodies import error_fields
+from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
 from .lines import LineSplitter
 from .partial_calls import PartialCalls, ToolCall
 from .usage import Usage, usage_of
@@ -30,7 +32,8 @@ __all__ = [
 ]
 
 # The fields in which servers send a model's reasoning: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others.
-_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
+_TEXT, _THOUGHT = ("text", "value"), ("text", "thinking", "summary", "content")
 _ERROR_FIELDS = {"error", "detail", "errors"}
 
 
@@ -57,7 +60,7 @@ class ThoughtSoFar:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The end of the answer, always the last event: `reason` as sent (`stop`, `length`, `tool_calls`, …)."""
+    """The end of the answer, always the last event: `reason` is `stop`, `length`, `tool_calls` or as sent."""
 
     reason: str
     usage: Usage | None = None
@@ -114,6 +117,11 @@ class StreamDecoder:
                 self.error = MalformedOutput("The model server sent something that is not a valid stream. Try again.")
         return events
 
+    @property
+    def is_ending(self) -> bool:
+        """Return whether the answer is said to be whole: at most its token counts are still to come."""
+        return self._reason is not None
+
     def take_progress(self) -> bool:
         """Return whether the model has worked on its answer since the last call, including reasoning and tool calls."""
         progress, self._progress = self._progress, False
@@ -126,7 +134,7 @@ class StreamDecoder:
             except ModelError as error:
                 self.error = error
                 break
-            except (AttributeError, TypeError, KeyError, IndexError):
+            except (AttributeError, TypeError, KeyError, IndexError, RecursionError):
                 self._is_odd = True  # valid JSON of a different shape: a chunk that costs itself
             if self._done:
                 break
@@ -161,13 +169,14 @@ class StreamDecoder:
             self._first_line = False
             line = line.removeprefix(b"\xef\xbb\xbf")
         if line.startswith(b"data:"):
-            self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+            data = line[6:] if line[5:6] == b" " else line[5:]
+            if data == b"[DONE]" or (self._data and data.startswith(b"{") and self._data[-1].endswith(b"}")):
+                self._end_event()  # a server that puts no empty line between its events
+            self._data.append(data)
+            if data == b"[DONE]":
+                self._end_event()
         elif not line:
-            name, self._name = self._name, b""
-            if self._data:
-                data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-                self._data = []
-                self._payload(data, is_error=name == b"error")
+            self._end_event()
         elif line.startswith(b"event:"):
             self._name = line[6:].strip()
         elif not line.startswith((b":", b"id:", b"retry:")) and not self.started:
@@ -177,6 +186,13 @@ class StreamDecoder:
                 self._payload(line, is_error=False)
         elif line.startswith((b"{", b"[")):
             self._payload(line, is_error=False)
+
+    def _end_event(self) -> None:
+        name, self._name = self._name, b""
+        if self._data:
+            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+            self._data = []
+            self._payload(data, is_error=name == b"error")
 
     def _payload(self, data: bytes, *, is_error: bool) -> None:
         stripped = data.strip()
@@ -201,7 +217,7 @@ class StreamDecoder:
             self._is_odd = True
             return
         choices = payload.get("choices")
-        if not choices and (_ERROR_FIELDS & payload.keys() or "error" in (payload.get("object"), payload.get("type"))):
+        if not choices and self._reason is None and (_ERROR_FIELDS & payload.keys() or error_fields(payload)[0]):
             raise classify_payload(payload)
         self._chunk(payload, choices)
 
@@ -217,7 +233,8 @@ class StreamDecoder:
         reason = choice.get("finish_reason")
         delta = choice.get("delta")
         if delta is None or (not delta and not self.started):
-            delta = choice.get("message")  # whole: an answer that is not streamed, or, after its pieces, once more
+            # Whole: an answer that is not streamed, or, after its pieces, once more; or a completion without roles.
+            delta = choice.get("message") or ({"content": choice["text"]} if choice.get("text") else delta)
         if delta and not (reason and self._repeats(delta)):
             text = delta.get("content")
             if text:
@@ -225,17 +242,17 @@ class StreamDecoder:
                     self._texts.append(text)
                 else:
                     self._thoughts += _thoughts_of_parts(text)
-                    if reasoning_text := text_of_parts(text):
-                        self._texts.append(reasoning_text)
+                    self._texts += filter(None, [text_of_parts(text)])
             elif isinstance(delta.get("refusal"), str):
                 self._texts.append(delta["refusal"])
             if len(delta) > 1 or not text:  # most deltas are nothing but text
                 self._beside_text(delta)
         if reason:
-            self._reason = str(reason)
-            if reason == "error":
-                raise classify_payload(payload if payload.get("error") else choice)
-            if reason == "content_filter" and not (self.started or self._texts):
+            self._reason = finish_of(str(reason))
+            if self._reason == "error":
+                told = payload if payload.get("error") else choice
+                raise classify_payload(told) if told.get("error") else InterruptedAnswer()
+            if self._reason == "content_filter" and not (self.started or self._texts):
                 raise RefusedByModel
 
     def _repeats(self, delta: Mapping[str, Any]) -> bool:
@@ -253,8 +270,7 @@ class StreamDecoder:
         for name in _THOUGHTS:
             if thought := delta.get(name):
                 self._progress = True
-                if isinstance(thought, str):
-                    self._thoughts.append(thought)
+                self._thoughts += filter(None, [text_of_parts(thought, _THOUGHT)])
                 break
         calls = delta.get("tool_calls") or ([delta["function_call"]] if delta.get("function_call") else [])
         for piece in calls if isinstance(calls, list) else [calls]:
@@ -269,16 +285,16 @@ class StreamDecoder:
         return events
 
 
-def text_of_parts(parts: object) -> str:
-    """Return the text of a content list, which some servers send instead of a string; thinking parts are left out."""
-    if not isinstance(parts, list):
-        return ""
-    return "".join(p["text"] for p in parts if isinstance(p, Mapping) and isinstance(p.get("text"), str))
+def text_of_parts(parts: object, fields: Sequence[str] = _TEXT) -> str:
+    """Return the text of what some servers send instead of a string: parts, of which those that think are left out."""
+    if isinstance(parts, list):
+        return "".join(text_of_parts(part, fields) for part in parts)
+    if isinstance(parts, Mapping):
+        return next(filter(None, (text_of_parts(parts.get(name)) for name in fields)), "")
+    return parts if isinstance(parts, str) else ""
 
 
 def _thoughts_of_parts(parts: object) -> list[str]:
     """The thinking parts of a content list: `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`."""
-    if not isinstance(parts, list):
-        return []
-    thoughts = [part.get("thinking") for part in parts if isinstance(part, Mapping)]
-    return [text for item in thoughts if (text := item if isinstance(item, str) else text_of_parts(item))]
+    thoughts = [part.get("thinking") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+    return list(filter(None, map(text_of_parts, thoughts)))

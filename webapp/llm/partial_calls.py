@@ -56,7 +56,7 @@ class PartialCalls:
         """Yield the calls, each with an id of its own."""
         ids: set[str] = set()
         for number, call in enumerate(self._calls):
-            call_id = call.id if call.id and call.id not in ids else f"call_{number}"
+            call_id = call.id if call.id and call.id not in ids else own_id("call", number)
             ids.add(call_id)
             yield ToolCall(call_id, call.name, call.arguments)
 
@@ -81,8 +81,13 @@ class PartialCalls:
     def _begins_call(last: _Call, call_id: str, name: str) -> bool:
         """Return whether a piece is of another call than the last: by its id, or by a name after whole arguments."""
         if call_id and last.id and call_id != last.id:
-            return True
+            return bool(name) or _is_json(last.arguments)  # some give each piece of a call an id of its own
         return bool(name and last.name and last.pieces and _is_json(last.arguments))
+
+
+def own_id(kind: str, number: int) -> str:
+    """Return an id for a call that came without one: nine letters and digits, as the strictest servers want it."""
+    return f"{kind}{number:0{9 - len(kind)}}"
 
 
 def _index(value: object) -> int | None:

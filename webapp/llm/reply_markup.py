@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from .dialects import BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, any_of, may_begin
 from .events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
 from .markdown_state import Place
-from .partial_calls import ToolCall
+from .partial_calls import ToolCall, own_id
 
 _CLOSINGS = frozenset(THOUGHTS.values())
 _ALL = (*THOUGHTS, *_CLOSINGS, *ENDS, *MARKS, *CHANNELS)
@@ -31,7 +31,10 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _TRIGGERS = re.compile(r"[<\[◁]")
-_HEADER = re.compile(r"<\|channel\|>\s*(\w+)(.{0,100}?)<\|message\|>", re.IGNORECASE | re.DOTALL)
+_HEADER = re.compile(
+    r"(?:<\|start\|>assistant([^<]{0,100}))?(?:<\|channel\|>\s*(\w+)(.{0,100}?))?<\|message\|>",
+    re.IGNORECASE | re.DOTALL,
+)
 _LONGEST_HEADER = 150
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)", re.IGNORECASE)
 _RECIPIENT = re.compile(r"to=(?:functions\.)?([\w-]+)")
@@ -162,8 +165,8 @@ class ReplyMarkup:
         self._after_mark = True
         if mark["channel"] and (header := _HEADER.match(self._buffer)):
             self._buffer = self._buffer[header.end() :]
-            recipient = _RECIPIENT.search(header[2])
-            is_thought = header[1].lower() == "analysis"
+            recipient = _RECIPIENT.search(f"{header[1]} {header[3]}")
+            is_thought = (header[2] or "").lower() == "analysis"
             self._channel = recipient[1] if recipient else _THOUGHT if is_thought else _TEXT
             return
         self._buffer = self._buffer[len(mark[0]) :]
@@ -232,7 +235,7 @@ class ReplyMarkup:
     def _end_channel(self) -> Iterator[Event]:
         if self._channel not in ("", _TEXT, _THOUGHT):
             self._calls += 1
-            yield ToolCall(f"channel-{self._calls}", self._channel, self._arguments.strip())
+            yield ToolCall(own_id("chan", self._calls), self._channel, self._arguments.strip())
         if self._channel:
             self._strips = not self._line.strip()
         self._channel, self._arguments, self._after_mark = "", "", True

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .capabilities import STRUCTURED_MODES, Capabilities
-from .errors import ContextTooLong, ModelError, classify_exception, error_fields
+from .error_bodies import error_fields
+from .errors import ContextTooLong, ModelError, classify_exception
 
 Message = dict[str, Any]
 
@@ -81,7 +82,11 @@ _NAMES = {
     "reasoning_effort": ("reasoning_effort", "reasoning effort", "reasoning.effort"),
     "base64": ("encoding_format", "base64"),
     "bare_calls": ("reasoning_content",),
-    "system": ("system role", "role system", "role 'system'", "system message", "system prompt"),
+    "system": (
+        *("system role", "role system", "role 'system'", "support 'system'", "system message", "system prompt"),
+        *("developer instruction", "user and assistant roles", "roles must alternate"),
+    ),
+    "stream": ("'stream'", "stream this model", "streaming"),
     "verbosity": ("verbosity",),
     "frequency_penalty": ("frequency_penalty",),
     "presence_penalty": ("presence_penalty",),
@@ -92,6 +97,7 @@ _NAMES = {
 _REFUSAL = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|extra |not permitted|not allowed"
     r"|additional propert|not implemented|requires? -"
+    r"|not enabled|only user and assistant|must alternate"
     r"|not a multi-?modal|must be a string|expected a string"
     r"|missing.{0,200}?reasoning_content|reasoning_content.{0,200}?(?:must|missing)"
 )
@@ -118,7 +124,10 @@ def rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
     if not _REFUSAL.search(text) or _VALUE.search(text) or isinstance(classify_exception(exc), ContextTooLong):
         return None
     for feature, names in _NAMES.items():
-        if feature == "images" and not has_pictures(body.get("messages", ())):
+        messages = body.get("messages", ())
+        if feature == "images" and not has_pictures(messages):
+            continue
+        if feature == "system" and all(message["role"] != "system" for message in messages):
             continue
         if _SENT_AS.get(feature, feature) in body and any(name in text for name in names):
             return feature
@@ -165,8 +174,10 @@ def adapt_body(body: dict[str, Any], base_url: str, capabilities: Capabilities) 
             result["messages"] = _without_thoughts(result["messages"])
     if drops("tools"):
         result = with_tools(result, [])
-    if drops("stream_options"):
-        result.pop("stream_options")
+    if drops("stream"):  # the answer comes in one piece
+        result.pop("stream")
+    if drops("stream_options") or "stream" not in result:
+        result.pop("stream_options", None)
     for parameter in _DROPPED:
         if drops(parameter):
             result.pop(parameter)

@@ -38,6 +38,7 @@ class TextualCalls:
         # Also `{"type": "function", "function": {"name": …`, as in the protocol itself.
         json_openers += ['{"type":"function"']
         self._openers = [*_OPENERS, *(f"{bracket}{start}" for bracket in ("", "[") for start in json_openers)]
+        self._openers += [f"[{name.lower()}(" for name in self._names]  # a call in Python
         if not self._names:
             self._openers = []
         self._tags = SectionTags()

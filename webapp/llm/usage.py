@@ -44,7 +44,7 @@ def usage_of(usage: object) -> Usage:
 
 def _count(value: object) -> int | None:
     """Return a number of tokens; None for what cannot be one."""
-    return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None
+    return int(value) if isinstance(value, (int, float)) and 0 <= value <= _MOST_TOKENS else None
 
 
 def _add(a: int | None, b: int | None) -> int | None:

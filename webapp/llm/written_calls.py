@@ -14,7 +14,7 @@ from typing import Any
 
 from json_repair import repair_json
 
-from .partial_calls import ToolCall
+from .partial_calls import ToolCall, own_id
 
 NAME_FIELDS = ("name", "tool", "tool_name", "function")
 ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
@@ -121,7 +121,7 @@ class WrittenCalls:
         if name in self._names:
             self._count += 1
             text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-            yield ToolCall(f"written-{self._count}", name, text)
+            yield ToolCall(own_id("text", self._count), name, text)
 
     def _parse_value(self, name: str, key: str, value: str) -> Any:
         value = html.unescape(value.removeprefix("\n").removesuffix("\n"))

@@ -74,6 +74,8 @@ def parse_arguments(arguments: str, *, limit: int = MAX_ARGUMENTS, repair: bool 
         data = _repair(text) if repair else None
     if isinstance(data, str) and repair:
         data = _repair(data)
+    if isinstance(data, list) and len(data) == 1 and repair:
+        data = data[0]
     try:
         json.dumps(data, allow_nan=False)
     except (ValueError, RecursionError):

@@ -83,7 +83,10 @@ async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
                     if wish.redirects and response.status_code in _REDIRECTS and target:
                         if not left:
                             raise ToolFailed(f"{host} redirects too many times.")
-                        url = urljoin(url, target)
+                        target = urljoin(url, target)
+                        if wish.method != "GET" and urlsplit(target)[:2] != urlsplit(url)[:2]:  # it has a token
+                            raise ToolFailed(f"{host} redirects to another address.")
+                        url = target
                         continue
                     headers = {name.lower(): value for name, value in response.headers.items()}
                     yield RemoteResponse(url, response.status_code, headers, _decompress(response, headers))

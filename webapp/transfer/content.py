@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, Literal, Protocol
@@ -13,6 +15,7 @@ from webapp.i18n.marks import N_
 from webapp.transfer.sources import Upload
 
 Role = Literal["user", "assistant"]
+_NUMBER = re.compile(r"-?\d{9,}(?:\.\d+)?")
 LATEST = datetime(2038, 1, 1, tzinfo=UTC)
 """The end of a TIMESTAMP column, with room for any time zone."""
 
@@ -63,6 +66,12 @@ class ReadConversation:
     tags: list[str] = field(default_factory=list)
     may_remember: bool = True
     left_out: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        """Give one without an id what stands for it: a digest of how it begins, or all without would be the same."""
+        if not self.source_id and self.messages:
+            first = f"{self.title} {self.created_at} {self.messages[0].content}"
+            self.source_id = hashlib.sha256(first.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(slots=True)
@@ -120,19 +129,31 @@ def day(value: Any) -> date | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return a moment as exports give it: seconds or milliseconds since 1970, or ISO 8601; None for anything else."""
+    """Return a moment as exports give it: (milli)seconds since 1970, or ISO 8601; None for anything else."""
     try:
         if isinstance(value, bool) or value in (None, ""):
             return None
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) or _NUMBER.fullmatch(str(value)):
             seconds = float(value)
-            moment = datetime.fromtimestamp(seconds / 1000 if seconds > 1e11 else seconds, UTC)
+            while 1e11 < seconds < 1e21:  # milliseconds, microseconds or nanoseconds
+                seconds /= 1000
+            moment = datetime.fromtimestamp(seconds, UTC)
         else:
             moment = datetime.fromisoformat(str(value))
             moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None
     return moment if is_dated(moment) and moment <= LATEST else None
+
+
+def by_id(items: Iterable[Any], field: str) -> dict[str, dict[str, Any]]:
+    """Return the objects among some items by their id, or by their place for want of one of their own."""
+    rows: dict[str, dict[str, Any]] = {}
+    for place, item in enumerate(items):
+        if isinstance(item, dict):
+            key = str(item.get(field) or place)
+            rows[f"{key}-{place}" if key in rows else key] = item
+    return rows
 
 
 def text_or_none(value: Any) -> str | None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any
 
 import ijson
 
+from webapp.files.readers.text import decode
 from webapp.i18n.marks import say
 
 MOST_BYTES = 16 * 1024**3
@@ -23,13 +27,15 @@ RATIO_FROM = 64 * 1024**2
 MOST_RATIO = 50
 """How many times larger than itself a ZIP may unpack to, once that is more than RATIO_FROM: chats get to ten times."""
 PEEK_BYTES = 64 * 1024
+LOOKED_AT = 20
+"""How many items of an array are looked at to find out what it is of."""
 MOST_DEPTH = 5_000
 """How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
 MOST_ITEM = 512 * 1024**2
 """The most bytes of memory, roughly, that one item of a JSON array may take."""
 MOST_OBJECT = 256 * 1024**2
 """The most bytes of a member that is read as one object."""
-WRAPPERS = ("conversations", "data", "chats", "items", "results")
+WRAPPERS = ("conversations", "data", "chats", "items", "results", "memories")
 """The keys under which programs put the array of what they export."""
 _BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 
@@ -45,8 +51,11 @@ class Upload:
         self.path = path
         self.filename = filename
         self._archive: zipfile.ZipFile | None = None
-        if zipfile.is_zipfile(path) and not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
-            self._archive = _open(path)
+        if zipfile.is_zipfile(path):
+            if not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
+                self._archive = _open(path)
+        elif self.peek(filename).startswith("PK\x03\x04"):  # the directory at its end is missing
+            raise ImportRefused("The ZIP is broken. Download the export again.")
 
     @property
     def is_archive(self) -> bool:
@@ -59,12 +68,17 @@ class Upload:
         if self._archive is None:
             return [self.filename]
         hidden = ("__MACOSX/", ".DS_Store", "Thumbs.db")
-        names = (item.filename for item in self._archive.infolist() if not item.is_dir())
-        return [name for name in names if not any(part in name for part in hidden)]
+        return [name for name in self._members if not any(part in name for part in hidden)]
+
+    @cached_property
+    def _members(self) -> dict[str, zipfile.ZipInfo]:
+        """The members of the ZIP by their paths, in which some programs write backslashes."""
+        items = self._archive.infolist() if self._archive is not None else []
+        return {item.filename.replace("\\", "/"): item for item in items if not item.is_dir()}
 
     def size(self, name: str) -> int:
         """Return the uncompressed bytes that a member claims to have."""
-        return self.path.stat().st_size if self._archive is None else self._archive.getinfo(name).file_size
+        return self.path.stat().st_size if self._archive is None else self._members[name].file_size
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
@@ -73,7 +87,7 @@ class Upload:
             with self.path.open("rb") as file:
                 yield file
             return
-        info = self._archive.getinfo(name)
+        info = self._members[name]
         if info.flag_bits & 1:
             raise ImportRefused("The ZIP is protected by a password. Unpack it, and upload it without one.")
         try:
@@ -93,7 +107,7 @@ class Upload:
     def peek(self, name: str) -> str:
         """Return the beginning of a member as text."""
         with self.open(name) as file:
-            return file.read(PEEK_BYTES).decode("utf-8", "replace").lstrip("\ufeff")
+            return decode(file.read(PEEK_BYTES))
 
     def text(self, name: str, limit: int) -> str:
         """Return a whole member as text, of at most `limit` bytes. Raises ImportRefused for a longer one."""
@@ -101,7 +115,7 @@ class Upload:
             data = file.read(limit + 1)
         if len(data) > limit:
             raise ImportRefused(f"“{name}” is longer than {limit // 1024**2} MB.")
-        return data.decode("utf-8", "replace").lstrip("\ufeff")
+        return decode(data)
 
     def items(self, name: str) -> Iterator[Any]:
         """Yield the items of a JSON array, one at a time. Raises ValueError where the JSON stops being valid."""
@@ -118,11 +132,25 @@ class Upload:
 
     @contextmanager
     def _events(self, name: str) -> Iterator[Iterator[tuple[str, Any]]]:
-        with self.open(name) as file:
+        with self._open_text(name) as file:
             try:
-                yield ijson.basic_parse(_without_mark(file), use_float=True)
+                yield ijson.basic_parse(file, use_float=True)
             except ijson.JSONError as error:
                 raise ValueError("the file is damaged or was cut off") from error
+
+    @contextmanager
+    def _open_text(self, name: str) -> Iterator[Any]:
+        """Yield a member as UTF-8 without a byte order mark."""
+        with self.open(name) as file:
+            mark = file.read(3)
+        with self.open(name) as file:
+            if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                recoder = codecs.EncodedFile(file, "utf-8", "utf-16", "replace")
+                yield SimpleNamespace(read=recoder.read, readline=recoder.readline)
+                return
+            if mark == codecs.BOM_UTF8:
+                file.read(3)
+            yield file
 
     def first_item(self, name: str) -> Any:
         """Return the first item of a JSON array, or a whole member that is a JSON object; None for anything else."""
@@ -156,29 +184,26 @@ class Upload:
             yield from (item for _, item in self.items_under(name, *WRAPPERS))
 
     def first_record(self, name: str, is_record: Callable[[Any], bool]) -> Any:
-        """Return the first record of a member; None if there is none."""
-        try:
-            return next(self.records(name, is_record), None)
-        except (ValueError, RecursionError):
-            return None
+        """Return the first record of a member, some of whose items may be damaged; None if there is none."""
+        with suppress(ValueError, RecursionError):
+            return next(filter(is_record, islice(self.records(name, is_record), LOOKED_AT)), None)
+        return None
 
     def _is_lines(self, name: str) -> bool:
         """Tell whether a member has an object on its first line, and another below it."""
-        with self.open(name) as file:
+        with self._open_text(name) as file:
             first = file.readline(MOST_OBJECT)
             try:
-                return isinstance(json.loads(first.removeprefix(b"\xef\xbb\xbf")), dict) and b"{" in file.readline(
-                    1_000
-                )
+                return isinstance(json.loads(first), dict) and b"{" in file.readline(1_000)
             except (ValueError, RecursionError):
                 return False
 
     def _lines(self, name: str) -> Iterator[Any]:
-        with self.open(name) as file:
+        with self._open_text(name) as file:
             while line := file.readline(MOST_ITEM):
                 if line.strip():
                     try:
-                        yield json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+                        yield json.loads(line)
                     except (ValueError, RecursionError) as error:
                         raise ValueError("the file is damaged or was cut off") from error
 
@@ -192,19 +217,6 @@ class Upload:
         """Close the file."""
         if self._archive is not None:
             self._archive.close()
-
-
-class _WithoutMark:
-    """A file without the byte order mark that some programs begin with."""
-
-    def __init__(self, file: IO[bytes], beginning: bytes) -> None:
-        self._file, self._beginning = file, beginning
-
-    def read(self, size: int = -1) -> bytes:
-        if self._beginning and size != 0:
-            beginning, self._beginning = self._beginning, b""
-            return beginning
-        return self._file.read(size)
 
 
 def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
@@ -249,10 +261,6 @@ def _next_value(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         depth += (event in _BEGINS) - (event in _ENDS)
         if not depth:
             return
-
-
-def _without_mark(file: IO[bytes]) -> _WithoutMark:
-    return _WithoutMark(file, file.read(3).removeprefix(b"\xef\xbb\xbf"))
 
 
 def _open(path: Path) -> zipfile.ZipFile:

@@ -14,9 +14,11 @@ from testkit.exports import (
     openwebui_chat,
     zipped,
 )
-from webapp.transfer.content import ReadConversation, Unreadable
+from webapp.transfer.content import ReadConversation, ReadMemory, Unreadable, instant
 from webapp.transfer.readers import recognise
-from webapp.transfer.sources import Upload
+from webapp.transfer.sources import ImportRefused, Upload
+
+ODD = json.loads(Path(__file__).with_name("odd_exports.json").read_text(encoding="utf-8"))
 
 ONE = {
     "chatgpt": chatgpt_conversation(),
@@ -64,3 +66,68 @@ def test_lines_in_a_zip_are_read(tmp_path):
     lines = "\n".join(json.dumps(chatgpt_conversation(number)) for number in (1, 2))
     found, parts = read(tmp_path / "upload", zipped({"conversations.jsonl": lines}), "export.zip")
     assert found == "chatgpt" and sum(isinstance(part, ReadConversation) for part in parts) == 2
+
+
+@pytest.mark.parametrize(
+    ("program", "content", "messages"), [[row[0], *row[2:]] for row in ODD], ids=[": ".join(row[:2]) for row in ODD]
+)
+def test_an_odd_message_costs_no_more_than_itself(tmp_path, program, content, messages):
+    found, parts = read(tmp_path / "upload", json.dumps(content).encode(), "export.json")
+    (talk,) = [part for part in parts if isinstance(part, ReadConversation)]
+    assert found == program
+    assert [[message.role, message.content] for message in talk.messages] == messages
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("separator", [",", "\n", "\r\n"])
+def test_a_file_in_another_encoding_is_read(tmp_path, encoding, separator):
+    text = separator.join([json.dumps(ONE["chatgpt"])] * 2)
+    data = (f"[{text}]" if separator == "," else text).encode(encoding)
+    assert (
+        len([part for part in read(tmp_path / "upload", data, "export.json")[1] if isinstance(part, ReadConversation)])
+        == 2
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "My export\\conversations.json",
+        "Conversations.JSON",
+        "conversations (1).json",
+        "conversations_0.json",
+        "talks/tea.json",
+    ],
+)
+def test_a_zip_may_name_its_conversations_in_other_ways(tmp_path, name):
+    found, parts = read(tmp_path / "upload", zipped({name: [ONE["chatgpt"]]}), "export.zip")
+    assert found == "chatgpt" and any(isinstance(part, ReadConversation) for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(zipped({"conversations.json": [ONE["chatgpt"]]})[:-9], "broken"), (zipped({}), "nothing")]
+)
+def test_a_zip_without_its_end_or_without_files_is_called_that(tmp_path, content, words):
+    with pytest.raises(ImportRefused, match=words):
+        read(tmp_path / "upload", content, "export.zip")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"data": [{"memory": "Likes tea."}]}', '{"memory": "Likes tea."}\n{"memory": "Has a cat."}']
+)
+def test_memories_come_in_the_same_shapes(tmp_path, text):
+    found, parts = read(tmp_path / "upload", text.encode(), "memories.json")
+    assert found == "mem0" and parts[0] == ReadMemory("Likes tea.")
+
+
+def test_conversations_without_an_id_are_told_apart(tmp_path):
+    talks = [{"chat_messages": [{"sender": "human", "text": text}]} for text in ("Tea?", "Cake?")]
+    parts = read(tmp_path / "upload", json.dumps(talks).encode(), "conversations.json")[1]
+    assert parts[0].source_id and parts[0].source_id != parts[1].source_id
+
+
+@pytest.mark.parametrize(
+    "value", [1700000000, 1700000000.0, 1700000000000, 1700000000000000, 17 * 10**17, "1700000000.0"]
+)
+def test_a_moment_is_read_in_any_unit(value):
+    assert instant(value).isoformat() == "2023-11-14T22:13:20+00:00"

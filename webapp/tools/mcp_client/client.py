@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from webapp.tools.remote_calls import RemoteRequest, send_request
 from webapp.tools.secret_masking import keys_in, mask
 from webapp.tools.toolset import Output, ToolFailed
 
-MOST_PAGES = 5
+MOST_REDIRECTS = 2
 LIST_SECONDS = 20.0
 _FOREIGN = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST_NAME = 56
@@ -50,8 +51,9 @@ class _Talk:
         self.number += 1
         body = wire.request(self.number, method, params, self.age)
         headers = wire.headers(method, params, self.age, self.server.token, self.session)
-        wish = RemoteRequest(self.server.url, "POST", headers, body, self.server.is_internal)
-        async with send_request(wish) as response:
+        async with send_request(self._request("POST", headers, body)) as response:
+            if response.status == 401 and not self.server.token:
+                raise ToolFailed(f"{self.server.name} needs a token.")
             if response.status in (401, 403):
                 raise ToolFailed(f"{self.server.name} did not accept the token.")
             if response.status >= 300 and self.age == STATELESS:
@@ -61,20 +63,17 @@ class _Talk:
             session = response.headers.get("mcp-session-id", "")
             if session.isascii() and session.isprintable() and len(session) <= 500:
                 self.session = session or self.session
-            answer = await self._answer(response.kind, response.pieces, keys_in(headers))
+            answer = await self._answer(response.pieces, keys_in(headers))
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
             raise _Older
         return wire.result_of(answer, self.server.name)
 
     async def tell(self, method: str) -> None:
-        """Send a notification."""
+        """Send a notification; what the server answers does not matter."""
         headers = wire.headers(method, {}, self.age, self.server.token, self.session)
         body = wire.request(None, method, {}, self.age)
-        async with send_request(
-            RemoteRequest(self.server.url, "POST", headers, body, self.server.is_internal)
-        ) as response:
-            if response.status >= 300:
-                raise ToolFailed(f"{self.server.name} answered with an error ({response.status}).")
+        async with send_request(self._request("POST", headers, body)):
+            pass
 
     async def leave(self) -> None:
         """End a session, if there is one; what the server answers does not matter."""
@@ -82,31 +81,25 @@ class _Talk:
             return
         headers = wire.headers("", {}, self.age, self.server.token, self.session)
         with suppress(ToolFailed, TimeoutError):
-            async with (
-                asyncio.timeout(2),
-                send_request(RemoteRequest(self.server.url, "DELETE", headers, None, self.server.is_internal)),
-            ):
+            async with asyncio.timeout(2), send_request(self._request("DELETE", headers, None)):
                 pass
 
-    async def _answer(self, kind: str, pieces: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+    def _request(self, method: str, headers: dict[str, str], body: Any) -> RemoteRequest:
+        return RemoteRequest(self.server.url, method, headers, body, self.server.is_internal, MOST_REDIRECTS)
+
+    async def _answer(self, pieces: AsyncGenerator[bytes, None], keys: tuple[str, ...]) -> dict[str, Any]:
         """Return the answer without `keys`, as soon as it is there: a stream may stay open after it."""
-        data = bytearray()
-        streams = kind == "text/event-stream"
-        try:
+        reader = wire.Messages()
+        with suppress(RecursionError):
             async with aclosing(pieces):
                 async for piece in pieces:
-                    data += piece.replace(b"\r", b"") if streams else piece
-                    if streams and (end := data.rfind(b"\n\n")) >= 0:
-                        message = wire.answer_of(kind, bytes(data[: end + 2]), self.number)
-                        if message is not None:
+                    for message in reader.feed(piece):
+                        if wire.is_answer(message, self.number):
                             return dict(mask(message, keys))
-                        del data[: end + 2]  # each event is looked at only once
-            answer = mask(await asyncio.to_thread(wire.answer_of, kind, bytes(data), self.number), keys)
-        except (ValueError, RecursionError):
-            answer = None
-        if answer is None:
-            raise ToolFailed(f"{self.server.name} answered in a way that is not understood.")
-        return dict(answer)
+            for message in await asyncio.to_thread(reader.end):
+                if wire.is_answer(message, self.number):
+                    return dict(mask(message, keys))
+        raise ToolFailed(f"{self.server.name} answered in a way that is not understood.")
 
 
 async def tools(server: Server) -> tuple[str, list[ListedTool]]:
@@ -173,7 +166,9 @@ async def _shaken(server: Server) -> _Talk:
 async def _list_tools(talk: _Talk) -> list[ListedTool]:
     tools: dict[str, ListedTool] = {}
     cursor: str | None = None
-    for _ in range(MOST_PAGES):
+    seen: set[str | None] = set()
+    while cursor not in seen and len(seen) < wire.MOST_TOOLS:
+        seen.add(cursor)
         result = await talk.ask("tools/list", **({"cursor": cursor} if cursor else {}))
         for tool in wire.tools_of(result):
             tools.setdefault(tool.name, tool)

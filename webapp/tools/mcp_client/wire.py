@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from webapp.llm.lines import LineSplitter
 from webapp.tools.calls import storable
 from webapp.tools.mcp_client.tool_schemas import clean_schema
 from webapp.tools.toolset import ToolFailed
@@ -68,30 +70,46 @@ def headers(method: str, params: Mapping[str, Any], age: str, token: str, sessio
     return result
 
 
-def answer_of(kind: str, data: bytes, number: int) -> dict[str, Any] | None:
-    """Return the answer to a request in a body of this media type; None if it has not arrived yet.
+class Messages:
+    """The bytes of a response in, its messages out: events of a stream or JSON, whichever it is called, in batches or
+    not. What is neither is skipped."""
 
-    Anything else a server sends on a stream is skipped. Raises ValueError for invalid JSON.
-    """
-    if kind != "text/event-stream":
-        message = json.loads(data)
-        return message if _is_answer(message, number) else None
-    for text in _events(data):
-        try:
-            message = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if _is_answer(message, number):
-            answer: dict[str, Any] = message
-            return answer
-    return None
+    def __init__(self) -> None:
+        self._lines = LineSplitter()
+        self._event: list[bytes] = []
+        self._rest: list[bytes] = []
+
+    def feed(self, piece: bytes) -> Iterator[Any]:
+        """Yield the messages that a piece of the response completes."""
+        for line in self._lines.feed(piece):
+            if line.startswith(b"data:"):
+                self._event.append(line[5:])
+            elif not line:
+                yield from self._complete()
+            elif not line.startswith((b":", b"event:", b"id:", b"retry:")):
+                self._rest.append(line)
+
+    def end(self) -> list[Any]:
+        """Return what is left at the end of the response."""
+        last = [*self.feed(self._lines.rest() + b"\n\n")]
+        return [*last, *_messages(b"\n".join(self._rest).removeprefix(b"\xef\xbb\xbf"))]
+
+    def _complete(self) -> Iterator[Any]:
+        event, self._event = b"\n".join(self._event), []
+        yield from _messages(event)
+
+
+def _messages(data: bytes) -> Iterator[Any]:
+    with suppress(ValueError, RecursionError):
+        message = json.loads(data.decode("utf-8", "replace"))
+        yield from message if isinstance(message, list) else [message]
 
 
 def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
     """Return the result in an answer. Raises ToolFailed with the server's reason."""
     error = answer.get("error")
     if error is not None:
-        message = error.get("message") if isinstance(error, Mapping) else None
+        message = error.get("message") if isinstance(error, Mapping) else error
         raise ToolFailed(f"{server} refused: {_line(message, 300) or 'it does not say why'}")
     result = answer.get("result")
     if not isinstance(result, dict):
@@ -110,11 +128,12 @@ def tools_of(result: Mapping[str, Any]) -> list[ListedTool]:
 
 def output_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result of a call, as text."""
-    content = result.get("content")
-    parts = [_text(part) for part in content if isinstance(part, Mapping)] if isinstance(content, Sequence) else []
-    text = "\n\n".join(filter(None, parts))
-    if not text and result.get("structuredContent") is not None:
-        text = json.dumps(result["structuredContent"], ensure_ascii=False)
+    content = result.get("content", result.get("toolResult"))
+    parts = content if isinstance(content, list) else [content]
+    texts = [_text(part) or _mark(part) for part in parts]
+    if result.get("structuredContent") is not None and not any(map(_text, parts)):
+        texts.append(_plain(result["structuredContent"]))
+    text = "\n\n".join(filter(None, texts))
     output = {"text": text or "It answered without a text."}
     return {"status": "error", **output} if result.get("isError") is True else output
 
@@ -139,29 +158,34 @@ def _tool(row: Mapping[str, Any]) -> ListedTool | None:
     )
 
 
-def _text(part: Mapping[str, Any]) -> str:
+def _text(part: Any) -> str:
+    if not isinstance(part, Mapping):
+        return part if isinstance(part, str) else ""
     kind, inner = part.get("type"), part.get("resource")
-    if kind == "text":
-        return str(part.get("text") or "")
-    if kind == "resource" and isinstance(inner, Mapping) and inner.get("text"):
-        return str(inner["text"])
+    if kind in ("text", None):
+        return _plain(part.get("text"))
+    if kind == "resource" and isinstance(inner, Mapping):
+        return _plain(inner.get("text"))
     if kind == "resource_link":
         return f"{_line(part.get('name'), 200)}: {_line(part.get('uri'), 500)}"
-    return f"[{_line(kind, 30)}]" if kind else ""
+    return ""
 
 
-def _events(data: bytes) -> Iterator[str]:
-    """Yield the data of the complete events of a stream."""
-    for block in data.decode("utf-8", "replace").split("\n\n")[:-1]:
-        lines = [line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:")]
-        if lines:
-            yield "\n".join(lines)
+def _mark(part: Any) -> str:
+    """Return what stands for a part that is no text."""
+    kind = _line(part.get("type"), 30) if isinstance(part, Mapping) else ""
+    return f"[{kind}]" if kind and kind != "text" else ""
 
 
-def _is_answer(message: Any, number: int) -> bool:
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def is_answer(message: Any, number: int) -> bool:
+    """Return whether a message answers the request of this number; some servers give that back as text, or not."""
     return (
         isinstance(message, dict)
-        and message.get("id") in (number, None)
+        and message.get("id") in (number, str(number), None)
         and ("result" in message or "error" in message)
     )
 

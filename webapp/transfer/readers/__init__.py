@@ -41,8 +41,10 @@ READERS: dict[str, Reader] = {
 
 
 def is_empty(upload: Upload) -> bool:
-    """Tell whether the only file of an upload, as JSON or text, holds nothing."""
-    return len(upload.names) == 1 and upload.peek(upload.names[0]).strip() in ("", "[]", "{}", "null")
+    """Tell whether an upload has no files, or only one that, as JSON or text, holds nothing."""
+    return (
+        not upload.names or len(upload.names) == 1 and upload.peek(upload.names[0]).strip() in ("", "[]", "{}", "null")
+    )
 
 
 def recognise(upload: Upload, wish: str | None = None) -> Reader:

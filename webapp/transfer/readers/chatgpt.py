@@ -38,11 +38,11 @@ from webapp.transfer.readers.records import read_records
 from webapp.transfer.readers.side_documents import SideDocuments
 from webapp.transfer.sources import Upload
 
-_FILE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.jsonl?$")
+_FILE = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
 _REMEMBERED = re.compile(r"^[ \t]*\d+\.[ \t]*\[(\d{4}-\d\d-\d\d)\]\.?[ \t]*(\S.*)$", re.MULTILINE)
 _CANVAS = "canmore."
 """The tool that writes canvases."""
-_SHOWN = {"text", "multimodal_text", "code"}
+_UNSHOWN = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "system_error"}
 
 
 class ChatGPT:
@@ -199,7 +199,7 @@ class _Talk:
 def _files(upload: Upload) -> list[str]:
     if not upload.is_archive:
         return upload.json_names
-    return sorted(name for name in upload.names if _FILE.search(name))
+    return sorted(filter(_FILE.search, upload.names)) or upload.json_names
 
 
 def _is_conversation(item: Any) -> bool:
@@ -213,15 +213,16 @@ def _conversation(item: Any, memories: _Known, assets: Assets) -> ReadConversati
     if not isinstance(nodes, dict) or not nodes:
         raise ValueError(N_("it has no messages (no “mapping”)"))
     remembers = not item.get("is_do_not_remember")
-    nodes = {key: node for key, node in nodes.items() if isinstance(node, dict)}
+    nodes = {key: as_dict(node) for key, node in nodes.items() if node}
+    nodes = {key: {**node, "message": _message(node.get("message"))} for key, node in nodes.items()}
     parents = {key: node.get("parent") for key, node in nodes.items()}
-    times = {key: _number((node.get("message") or {}).get("create_time")) for key, node in nodes.items()}
+    times = {key: _number(as_dict(node["message"]).get("create_time")) for key, node in nodes.items()}
     leaf = item.get("current_node")
     path = branch(parents, leaf if leaf in nodes else newest_leaf(parents, times))
     talk, moment, key = _Talk(assets, text_or_none(item.get("default_model_slug"))), None, ""
     for key in path:
-        message = nodes[key].get("message")
-        if not isinstance(message, dict):
+        message = nodes[key]["message"]
+        if message is None:
             continue
         moment = instant(message.get("create_time"))
         if _is_shown(message):
@@ -233,9 +234,7 @@ def _conversation(item: Any, memories: _Known, assets: Assets) -> ReadConversati
             talk.left_out[HIDDEN] += 1
     talk.finish(key, moment)
     seen = set(path)
-    talk.left_out[OTHER_VERSIONS] += sum(
-        isinstance(node.get("message"), dict) for key, node in nodes.items() if key not in seen
-    )
+    talk.left_out[OTHER_VERSIONS] += sum(node["message"] is not None for key, node in nodes.items() if key not in seen)
     return ReadConversation(
         source_id=str(item.get("conversation_id") or item.get("id") or item.get("current_node") or next(iter(nodes))),
         title=text_or_none(item.get("title")),
@@ -249,15 +248,26 @@ def _conversation(item: Any, memories: _Known, assets: Assets) -> ReadConversati
     )
 
 
+def _message(message: Any) -> dict[str, Any] | None:
+    """Return a message with its parts as they usually are; None if it is none."""
+    if not isinstance(message, dict):
+        return None
+    author, content = message.get("author"), message.get("content")
+    author = {"role": author} if isinstance(author, str) else as_dict(author)
+    content = {"parts": [content]} if isinstance(content, str) else as_dict(content)
+    if isinstance(content.get("parts"), str):
+        content = {**content, "parts": [content["parts"]]}
+    return {**message, "author": author, "content": content, "metadata": as_dict(message.get("metadata"))}
+
+
 def _is_shown(message: dict[str, Any]) -> bool:
-    role = (message.get("author") or {}).get("role")
-    metadata = message.get("metadata") or {}
+    metadata = message["metadata"]
     return (
-        role in ("user", "assistant")
+        message["author"].get("role") in ("user", "assistant")
         and message.get("recipient") in (None, "all")
         and message.get("weight") != 0
         and not metadata.get("is_visually_hidden_from_conversation")
-        and (message.get("content") or {}).get("content_type") in _SHOWN
+        and message["content"].get("content_type") not in _UNSHOWN
     )
 
 

@@ -17,7 +17,7 @@ def text_of(content: dict[str, Any]) -> str:
     if content.get("content_type") == "code":
         language = content.get("language")
         fence = language if isinstance(language, str) and language != "unknown" else ""
-        return f"```{fence}\n{content.get('text') or ''}\n```"
+        return f"```{fence}\n{content['text']}\n```" if content.get("text") else ""
     parts = content.get("parts")
     if not isinstance(parts, list):
         text = content.get("text")

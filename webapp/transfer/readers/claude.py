@@ -23,6 +23,7 @@ from webapp.transfer.content import (
     ReadMessage,
     ReadProject,
     Unreadable,
+    by_id,
     count_omissions,
     instant,
     shown_path,
@@ -33,7 +34,7 @@ from webapp.transfer.readers.records import read_records
 from webapp.transfer.readers.side_documents import SideDocuments
 from webapp.transfer.sources import ImportRefused, Upload
 
-_CONVERSATIONS = re.compile(r"(?:^|/)conversations\.json$")
+_CONVERSATIONS = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
 _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$")
 _MEMORIES = re.compile(r"(?:^|/)memories\.json$")
 _PLACEHOLDER = re.compile(r"```\n?This block is not supported on your current device yet\.\n?```")
@@ -85,9 +86,7 @@ def _parts(item: Any) -> Iterator[Part]:
 def _conversation(item: Any) -> ReadConversation:
     if not isinstance(item, dict) or not isinstance(item.get("chat_messages"), list):
         raise ValueError(N_("it has no messages"))
-    rows = {
-        str(row.get("uuid") or index): row for index, row in enumerate(item["chat_messages"]) if isinstance(row, dict)
-    }
+    rows = by_id(item["chat_messages"], "uuid")
     leaf = item.get("current_leaf_message_uuid")
     path = shown_path(rows, "parent_message_uuid", leaf, lambda row: instant(row.get("created_at")))
     documents, left_out = SideDocuments(), Counter[str]()
@@ -104,7 +103,9 @@ def _conversation(item: Any) -> ReadConversation:
 
 
 def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: Counter[str]) -> ReadMessage | None:
-    blocks = [block for block in as_list(row.get("content")) if isinstance(block, dict)]
+    content = row.get("content")
+    content = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
+    blocks = [block for block in content if isinstance(block, dict)]
     texts = [part for block in blocks if (part := _text_of(block, documents, left_out))]
     text = "\n\n".join(texts).strip()
     if not blocks or (not text and not any(block.get("type") in _STEPS for block in blocks)):
@@ -123,7 +124,7 @@ def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: 
             left_out[MISSING_FILES] += 1
     if not text.strip():
         return None
-    role = "user" if row.get("sender") == "human" else "assistant"
+    role = "user" if str(row.get("sender")).lower() in ("human", "user") else "assistant"
     thoughts = [text_or_none(block.get("thinking")) for block in blocks if block.get("type") == "thinking"]
     thought = "\n\n".join(filter(None, thoughts))
     return ReadMessage(key, role, text.strip(), instant(row.get("created_at")), None, files, thought)  # type: ignore[arg-type]  # one of two words

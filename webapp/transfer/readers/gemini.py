@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
@@ -150,13 +151,8 @@ def _name(record: _Activity) -> str:
 
 
 def _json(upload: Upload) -> list[str]:
-    items = []
-    for name in upload.names:
-        if name.lower().endswith(".json"):
-            item = upload.first_item(name) if upload.peek(name).lstrip().startswith("[") else None
-            if isinstance(item, dict) and "title" in item and _is_of_gemini(name, item):
-                items.append(name)
-    return items
+    names = [name for name in upload.names if name.lower().endswith(".json")]
+    return [name for name in names if upload.first_record(name, partial(_is_record, name)) is not None]
 
 
 def _html(upload: Upload) -> list[str]:
@@ -168,6 +164,10 @@ def _is_of_gemini(name: str, item: dict[str, Any]) -> bool:
     """Return whether the product that a record names is Gemini; without one, whether the file's folder is."""
     names = [item.get("header") or "", *(item.get("products") or ())]
     return all(_is_product(product) for product in names if product) if any(names) else _is_in_folder(name)
+
+
+def _is_record(name: str, item: Any) -> bool:
+    return isinstance(item, dict) and "title" in item and _is_of_gemini(name, item)
 
 
 def _is_product(name: Any) -> bool:

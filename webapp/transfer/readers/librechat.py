@@ -52,7 +52,7 @@ def _conversation(item: Any) -> ReadConversation:
             continue
         key = str(row.get("messageId") or len(rows))
         if key in rows:
-            continue
+            key = f"{key}-{len(rows)}"
         rows[key] = row | {"parentMessageId": row.get("parentMessageId") or parent}
         stack += [(child, key) for child in (row.get("children") or [])[::-1]]
     path = shown_path(rows, "parentMessageId", None, lambda row: instant(row.get("createdAt")))
@@ -71,7 +71,7 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     text = text_or_none(row.get("text")) or "\n\n".join(_parts(row.get("content"))).strip()
     if not text or row.get("error"):  # a message in place of a reply when the model failed
         return None
-    is_user = row.get("isCreatedByUser") or row.get("sender") == "User"
+    is_user = row.get("isCreatedByUser") or str(row.get("sender")).lower() == "user"
     model = None if is_user else text_or_none(row.get("model")) or text_or_none(row.get("sender"))
     return ReadMessage(
         key, "user" if is_user else "assistant", text, instant(row.get("createdAt")), model, list(_attachments(row))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 _LARGE = 64 * 1024**2
 _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)
@@ -17,7 +17,7 @@ _FIELD = re.compile(r"^(\w+)[ \t]*:[ \t]*((?:.*\S)?)[ \t]*$", re.MULTILINE)
 
 
 class _Rows(ABC):
-    """Reads an array of memories, or one under `results` or `memories`; `fields` are those that each memory has."""
+    """Reads memories in any of the shapes of records (`Upload.records`); `fields` are those that each memory has."""
 
     fields: tuple[str, ...]
 
@@ -25,22 +25,20 @@ class _Rows(ABC):
         """Return whether the first item has the fields."""
         if upload.is_archive:
             return False
-        rows = _rows(upload.first_item(upload.names[0]))
-        return bool(rows) and isinstance(rows[0], dict) and all(name in rows[0] for name in self.fields)
+        return upload.first_record(upload.names[0], self._is_row) is not None
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories that are still valid."""
         try:
-            rows = _rows(json.loads(upload.text(upload.names[0], _LARGE)))
-        except ImportRefused:
-            raise
-        except (ValueError, RecursionError):
-            yield Unreadable(upload.names[0], "the file is damaged or was cut off")
-            return
-        for number, row in enumerate(rows, 1):
-            row = row if isinstance(row, dict) else {}
-            if not row.get("valid_to"):
-                yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
+            for number, item in enumerate(upload.records(upload.names[0], self._is_row), 1):
+                row = item if isinstance(item, dict) else {}
+                if not row.get("valid_to"):
+                    yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
+        except ValueError as error:
+            yield Unreadable(upload.names[0], str(error))
+
+    def _is_row(self, item: Any) -> bool:
+        return isinstance(item, dict) and all(name in item for name in self.fields)
 
     @abstractmethod
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
@@ -124,12 +122,6 @@ class MemoryGraph:
 
 def _lines_of(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
-
-
-def _rows(data: Any) -> list[Any]:
-    if isinstance(data, dict):
-        data = data.get("results") or data.get("memories") or ([data] if "memory" in data else [])
-    return data if isinstance(data, list) else []
 
 
 def _graph_line(row: dict[str, Any]) -> Iterator[ReadMemory]:

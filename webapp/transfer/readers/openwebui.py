@@ -18,6 +18,7 @@ from webapp.transfer.content import (
     ReadFile,
     ReadMessage,
     branch,
+    by_id,
     count_omissions,
     instant,
     newest_leaf,
@@ -61,24 +62,21 @@ class OpenWebUI:
 
 def _is_chat(item: Any) -> bool:
     chat = item.get("chat") if isinstance(item, dict) else None
-    return isinstance(chat, dict) and ("history" in chat or "messages" in chat)
+    return isinstance(as_dict(chat).get("history"), dict) or isinstance(as_dict(chat).get("messages"), list)
 
 
 def _conversation(item: Any) -> ReadConversation:
     if not _is_chat(item):
         raise ValueError(N_("it has no history"))
     chat = item["chat"]
-    history = chat.get("history") or {}
-    rows = history.get("messages") if isinstance(history.get("messages"), dict) else {}
-    if not rows:
-        rows = {
-            str(row.get("id") or index): row
-            for index, row in enumerate(chat.get("messages") or [])
-            if isinstance(row, dict)
-        }
+    history = as_dict(chat.get("history"))
+    if nodes := as_dict(history.get("messages")):
+        rows = {str(key): row for key, row in nodes.items() if isinstance(row, dict)}
+    else:
+        rows = by_id(as_list(history.get("messages")) or as_list(chat.get("messages")), "id")
+    if not any(row.get("parentId") for row in rows.values()):
         path = list(rows)
     else:
-        rows = {str(key): row for key, row in rows.items() if isinstance(row, dict)}
         path = _path(rows, [history.get("currentId"), item.get("current_message_id"), chat.get("currentId")])
     left_out = Counter[str]()
     messages = [message for key in path if (message := _message(key, rows[key], left_out)) is not None]
@@ -129,11 +127,10 @@ def _is_somebody_elses(row: dict[str, Any], item: dict[str, Any]) -> bool:
 
 def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessage | None:
     content = row.get("content")
-    if isinstance(content, list):
-        content = "\n\n".join(
-            part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)
-        )
-    text, thought, steps = without_details(content or "")
+    if not isinstance(content, str):
+        parts = [content] if isinstance(content, dict) else as_list(content)
+        content = "\n\n".join(filter(None, (text_or_none(as_dict(part).get("text")) for part in parts)))
+    text, thought, steps = without_details(content)
     left_out[STEPS] += steps
     if not text:
         text = "\n\n".join(_output(row.get("output"))).strip()

@@ -9,10 +9,11 @@ from typing import Any
 
 from webapp.i18n.marks import N_
 from webapp.transfer.content import Part, ReadConversation, ReadMessage, count_omissions, text_or_none
+from webapp.transfer.readers.attachments import as_dict
 from webapp.transfer.readers.records import read_records
 from webapp.transfer.sources import Upload
 
-_ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "chatgpt": "assistant"}
+_PEOPLE, _HIDDEN = ("human", "user"), ("system", "tool", "function", "function_call", "observation", "none")
 
 
 class ShareGPT:
@@ -31,7 +32,7 @@ class ShareGPT:
 
 def _is_conversation(item: Any) -> bool:
     turns = item.get("conversations") if isinstance(item, dict) else None
-    return isinstance(turns, list) and bool(turns) and isinstance(turns[0], dict) and "value" in turns[0]
+    return isinstance(turns, list) and any(isinstance(turn, dict) and "value" in turn for turn in turns)
 
 
 def _conversation(item: Any) -> ReadConversation:
@@ -39,10 +40,10 @@ def _conversation(item: Any) -> ReadConversation:
         raise ValueError(N_("it has no turns"))
     messages = []
     for number, turn in enumerate(item["conversations"]):
-        role = _ROLES.get(str(turn.get("from")).lower()) if isinstance(turn, dict) else None
-        text = text_or_none(turn.get("value")) if role else None
-        if role and text:
-            messages.append(ReadMessage(str(number), role, text))  # type: ignore[arg-type]  # one of two words
+        source = str(as_dict(turn).get("from")).lower()
+        text = None if source in _HIDDEN else text_or_none(as_dict(turn).get("value"))
+        if text:
+            messages.append(ReadMessage(str(number), "user" if source in _PEOPLE else "assistant", text))
     # Many of these files have no ids: the same words are the same conversation.
     digest = hashlib.sha256(json.dumps(item["conversations"], sort_keys=True).encode()).hexdigest()[:32]
     return ReadConversation(

@@ -1,0 +1,158 @@
+"""MCP servers that speak the protocol almost: what they mean is understood, and what is not said why."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.tools.servers import Asked, Site
+from webapp.tools.mcp_client import client as mcp
+from webapp.tools.mcp_client import wire
+from webapp.tools.toolset import ToolFailed
+
+JSON, STREAM = {"Content-Type": "application/json"}, {"Content-Type": "text/event-stream"}
+SAID = {"content": [{"type": "text", "text": "It is."}]}
+Answer = tuple[int, dict[str, str], Any]
+Framing = Callable[[dict[str, Any]], Answer]
+
+
+def data(message: Any, end: str = "\n\n") -> bytes:
+    return f"event: message\ndata: {json.dumps(message)}".encode() + end.encode()
+
+
+def odd(site: Site, framing: Framing, result: Any = None, older: bool = True) -> mcp.Server:
+    """A server with a tool `look` that answers in this framing; `older` begins with a handshake."""
+
+    def answer(asked: Asked) -> Answer:
+        method = asked.json["method"] if asked.method == "POST" else ""
+        if older and "mcp-method" in asked.headers:
+            return 400, {}, b"Missing session"
+        if "id" not in (asked.json if method else {}):
+            return 202, {}, b""
+        results = {
+            "initialize": {"protocolVersion": wire.HANDSHAKE[0], "capabilities": {}, "serverInfo": {}},
+            "tools/list": {"tools": [{"name": "look", "inputSchema": {}}]},
+            "tools/call": SAID if result is None else result,
+        }
+        return framing({"jsonrpc": "2.0", "id": asked.json["id"], "result": results[method]})
+
+    site.answer = answer
+    return mcp.Server("Odd", site.url, is_internal=True, age=wire.HANDSHAKE[0] if older else wire.STATELESS)
+
+
+def plain(message: dict[str, Any]) -> Answer:
+    return 200, JSON, json.dumps(message).encode()
+
+
+FRAMINGS: dict[str, Framing] = {
+    "its number as text": lambda message: plain({**message, "id": str(message["id"])}),
+    "a batch of one": lambda message: plain([message]),  # type: ignore[arg-type]
+    "a batch on a stream": lambda message: (200, STREAM, data([{"method": "x"}, message])),
+    "a stream without its last line": lambda message: (200, STREAM, data(message, "")),
+    "a stream with one newline": lambda message: (200, STREAM, data(message, "\n")),
+    "a stream of carriage returns": lambda message: (200, STREAM, data(message).replace(b"\n", b"\r")),
+    "a stream called JSON": lambda message: (200, JSON, data(message)),
+    "JSON called a stream": lambda message: (200, STREAM, json.dumps(message).encode()),
+    "no media type": lambda message: (200, {}, json.dumps(message).encode()),
+    "a byte order mark": lambda message: (200, JSON, b"\xef\xbb\xbf" + json.dumps(message).encode()),
+    "its own requests before": lambda message: (
+        200, STREAM, data({"id": 1, "method": "roots/list"}) + b": wait\n\n" + data(message),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("older", [True, False])
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_an_odd_framing_is_understood(site: Site, framing: str, older: bool) -> None:
+    server = odd(site, FRAMINGS[framing], older=older)
+    assert [tool.name for tool in asyncio.run(mcp.tools(server))[1]] == ["look"]
+    assert asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ({"content": "It is."}, "It is."),
+        ({"content": {"type": "text", "text": "It is."}}, "It is."),
+        ({"content": ["It is.", {"type": "text", "text": "So."}]}, "It is.\n\nSo."),
+        ({"content": [{"type": "text", "text": {"a": 1}}]}, '{"a": 1}'),
+        ({"content": [{"text": "It is."}]}, "It is."),
+        ({"content": [], "structuredContent": {"a": "é"}}, '{"a": "é"}'),
+        ({"content": None, "structuredContent": {"a": 1}}, '{"a": 1}'),
+        ({"content": [{"type": "image", "data": "iVBO"}], "structuredContent": {"a": 1}}, '[image]\n\n{"a": 1}'),
+        ({"content": [{"type": "text", "text": '{"a": 1}'}], "structuredContent": {"a": 1}}, '{"a": 1}'),
+        ({"toolResult": "It is."}, "It is."),
+        ({"content": [{"type": "resource", "resource": {"uri": "a://b", "blob": "AAAA"}}]}, "[resource]"),
+        ({"content": [{"type": "resource", "resource": {"uri": "a://b", "text": "It is."}}]}, "It is."),
+        ({"content": [None, 7, {"type": "audio", "data": "AAAA"}]}, "[audio]"),
+        ({}, "It answered without a text."),
+    ],
+)  # fmt: skip
+def test_an_odd_result_is_text(site: Site, result: Any, text: str) -> None:
+    assert asyncio.run(mcp.call(odd(site, plain, result), "look", {})) == {"text": text}
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 500])
+def test_nothing_depends_on_what_a_notification_is_answered_with(site: Site, status: int) -> None:
+    server = odd(site, plain)
+    usual = site.answer
+    site.answer = lambda asked: (status, {}, b"no") if b"notifications/" in asked.body else usual(asked)
+    assert asyncio.run(mcp.tools(server))[1] and asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_server_may_send_on_to_another_of_its_own_addresses(site: Site, status: int) -> None:
+    server = odd(site, plain)
+    usual = site.answer
+    site.answer = lambda asked: usual(asked) if asked.path == "/mcp/" else (status, {"Location": "/mcp/"}, b"")
+    server = mcp.Server("Odd", f"{site.url}/mcp", is_internal=True, token="secret", age=server.age)
+    assert asyncio.run(mcp.tools(server))[1] and asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}
+    assert all(asked.headers["authorization"] == "Bearer secret" for asked in site.asked)
+
+
+def test_a_token_goes_to_no_other_address(site: Site) -> None:
+    site.answer = lambda asked: (307, {"Location": f"http://localhost:{site.port}/stolen"}, b"")
+    with pytest.raises(ToolFailed, match="another address"):
+        asyncio.run(mcp.tools(mcp.Server("Odd", f"{site.url}/mcp", is_internal=True, token="secret")))
+    assert {asked.path for asked in site.asked} == {"/mcp"}
+
+
+@pytest.mark.parametrize("pages", [9, 60])
+def test_all_pages_of_tools_are_read(site: Site, pages: int) -> None:
+    def framing(message: dict[str, Any]) -> Answer:
+        if "tools" in message["result"]:
+            place = int(json.loads(site.asked[-1].body)["params"].get("cursor", 0))
+            message["result"] = {"tools": [{"name": f"t{place}", "inputSchema": {}}]}
+            message["result"] |= {"nextCursor": str(place + 1)} if place + 1 < pages else {}
+        return plain(message)
+
+    assert len(asyncio.run(mcp.tools(odd(site, framing)))[1]) == pages
+
+
+def test_a_page_that_names_itself_as_the_next_is_read_once(site: Site) -> None:
+    def framing(message: dict[str, Any]) -> Answer:
+        message["result"]["nextCursor"] = "again"
+        return plain(message)
+
+    assert len(asyncio.run(mcp.tools(odd(site, framing)))[1]) == 1
+    assert sum(b"tools/list" in asked.body for asked in site.asked) <= 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((200, JSON, b'{"id": 1, "error": "the kettle is cold"}'), "the kettle is cold"),
+        ((200, JSON, b'{"id": 1, "error": {"code": -1, "data": "x"}}'), "does not say why"),
+        ((401, {"WWW-Authenticate": "Bearer"}, b""), "needs a token"),
+        ((200, {"Content-Type": "text/html"}, b"<html>Sign in</html>"), "not understood"),
+        ((202, {}, b""), "not understood"),
+    ],
+)
+def test_what_goes_wrong_is_said(site: Site, answer: Answer, said: str) -> None:
+    site.answer = lambda _asked: answer
+    with pytest.raises(ToolFailed, match=said):
+        asyncio.run(mcp.tools(mcp.Server("Odd", site.url, is_internal=True)))

@@ -1,0 +1,94 @@
+"""Error bodies as servers send them: their words, codes and waits, however they are wrapped; pure."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import math
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+_LONGEST_REASON = 200
+_LONG_WORD = 16
+_DEEPEST = 6
+_MARKUP = re.compile("<[a-zA-Z!/]")
+_INNER = ("metadata", "error", "errors", "message", "detail", "msg", "raw", "base_resp", "status_msg")
+"""The fields of an error's words, or of an object with them; what a provider passes on from another comes first."""
+
+
+def error_fields(payload: object) -> tuple[str, set[str], int | None]:
+    """Message, codes (lower case) and status found in an error body, however nested; for classification only."""
+    message = _words_of(payload, _DEEPEST)
+    for _ in range(_DEEPEST):
+        if isinstance(payload, Mapping):
+            inner = payload.get("error") or payload.get("errors")
+        else:
+            inner = payload[0] if isinstance(payload, list) and payload else None
+        if not isinstance(inner, (Mapping, list)):
+            break
+        payload = inner
+    if not isinstance(payload, Mapping):
+        return message, set(), None
+    values = {str(payload[name]).lower() for name in ("code", "type", "param") if payload.get(name) is not None}
+    status = next((int(code) for code in values if code.isdecimal() and len(code) == 3), None)
+    return message, values, status
+
+
+def _words_of(value: object, depth: int) -> str:
+    """Return the words in an error body; of several errors, those of each, after the field that it is about."""
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            return (value[:1] in ("{", "[") and _words_of(json.loads(value), depth - 1)) or value
+        return value
+    if depth and isinstance(value, list):
+        return "; ".join(filter(None, (_words_of(item, depth - 1) for item in value[:3])))
+    if not depth or not isinstance(value, Mapping):
+        return ""
+    words = next(filter(None, (_words_of(value.get(name), depth - 1) for name in _INNER)), "")
+    place = value.get("loc")
+    return f"{'.'.join(map(str, place))}: {words}" if words and isinstance(place, list) else words
+
+
+def parse_retry_after(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
+    """Seconds to wait according to `retry-after-ms` or `Retry-After` (seconds or an HTTP date), or None."""
+    millis = _number(headers.get("retry-after-ms"))
+    if millis is not None:
+        return millis / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or not value:
+        return seconds
+    parsed = email.utils.parsedate_tz(value)
+    if parsed is None:
+        return None
+    return max(0.0, email.utils.mktime_tz(parsed) - (time.time() if now is None else now))
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def quotable(message: str) -> str:
+    """Return a provider's words as a person may read them: one line, no markup, and nothing like a URL or a key."""
+    if _MARKUP.search(message):
+        return ""
+    if message.startswith("Traceback ("):
+        message = message.rstrip().rpartition("\n")[2]
+    words = ("…" if _is_private(word) else word for word in message.split())
+    return " ".join(words)[:_LONGEST_REASON].strip()
+
+
+def _is_private(word: str) -> bool:
+    has_digits = any(char.isdigit() for char in word)
+    return "://" in word or word.lstrip("(\"'").startswith("sk-") or (len(word) >= _LONG_WORD and has_digits)
+
+
+def loggable_code(codes: set[str]) -> str | None:
+    """One short identifier-like code, or None: free text must not reach the logs."""
+    return next((c for c in sorted(codes) if len(c) <= 40 and c.replace("_", "").isalnum()), None)
