@@ -242,6 +242,20 @@ def test_the_drawer_closes_with_escape_and_gives_the_focus_back(open_tab, user):
     expect(page.get_by_role("button", name="Show the sidebar")).to_be_focused()
 
 
+def test_the_back_of_a_phone_closes_the_drawer_first(open_tab, user):
+    tab = open_tab(user, PHONE, path="")
+    tab.page.add_init_script(
+        "globalThis.CloseWatcher = class {"
+        " constructor() { globalThis.watching = this; } destroy() { globalThis.watching = null; } }"
+    )
+    page = tab.go("/")
+    page.get_by_role("button", name="Show the sidebar").tap()
+    expect(page.locator("#sidebar")).to_be_in_viewport()
+    page.evaluate("watching.onclose()")  # what Chromium does at the Back of Android
+    expect(page.locator("#sidebar")).not_to_be_in_viewport()
+    assert page.evaluate("watching") is None
+
+
 def test_a_drawer_keeps_the_rest_of_the_page_out_of_reach_and_gives_way(open_tab, user):
     page = open_tab(user, PHONE).page
     show, sidebar = page.get_by_role("button", name="Show the sidebar"), page.locator("#sidebar")

@@ -49,6 +49,18 @@ ROOMS = (
 """All pages of the rooms but Models of the administration, whose list is as long as there are connections."""
 
 
+def test_with_ones_own_colours_one_sees_where_one_is_and_what_is_on(tab):
+    page = tab.page
+    page.emulate_media(forced_colors="active")
+    for path, marked in (("/memory", ".mem-nav [aria-current]"), ("/settings/general", ".room-list [aria-current]")):
+        tab.go(path)
+        expect(page.locator(marked)).to_have_css("text-decoration-line", "underline")
+    tab.go("/settings/personalisation")
+    colours = "nodes => nodes.map((node) => getComputedStyle(node).backgroundColor)"
+    assert len(set(page.locator(".toggle input").evaluate_all(colours))) == 2  # on and off
+    page.emulate_media(forced_colors="none")
+
+
 def test_a_room_is_no_longer_than_a_screen_and_a_bit(open_tab, make_user):
     tab = open_tab(make_user(is_admin=True))
     page = tab.page

@@ -113,6 +113,21 @@ def test_a_model_that_fails_says_so_and_can_be_tried_again(tab, model):
     expect(replies(page).last).to_have_text(re.compile("Here I am"))
 
 
+def test_a_long_message_of_ones_own_is_folded(tab, model):
+    model.script(reply="Read.")
+    page = tab.page
+    send(page, "\n".join(f"Line {number}" for number in range(60)))
+    expect(replies(page)).to_have_count(1)
+    words = page.locator(".message-text").first
+    folded = words.bounding_box()["height"]
+    assert folded < 500
+    page.get_by_text("Show all", exact=True).press("Enter")
+    assert words.bounding_box()["height"] > 2 * folded
+    send(page, "Thank you")
+    expect(replies(page)).to_have_count(2)
+    expect(page.get_by_text("Show all", exact=True)).to_have_count(1)
+
+
 def test_edit_versions_and_restore(tab, model):
     model.script(reply="About cats.", match="cats")
     model.script(reply="About dogs.", match="dogs")

@@ -19,6 +19,7 @@ from webapp.providers.catalogue import catalogue
 pytestmark = pytest.mark.once  # about a server on this machine, not about the database
 
 PULL = "/api/local-servers/Ollama/pull"
+HTMX = {"HX-Request": "true"}
 PAGE = "/admin/models/new?provider=local"
 MODEL = "qwen3:0.6b"
 
@@ -88,9 +89,10 @@ def test_a_page_that_shows_the_state_already_is_not_changed(
     browser = login(boss)
     page = browser.get(PAGE).text
     place = page[page.index("/admin/models/new/local?seen=") :].partition('"')[0]
-    assert browser.get(place).status_code == 204
+    assert browser.get(place, headers=HTMX).status_code == 204
     here.models.append("fresh")
-    changed = browser.get(place)
+    assert browser.get(place).location == PAGE  # opened by itself
+    changed = browser.get(place, headers=HTMX)
     assert changed.status_code == 200 and "fresh" in changed.text and "<html" not in changed.text
 
 

@@ -99,7 +99,7 @@ def test_a_space_is_made_and_a_conversation_begun_in_it(app, model, user, login)
     browser = login(user)
     refused = post(browser, "/spaces", {"kind": "legacy", "name": " "})
     assert refused.status_code == 422
-    assert "The name must have at least 1 character" in refused.text
+    assert "The name is missing." in refused.text
     made = post(browser, "/spaces", {"kind": "legacy", "name": "Aunt May"})
     place = made.headers["Location"]
     assert "Aunt May" in browser.get(place).text
@@ -148,7 +148,7 @@ def test_a_space_opens_on_its_home(app, make_user, login, kind):
 def test_a_refused_change_keeps_what_was_typed(cast):
     answer = post(cast["owner"], f"/spaces/{cast['space']}", {"name": " ", "instructions": "Speak softly."})
     assert answer.status_code == 422
-    assert "The name must have at least 1 character" in answer.text and ">Speak softly.</textarea>" in answer.text
+    assert "The name is missing." in answer.text and ">Speak softly.</textarea>" in answer.text
 
 
 def waiting(app, user_id, content, space_id=None):

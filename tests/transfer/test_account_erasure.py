@@ -58,7 +58,7 @@ def test_the_page_says_what_goes_and_what_stays(app, login, user, make_user, api
     browser = login(user)
     page = browser.get("/settings/delete").text
     assert "2 conversations" in page and "2 memories" in page
-    assert "The space Hive: its longest member becomes the owner" in page
+    assert "The space Hive: its longest-standing member becomes the owner" in page
     assert "1 document that you added" in page
     assert "7 days" in page
     assert "/settings/delete" in browser.get("/settings").text

@@ -6,7 +6,7 @@ import time
 
 from flask import Blueprint, flash, redirect, render_template, request, session, url_for
 
-from webapp.accounts import auth, password_check, provider_links, second_factor, service, sessions
+from webapp.accounts import auth, passkeys, password_check, provider_links, second_factor, service, sessions
 from webapp.accounts.auth import current_identity, current_user_id, login_required, password_required, public
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
@@ -194,7 +194,12 @@ def _code_form(errors: dict[str, str] | None = None) -> str:
 
 
 def _confirm_form(errors: dict[str, str] | None = None) -> str:
-    return render_template("accounts/confirm.html", errors=errors or {}, next=request.args.get("next", ""))
+    return render_template(
+        "accounts/confirm.html",
+        errors=errors or {},
+        next=request.args.get("next", ""),
+        has_passkeys=passkeys.count(current_user_id()) > 0,
+    )
 
 
 def _new_password_form(errors: dict[str, str] | None = None) -> str:

@@ -25,6 +25,7 @@ MOST_DRAFT = 8_000
 
 _LENGTH = re.compile(r"^(?:String|Value) should have (at (?:most|least)) (\d+) (?:character|item)s?.*$")
 """How pydantic reports that a text is too long or too short, with and without validators of our own."""
+_EMPTY = re.compile(r"^(?:String|Value) should have at least 1 (?:character|item).*$")
 
 
 _SWITCH = {"true": True, "on": True, "1": True, "false": False, "0": False, "": False}
@@ -59,9 +60,10 @@ def sentences(error: Invalid, labels: Mapping[str, str], *, otherwise: str = "")
 
 
 def _sentence(label: str, item: Mapping[str, Any]) -> str:
+    message = "Field required" if _EMPTY.match(item["msg"]) else item["msg"]
     if language_of(this_app()).code != SOURCE:
-        return _translated(label, item["msg"])
-    message = str(item["msg"]).removeprefix("Value error, ").strip()
+        return _translated(label, message)
+    message = message.removeprefix("Value error, ").strip()
     words = message if message[:1].isupper() or not label else f"{label} {message}"
     words = _LENGTH.sub(rf"{label or 'This'} must have \1 \2 characters", words)
     words = words.replace("Field required", f"{label or 'Something'} is missing")

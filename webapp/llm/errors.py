@@ -205,7 +205,8 @@ def classify_payload(
     if bad_request or (status is None and codes & _BAD_REQUEST_CODES):
         detail = "The model server did not accept the request. Check that the model and the address fit each other."
         return ModelUnavailable(detail, retryable=False, **quoted)
-    return ModelUnavailable(retry_after=retry_after, **quoted)
+    detail = "The model server answered with an error. Try again in a moment."
+    return ModelUnavailable(detail, retry_after=retry_after, **quoted)
 
 
 def _is_too_long(text: str) -> bool:

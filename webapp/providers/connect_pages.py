@@ -14,7 +14,7 @@ from webapp.errors import DomainError, Invalid
 from webapp.extensions import app_settings, this_app
 from webapp.http.forms import first_sentence, sentences
 from webapp.http.problems import field_errors
-from webapp.http.views import ViewResult
+from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
@@ -113,6 +113,8 @@ def use_nearby() -> ViewResult:
 @admin_only
 def local() -> ViewResult:
     """Show what is on this machine now; no content if the page shows that already. Fetched by the page."""
+    if not wants_partial():
+        return redirect(url_for(".new", provider=LOCAL), 303)
     context = _local()
     return (
         ("", 204) if request.args.get("seen") == context["seen"] else render_template("models/_local.html", **context)

@@ -44,7 +44,7 @@ def test_what_waits_ends_is_said_again_pinned_or_gone() -> None:
     lines = lines_of(changes, contents, said)
     assert [line.kind for line in lines] == ["review", "ended", "confirmed", "kept", "gone"]
     assert lines[3].note == "Pinned"
-    assert label(lines) == "No longer true: has a cat · To review: likes jazz"
+    assert label(lines) == "No longer true: has a cat · To review: likes jazz · Pinned: runs"
     assert label(lines[:1]) == "To review: likes jazz"
     assert label([ChangeLine(5, "gone")]) == ""
 

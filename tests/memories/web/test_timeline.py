@@ -111,6 +111,14 @@ def test_a_circle_of_replacements_ends(app: Flask, user: Person, remember: Calla
         assert sum(len(row.spans) for row in timeline_of(user.user_id, UTC).rows) == 2
 
 
+def test_the_chart_of_a_first_month_is_that_of_a_year(app: Flask, user: Person, remember: Callable) -> None:
+    remember("Likes tea", datetime.now(UTC))
+    with app.app_context():
+        bars = timeline_of(user.user_id, UTC).bars
+    assert [bar.learned for bar in bars] == [0] * 11 + [1]
+    assert bars[0].period != bars[-1].period
+
+
 def test_the_page_narrows_by_links_and_survives_odd_ones(
     user: Person, login: Callable, anonymous: Any, remember: Callable
 ) -> None:

@@ -29,6 +29,10 @@ _LABELS: dict[tuple[str, ...], str] = N_(
         ("review",): "To review: %(what)s",
         ("overruled",): "Kept: %(what)s",
         ("confirmed",): "Confirmed: %(what)s",
+        ("Pinned",): "Pinned: %(what)s",
+        ("Unpinned",): "Unpinned: %(what)s",
+        ("Archived",): "Archived: %(what)s",
+        ("Unarchived",): "Unarchived: %(what)s",
     }
 )
 _ABOUT_THE_USER = re.compile(r"^The user(?:'s|’s)? (?=\w)", re.IGNORECASE)
@@ -130,7 +134,7 @@ def label(lines: Iterable[ChangeLine]) -> str:
     lines = list(lines)
     phrases: list[str] = []
     for kinds, snapshots in _LABELS.items():
-        names = [line.short for line in lines if line.kind in kinds and line.short]
+        names = [line.short for line in lines if (line.note or line.kind) in kinds and line.short]
         if not names or (phrases and "confirmed" in kinds):
             continue
         phrase = ", ".join(names[:MOST_NAMED])

@@ -18,7 +18,7 @@ MOST = 20_000
 MOST_ROWS = 60
 MOST_LISTED = 500
 """Rows for a program."""
-MOST_MONTHS = 60
+LEAST_MONTHS, MOST_MONTHS = 12, 60
 """Bars; of a longer time each is a year."""
 
 
@@ -202,12 +202,12 @@ def _bars(memories: Sequence[_Held], zone: tzinfo, moment: datetime) -> list[Bar
     if not learned:
         return []
     first, last = min(learned), max(*learned, _month(moment, zone))
-    months = (last[0] - first[0]) * 12 + last[1] - first[1] + 1
+    months = max(LEAST_MONTHS, (last[0] - first[0]) * 12 + last[1] - first[1] + 1)
     if months > MOST_MONTHS:
         learned, ended = _by_year(learned), _by_year(ended)
         periods = [(year, 0) for year in range(first[0], last[0] + 1)][-MOST_MONTHS:]
     else:
-        periods = [divmod(first[0] * 12 + first[1] - 1 + number, 12) for number in range(months)]
+        periods = [divmod(last[0] * 12 + last[1] - 1 - number, 12) for number in reversed(range(months))]
         periods = [(year, month + 1) for year, month in periods]
     maximum = max(1, *(count for key in periods for count in (learned[key], ended[key])))
     return [
