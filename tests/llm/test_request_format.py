@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from fakemodel.testing import ServerHandle
 from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
-from webapp.llm.chat import ChatClient, TextDelta
+from webapp.llm.chat import ChatClient
+from webapp.llm.events import TextDelta
 from webapp.llm.request_format import BEGINS, merge_turns, without_system
 
 WORDS = st.text(alphabet="abc ", min_size=1, max_size=5)

@@ -1,13 +1,16 @@
-"""Making a request acceptable to servers that refuse parts of the protocol; pure."""
+"""Making a request acceptable to servers that refuse parts of the protocol."""
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .capabilities import STRUCTURED_MODES, Capabilities
 from .errors import ContextTooLong, ModelError, classify_exception, error_fields
+
+log = logging.getLogger(__name__)
 
 Message = dict[str, Any]
 
@@ -104,7 +107,17 @@ _DROPPED = (
 _SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "messages", "images": "messages"}
 
 
-def rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
+def learn_rejection(exc: BaseException, body: Mapping[str, Any], base_url: str, capabilities: Capabilities) -> bool:
+    """Remember what a server refused of a request by name; returns whether to send the request again without it."""
+    feature = _rejected_feature(exc, body)
+    if feature is None or not capabilities.accepts(base_url, body["model"], feature):
+        return False
+    log.info("model server refuses %s: going on without", feature)
+    capabilities.refuse(base_url, body["model"], feature)
+    return True
+
+
+def _rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
     """Return the feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None.
 
     Never `tools`: whether it is all of them or one cannot be told from its words (`refused_tools.py` finds out).
