@@ -220,7 +220,6 @@ BLIND = "[A picture was attached here. You cannot see it: say so if it matters.]
 
 
 def has_pictures(messages: Sequence[dict[str, Any]]) -> bool:
-    """Return whether any message contains a picture."""
     return any(
         part.get("type") == "image_url"
         for message in messages
