@@ -7,9 +7,9 @@ their size. Two of these would enqueue everything twice, so one holds a lock and
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -98,6 +98,7 @@ def schedule_in_thread() -> Iterator[None]:
 
 
 def _keep(is_over: threading.Event) -> None:
+    """Schedule until it is over; Redis may come and go."""
     connection = open_redis(Settings.from_env().redis_url, socket_connect_timeout=2)
     while not is_over.is_set():
         try:
@@ -111,24 +112,18 @@ def _keep(is_over: threading.Event) -> None:
         except RedisError as error:
             log.warning("redis away, scheduler waits: %s", type(error).__name__)
             is_over.wait(PAUSE)
-        except Exception:  # the thread lives as long as its worker, or nothing is scheduled any more
+        except Exception:  # it lives as long as its process, or nothing is scheduled any more
             log.exception("scheduling failed, and begins anew")
             is_over.wait(PAUSE)
 
 
 def main() -> None:
-    """Schedule until told to stop; Redis may come and go."""
+    """Schedule until told to stop."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    connection = open_redis(Settings.from_env().redis_url, socket_connect_timeout=2)
-    while True:
-        scheduler = Scheduler(connection)
-        try:
-            scheduler.start()  # type: ignore[no-untyped-call]  # rq's; returns when it was told to stop
-            scheduler.release()
-            return
-        except RedisError as error:
-            log.warning("redis away, scheduler waits: %s", type(error).__name__)
-            time.sleep(2)
+    is_over = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: is_over.set())
+    _keep(is_over)
 
 
 if __name__ == "__main__":

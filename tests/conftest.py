@@ -36,6 +36,7 @@ from webapp.chat.turns import stream_hub, turnlog
 from webapp.chat.turns.runtime import runtime
 from webapp.config import Settings
 from webapp.db.base import db
+from webapp.providers.catalogue import catalogue
 from webapp.redis.clients import open_redis
 from webapp.webhooks import events_api
 
@@ -244,6 +245,7 @@ def app(
         end_turns(_application)
         model_server.reset()  # also forgets what the last turns asked while they were stopping
         empty_tables(db.engine, db.metadata)
+    catalogue.forget()
     servers.flush_redis()
 
 

@@ -83,7 +83,7 @@ def post(url: str, name: str, messages: Sequence[Any], shown: dict[str, Any], ma
 def items_of(text: str) -> list[Any]:
     """The statements of a raw answer, as far as it can be read."""
     try:
-        return parse_object(text).get(FIELD) or []
+        return parse_object(text, {FIELD}).get(FIELD) or []
     except MalformedOutput:
         return complete_items(text, FIELD)
 

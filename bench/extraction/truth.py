@@ -53,9 +53,9 @@ def fates(case: dict[str, Any], *, trusted: bool) -> Iterable[Fate]:
         items = [_item(statement, known) for statement in session["statements"]]
         plan = bench.take(call, items)
         kept = [statement for statement in session["statements"] if statement["about"] in KEPT]
-        outcomes = {outcome.index: outcome for outcome in plan.outcomes}
+        reasons = {rejection.index: rejection.reason for rejection in plan.rejections}
         for index, statement in enumerate(kept):
-            yield _fate(case, statement, bench.memories, outcomes[index].reason)
+            yield _fate(case, statement, bench.memories, reasons.get(index))
 
 
 def _item(statement: dict[str, Any], known: dict[int, str]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def question(sentences: Sequence[str]) -> tuple[list[dict[str, str]], dict[str, 
 def refused(text: str, sentences: Sequence[str]) -> set[str]:
     """Return the sentences that an answer says no to; none if it cannot be read."""
     try:
-        verdicts = parse_object(text)
+        verdicts = parse_object(text, {str(n) for n in range(1, len(sentences) + 1)})
     except MalformedOutput:
         return set()
     return {sentence for n, sentence in enumerate(sentences, 1) if _says_no(verdicts.get(str(n)))}

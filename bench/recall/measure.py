@@ -14,8 +14,8 @@ from bench.recall.data import Asked
 from bench.recall.store import Stored
 from bench.report import percentile
 from webapp.accounts.models import User
-from webapp.chat.context.builder import Context
 from webapp.chat.context.composition import compose
+from webapp.chat.context.values import Context
 from webapp.chat.context.values import Message as ContextMessage
 from webapp.conversations.models import Conversation
 from webapp.db.base import db

@@ -5,14 +5,6 @@ from __future__ import annotations
 import pytest
 
 from testkit.people import browser_client, post_form
-from webapp.providers.catalogue import catalogue
-
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    catalogue.forget()
-    yield
-    catalogue.forget()
 
 
 @pytest.fixture

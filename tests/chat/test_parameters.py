@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,16 +15,8 @@ from tests.chat.helpers import parse
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.parameters import Parameters, reply_parameters
-from webapp.providers.catalogue import catalogue
 
 CHOSEN = {"temperature": 0.2, "max_tokens": 300, "reasoning_effort": "low", "system": "Answer in one sentence."}
-
-
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    catalogue.forget()
-    yield
-    catalogue.forget()
 
 
 def reply(client: ApiClient, conversation_id: int, model: ServerHandle) -> dict[str, Any]:

@@ -41,7 +41,6 @@ def slow(app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[...
         server.asked.clear()
         catalogue.forget()
         yield server
-    catalogue.forget()
 
 
 def test_who_waits_is_told_how_much_is_read_and_the_prompt_fits(client: ApiClient, slow: Ollama) -> None:

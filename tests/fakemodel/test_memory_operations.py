@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from fakemodel.tasks import run_task
 from fakemodel.tasks.memory_operations import operations_of
 from fakemodel.tasks.request import TaskRequest
+from tests.memories.worlds import INSTRUCTIONS
 from webapp.llm.structured import Part, schema_of
 from webapp.memories.learning import journey_points as guided
 from webapp.memories.learning.model_call import SCHEMA_NAME
@@ -205,7 +206,7 @@ def extract(texts, memories=(), points=()):
         ConversationLine(i, "assistant" if text.startswith("A:") else "user", text, START + timedelta(minutes=i))
         for i, text in enumerate(texts, 1)
     ]
-    call = build_extraction(lines, memories, points=points)
+    call = build_extraction(lines, memories, points=points, instructions=INSTRUCTIONS)
     parts = [Part(FIELD, statements_schema([source.number for source in call.sources], list(call.numbered)))]
     if points:
         parts.append(Part(guided.FIELD, guided.points_schema()))

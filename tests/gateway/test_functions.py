@@ -8,7 +8,7 @@ import pytest
 
 from webapp.gateway.functions import UnsupportedRequest, read_tools
 from webapp.gateway.wire import Completion, read
-from webapp.llm.events import ToolCall
+from webapp.llm.partial_calls import ToolCall
 from webapp.tools.built_in import BUILT_IN
 from webapp.tools.client_tools import (
     MOST_RESULT,

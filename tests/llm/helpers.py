@@ -5,8 +5,10 @@ from typing import Any
 
 from fakemodel.testing import ServerHandle
 from webapp.llm.capabilities import Capabilities
-from webapp.llm.chat import ChatClient, Event, Finish, TextDelta, ToolCall
+from webapp.llm.chat import ChatClient
 from webapp.llm.errors import ModelError
+from webapp.llm.events import Event, Finish, TextDelta
+from webapp.llm.partial_calls import ToolCall
 from webapp.llm.settings import ModelSettings
 
 ASK = [{"role": "user", "content": "hello"}]

@@ -8,9 +8,10 @@ import pytest
 
 from tests.llm.helpers import ASK, listen, settings_for
 from webapp.llm.capabilities import Capabilities
-from webapp.llm.chat import ChatClient, TextDelta
+from webapp.llm.chat import ChatClient
 from webapp.llm.errors import InterruptedAnswer, ModelUnavailable
-from webapp.llm.events import Usage
+from webapp.llm.events import TextDelta
+from webapp.llm.usage import Usage
 
 TOOLS = [{"type": "function", "function": {"name": "remember", "parameters": {"type": "object", "properties": {}}}}]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.llm.events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar, ToolCall
-from webapp.llm.partial_calls import PartialCalls
+from webapp.llm.events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
+from webapp.llm.partial_calls import PartialCalls, ToolCall
 from webapp.llm.reply_markup import ReplyMarkup, answer_text
 from webapp.llm.textual_calls import TextualCalls
 

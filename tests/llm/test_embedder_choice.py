@@ -26,8 +26,7 @@ def test_what_gave_way_is_closed_when_its_last_user_is_done(server, made, chosen
     first = made.now()
     assert isinstance(first, OpenAIEmbedder)
     first.embed_passages(["bees"])
-    assert first._client
-    client = first._client[1]
+    client = first._client.get()
     for number in range(MOST_KEPT):
         chosen.append(settings_for(server, api_key=f"key {number}"))
         made.now()

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.llm.errors import MalformedOutput
-from webapp.llm.events import Finish, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
+from webapp.llm.events import Finish, ReasoningDelta, StreamDecoder, TextDelta
 from webapp.llm.lines import LineSplitter
+from webapp.llm.partial_calls import ToolCall
+from webapp.llm.usage import Usage
 
 CASES = json.loads(Path(__file__).with_name("odd_streams.json").read_text(encoding="utf-8"))
 texts = st.lists(st.text(max_size=12), min_size=1, max_size=8)

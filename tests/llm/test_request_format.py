@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from fakemodel.testing import ServerHandle
 from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
-from webapp.llm.chat import ChatClient, TextDelta
-from webapp.llm.request_format import BEGINS, adapt_body, merge_turns, rejected_feature, without_system
+from webapp.llm.chat import ChatClient
+from webapp.llm.events import TextDelta
+from webapp.llm.request_format import BEGINS, adapt_body, learn_rejection, merge_turns, without_system
 
 WORDS = st.text(alphabet="abc ", min_size=1, max_size=5)
 SPOKEN = st.builds(
@@ -107,7 +108,9 @@ def test_what_a_server_refuses_is_known_by_its_words(status: int, words: Any, fe
     messages = said("sBrief.", "uHi") if feature else said("uHi")
     body = {"model": "m", "messages": messages, "stream": True, "stream_options": {"include_usage": True}}
     error = SimpleNamespace(status_code=status, body={"message": words, "code": "unsupported_value"}, response=None)
-    assert rejected_feature(cast(BaseException, error), body) == feature
+    capabilities = Capabilities()
+    assert learn_rejection(cast(BaseException, error), body, "http://a", capabilities) == (feature is not None)
+    assert feature is None or not capabilities.accepts("http://a", "m", feature)
 
 
 def test_without_a_stream_nothing_is_asked_of_it() -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.llm.events import TextDelta, ToolCall
+from webapp.llm.events import TextDelta
+from webapp.llm.partial_calls import ToolCall
 from webapp.llm.section_tags import SECTION_TAGS
 from webapp.llm.textual_calls import TextualCalls
 

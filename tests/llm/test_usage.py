@@ -81,8 +81,8 @@ def test_one_that_does_not_think_gets_no_more_than_it_was_given(completions, lim
 
 def test_an_object_in_a_thought_is_no_answer():
     with pytest.raises(MalformedOutput):
-        parse_object('<think>perhaps {"a": 1}')
-    assert parse_object('<think>perhaps {"a": 1}</think> {"a": 2}') == {"a": 2}
+        parse_object('<think>perhaps {"a": 1}', {"a"})
+    assert parse_object('<think>perhaps {"a": 1}</think> {"a": 2}', {"a"}) == {"a": 2}
 
 
 @pytest.mark.parametrize("odd", [None, [], {}, {"choices": []}, {"choices": [None]}, {"usage": [], "choices": {}}])

@@ -29,13 +29,6 @@ def test_the_tail_is_shown_as_far_as_it_goes() -> None:
     assert update.tail_html is not None and 'data-lang="py"' in update.tail_html
 
 
-def test_a_stream_can_start_from_a_snapshot() -> None:
-    renderer = StreamRenderer("one\n\ntw")
-    update = renderer.feed("o")
-    assert update.finished_html == ["<p>one</p>\n"]
-    assert update.tail_html == "<p>two</p>\n"
-
-
 def test_finished_text_is_never_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     split = streaming.split_stable
@@ -64,7 +57,8 @@ def test_one_endless_block_costs_linear_work(line: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(streaming, "render_growing", counting)
     monkeypatch.setattr(streaming, "split_stable", lambda text: ([], text))
     start = {"x = 1\n": "```python\n", "| 1 | 2 |\n": "| a | b |\n|--|--|\n"}.get(line, "")
-    renderer = StreamRenderer(start)
+    renderer = StreamRenderer()
+    renderer.feed(start)
     for _ in range(100_000 // len(line)):
         renderer.feed(line)
     assert rendered < 100_000 * 2 * streaming.CODE_GROWTH + streaming.SHORT_TAIL**2 / len(line)

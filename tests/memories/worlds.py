@@ -11,8 +11,11 @@ from webapp.memories.learning.prompt import SECTIONS
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.state import KnownMemory, SourceMessage, State, apply_effects
+from webapp.prompts.catalogue import default_text
 
 NAME = "identity/name"
+INSTRUCTIONS = f"{default_text('extraction')}\n\n{default_text('points')}"
+"""As the extraction of a guided conversation is instructed."""
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.memories.learning.prompt import INSTRUCTIONS, build_extraction
+from webapp.memories.learning.prompt import build_extraction
 from webapp.prompts.catalogue import CATALOGUE, changes_the_prefix, complaints, default_text, definition_of
 from webapp.prompts.diff import compare
 from webapp.prompts.transcript import transcript
@@ -52,9 +52,7 @@ def test_the_guides_placeholders_will_do():
 
 def test_the_largest_memory_prompt_leaves_room_for_messages():
     largest = "é" * (CATALOGUE["extraction"].max_bytes // 2)
-    assert build_extraction([], instructions=largest).tokens > 0
-    assert INSTRUCTIONS.startswith("You keep the long-term memory")
-    assert "open points" in INSTRUCTIONS
+    assert build_extraction([], instructions=largest).messages[0]["content"] == largest
 
 
 def test_a_comparison_marks_words():

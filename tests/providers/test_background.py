@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from fakemodel.testing import ServerHandle, serve_in_thread
 from testkit.people import ApiClient, Person, csrf_token, post_form
 from webapp.extensions import app_settings
-from webapp.providers.catalogue import background_target, catalogue
+from webapp.providers.catalogue import background_target
 
 SMALL = "small-and-fast"
 
@@ -22,7 +22,6 @@ def other(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerHandle]
     """Another server, and an environment that names no model for background work."""
     named = app_settings.of(app).model_copy(update={"background_model": ""})
     monkeypatch.setitem(app.extensions, "settings", named)
-    monkeypatch.setattr(catalogue, "_cache", None)
     with serve_in_thread(scripted=True) as server:
         yield server
 

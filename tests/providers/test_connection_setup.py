@@ -27,12 +27,10 @@ KEY = "sk-very-secret-0123456789"
 
 
 @pytest.fixture
-def tour(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def tour(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """No model is connected, and nothing runs on this machine."""
     changed = {"offline_model": True, "local_model_servers": ""}
     monkeypatch.setitem(app.extensions, "settings", app_settings.of(app).model_copy(update=changed))
-    catalogue.forget()
-    yield
     catalogue.forget()
 
 

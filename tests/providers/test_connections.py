@@ -17,13 +17,6 @@ from webapp.providers.providers import PROVIDERS
 KEY = "sk-very-secret-0123456789"
 
 
-@pytest.fixture(autouse=True)
-def _fresh():
-    catalogue.forget()
-    yield
-    catalogue.forget()
-
-
 @pytest.fixture
 def admin(api, make_user):
     """The client of an admin."""

@@ -33,7 +33,6 @@ def here(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ollama]:
         monkeypatch.setattr(downloads, "REPORT_SECONDS", 0.0)
         catalogue.forget()
         yield found
-    catalogue.forget()
 
 
 @pytest.fixture

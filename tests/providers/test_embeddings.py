@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,7 +35,6 @@ def other(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerHandle]
     """Another server that makes vectors, and an environment that names none."""
     named = app_settings.of(app).model_copy(update={"embedding_model": ""})
     monkeypatch.setitem(app.extensions, "settings", named)
-    monkeypatch.setattr(catalogue, "_cache", None)
     monkeypatch.setattr(query_vectors.of(app), "_seconds", 20)
     with serve_in_thread(scripted=True) as server:
         yield server
@@ -156,10 +154,8 @@ def test_one_connection_makes_them_and_the_pages_say_which(
 
 
 def test_the_environment_comes_before_a_choice(
-    app: Flask, admin: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch,
-    login: Callable[[Person], FlaskClient],
-) -> None:  # fmt: skip
-    monkeypatch.setattr(catalogue, "_cache", None)
+    app: Flask, admin: ApiClient, model: ServerHandle, login: Callable[[Person], FlaskClient]
+) -> None:
     made = connect(admin, model, embedding_model=MODEL)
     with app.app_context():
         catalogue.all()
@@ -175,7 +171,7 @@ def test_what_makes_vectors_is_known_on_the_way_to_a_reply_without_a_look(
     with app.app_context():
         catalogue.all()
         db.session.rollback()
-        catalogue._cache = (time.monotonic() - 1, catalogue._cache[1])  # type: ignore[index]
+        catalogue.forget()
         with count_queries() as counted:
             assert query_vectors().start("Where are my bees?").model == name_of(other)
         assert not counted

@@ -23,11 +23,8 @@ WEAK = {"recall": 0.61, "key_share": 0.5, "false_share": 0.125, "cases": 40}
 
 
 @pytest.fixture
-def admin(
-    app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ApiClient]:
+def admin(app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]) -> Iterator[ApiClient]:
     """The client of an admin."""
-    monkeypatch.setattr(catalogue, "_cache", None)
     with grades_put_back(app):
         yield api(make_user(is_admin=True))
 

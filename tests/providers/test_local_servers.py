@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ PLACE = "/admin/models/nearby"
 
 
 @pytest.fixture
-def around(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+def around(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """`around(places, **settings)`: no model connected, and what is to be looked for."""
 
     def change(places: str, **values: Any) -> None:
@@ -31,8 +31,7 @@ def around(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[...
         monkeypatch.setitem(app.extensions, "settings", app_settings.of(app).model_copy(update=changed))
         catalogue.forget()
 
-    yield change
-    catalogue.forget()
+    return change
 
 
 def test_a_server_that_answers_is_offered_and_used_with_one_click(

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, post_form
 from tests.chat.helpers import parse
-from webapp.providers.catalogue import catalogue
-
-
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    catalogue.forget()
-    yield
-    catalogue.forget()
 
 
 def connect(admin: ApiClient, model: ServerHandle, *names: str, **fields: Any) -> list[str]:

@@ -8,7 +8,7 @@ import json
 import logging
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -29,20 +29,12 @@ from tests.tools.test_servers import add
 from tests.tools.test_web import ask, calls
 from webapp.admin.backups.backup import make_backup
 from webapp.extensions import redis
-from webapp.providers.catalogue import catalogue
 from webapp.tools.web.service import web
 
 HEADER = "hush-hush-header"
 TOKEN = 'mcp-token/0123456789-"abcdef"'
 ENGINE = "bsa-engine-key-0123456789"
 ALL = (KEY, SECRET, HEADER)
-
-
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    catalogue.forget()
-    yield
-    catalogue.forget()
 
 
 def test_keys_of_connections_and_buckets_are_told_nowhere(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from flask import Flask
@@ -22,7 +22,7 @@ def boss(make_user: Callable[..., Person]) -> Person:
 
 
 @pytest.fixture
-def connect(app: Flask, api: Callable[[Person], ApiClient], boss: Person) -> Iterator[Callable[..., int]]:
+def connect(app: Flask, api: Callable[[Person], ApiClient], boss: Person) -> Callable[..., int]:
     """`connect(models)`: a connection that offers these, untested."""
 
     def make(*models: dict[str, object]) -> int:
@@ -31,9 +31,7 @@ def connect(app: Flask, api: Callable[[Person], ApiClient], boss: Person) -> Ite
         catalogue.forget()
         return int(made["connection_id"])
 
-    catalogue.forget()
-    yield make
-    catalogue.forget()
+    return make
 
 
 def test_the_environment_answers_before_any_connection(app: Flask, connect: Callable[..., int], user: Person) -> None:

@@ -58,7 +58,6 @@ def test_a_window_that_is_told_holds_until_an_admin_says_another(
     assert windows() == {"long": 65_536, "unknown": None}  # a server that is away has told nothing else
     admin.patch(place, json={"models": [{"model": "long", "context_window": 16_384}, {"model": "unknown"}]})
     assert windows() == {"long": 16_384, "unknown": None}
-    catalogue.forget()
 
 
 def test_all_models_of_a_large_server_are_kept_and_those_of_another_address_forgotten(
@@ -78,7 +77,6 @@ def test_all_models_of_a_large_server_are_kept_and_those_of_another_address_forg
     assert admin.patch(place, json={"name": "Very many"}).get_json()["test_result"] == found
     moved = admin.patch(place, json={"base_url": f"{site.url}/elsewhere"}).get_json()
     assert (moved["test_result"], moved["tested_at"]) == (None, None)
-    catalogue.forget()
 
 
 def test_a_name_that_connections_offer_under_several_labels_stays_itself(
@@ -100,4 +98,3 @@ def test_a_name_that_connections_offer_under_several_labels_stays_itself(
     assert (known("bee"), known("wasp"), known("ant")) == ("Buzz", "🐝 Sting", "ant")
     offer("There", {"model": "bee", "label": "Buzz in the cloud"}, {"model": "wasp", "label": "Sting", "icon": "🐝"})
     assert (known("bee"), known("wasp")) == ("bee", "🐝 Sting")
-    catalogue.forget()

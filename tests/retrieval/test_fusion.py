@@ -29,10 +29,10 @@ def floats(*values: float) -> np.ndarray:
 
 
 def test_standardising_sees_only_allowed_rows_with_a_vector() -> None:
-    z = standardise(floats(1, 3, NAN, 99), np.array([True, True, True, False]))
+    z = standardise(floats(1, 3, NAN, 99), np.array([True, True, True, False]), ALL)
     assert z.tolist() == [-1, 1, 0, 0]
-    assert standardise(floats(0.5, NAN, NAN, NAN), ALL).tolist() == [1, 0, 0, 0]
-    assert standardise(floats(2, 2, 2, 2), ALL).tolist() == [1, 1, 1, 1]
+    assert standardise(floats(0.5, NAN, NAN, NAN), ALL, ALL).tolist() == [1, 0, 0, 0]
+    assert standardise(floats(2, 2, 2, 2), ALL, ALL).tolist() == [1, 1, 1, 1]
 
 
 def test_rows_that_do_not_count_are_measured_by_those_that_do() -> None:

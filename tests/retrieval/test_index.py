@@ -64,7 +64,6 @@ def owned_passages(draw: st.DrawFn) -> list[Passage]:
             "space_id": draw(st.none() | st.integers(1, 4)),
             "shared": draw(st.booleans()),
             "group_id": draw(st.none() | st.integers(1, 2)),
-            "archived": draw(st.booleans()),
         }
         kind = draw(st.sampled_from(KINDS))
         for piece in range(draw(st.integers(1, 3))):
@@ -93,8 +92,8 @@ def test_what_was_prepared_for_a_search_changes_nothing_in_it(before, later, wit
 
 
 @settings(UNTIMED, max_examples=150)
-@given(owned_passages(), scopes, st.frozensets(st.sampled_from(KINDS), min_size=1), st.booleans())
-def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds, archived) -> None:
+@given(owned_passages(), scopes, st.frozensets(st.sampled_from(KINDS), min_size=1))
+def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds) -> None:
     index = UserIndex()
     index.add(passages)
     expected = set()
@@ -102,9 +101,9 @@ def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds, ar
         own = p.owner_id == scope.user_id
         shared = p.shared and p.space_id in scope.member_of
         here = scope.space_id is None or p.space_id == scope.space_id
-        if (own or shared) and here and p.kind in kinds and (archived or not p.archived):
+        if (own or shared) and here and p.kind in kinds:
             expected.add(p.key)
-    where = Filter(scope, kinds, archived)
+    where = Filter(scope, kinds)
     assert set(keys(index.search("oslo", None, where, 50))) == expected
     index.put_vectors("m", [p.place for p in passages], np.ones((len(passages), 4), np.float32))
     found = index.search("oslo", {"m": np.ones(4, np.float32)}, where, 50, per_group=3)
@@ -132,7 +131,6 @@ def test_any_history_of_changes_equals_a_fresh_index(seed: int) -> None:
                     rng.randrange(60),
                     " ".join(rng.choices(vocabulary, k=rng.randrange(1, 9))) + rng.choice(["", "?"]),
                     group_id=rng.choice([None, 1, 2]),
-                    quality=rng.choice([1.0, 0.5]),
                 )
                 for _ in range(rng.randrange(1, 6))
             ]
@@ -280,16 +278,16 @@ def test_filters_by_time_and_conversation() -> None:
     index = UserIndex()
     index.add([passage("message", n, "tea", group_id=n % 2 + 1) for n in range(6)])
     index.add([passage("document", 9, "tea", group_id=1), passage("chunk", 8, "tea", group_id=1)])
-    here = index.search("tea", None, Filter(Scope(1), exclude_conversation=1), 20)
+    here = index.search("tea", None, Filter(Scope(1), only_conversation=2), 20)
     assert set(keys(here)) == {("message", 1), ("message", 3), ("message", 5), ("document", 9)}
     when = Filter(Scope(1), since=START + timedelta(hours=2), until=START.replace(tzinfo=None) + timedelta(hours=4))
     assert set(keys(index.search("tea", None, when, 20))) == {("message", 2), ("message", 3)}
 
 
-def test_quality_and_recency_order_equal_texts() -> None:
+def test_recency_orders_equal_texts() -> None:
     index = UserIndex()
-    index.add([passage("memory", n, "drinks tea", quality=quality) for n, quality in ((1, 1.0), (2, 1.0), (3, 0.4))])
-    assert [hit.id for hit in index.search("tea", None, ME)] == [2, 1, 3]
+    index.add([passage("memory", n, "drinks tea") for n in (1, 3, 2)])
+    assert [hit.id for hit in index.search("tea", None, ME)] == [3, 2, 1]
 
 
 def test_near_duplicates_and_greedy_conversations_are_thinned() -> None:

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import select
 
 from tests.support.dialogue import START, add_turn, write_dialogue
-from webapp.chat.context.values import ReceiptItem
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import hide_conversation, unhide_conversation
@@ -21,6 +20,7 @@ from webapp.retrieval import receipts
 from webapp.retrieval.cache import IndexCache
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import Question, retrieve, scope_of
+from webapp.retrieval.passages import ReceiptItem
 from webapp.retrieval.service import search
 
 WORDS = ["harbour", "violet", "engine", "marzipan", "lantern", "glacier"]

@@ -33,12 +33,12 @@ def test_messages_are_found_at_once_by_words_and_after_the_job_by_meaning(app, u
     with app.app_context():
         found = search(user.user_id, "oslo trip")
         assert ("message", talk.ids[0]) in keys(found)
-        assert "meaning" not in found.items[0].hit.parts
+        assert "meaning" not in found.items[0].reason
         db.session.remove()
         run_jobs()
         found = search(user.user_id, "holiday in Norway's capital")
         assert found.with_meaning and found.items[0].key == ("message", talk.ids[0])
-        assert found.items[0].hit.parts["meaning"] > 0.75
+        assert found.items[0].reason == "meaning"
 
 
 def test_a_forgotten_memory_is_never_found_by_any_process(app, user, run_jobs):

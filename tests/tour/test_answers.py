@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.memories.worlds import INSTRUCTIONS
 from webapp.i18n import LANGUAGES
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
 from webapp.tour.answers import INTRODUCTION, SHOW_ME, reply_to, statements_in, tour_text
@@ -80,7 +81,7 @@ NOT_LEARNED = [
 def extraction(*texts: str) -> list[dict[str, Any]]:
     """The messages of an extraction call about what a user said."""
     lines = [ConversationLine(n, "user", text, AT) for n, text in enumerate(texts, 1)]
-    return list(build_extraction(lines).messages)
+    return list(build_extraction(lines, instructions=INSTRUCTIONS).messages)
 
 
 @pytest.mark.parametrize("text", LEARNED)
@@ -108,7 +109,7 @@ def test_a_message_that_says_more_leaves_the_others_to_a_model_too() -> None:
 
 def test_what_a_guided_conversation_asks_is_left_to_a_model() -> None:
     lines = [ConversationLine(1, "user", "My name is Sam.", AT)]
-    call = build_extraction(lines, points=[OpenPoint("Your name")])
+    call = build_extraction(lines, points=[OpenPoint("Your name")], instructions=INSTRUCTIONS)
     assert statements_in(call.messages) is None
 
 

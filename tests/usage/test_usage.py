@@ -16,7 +16,7 @@ from tests.support.queries import count_queries
 from webapp.db.base import db, now, reads_only, write_transaction
 from webapp.i18n.numbers import round_count
 from webapp.llm.complete import Completion
-from webapp.llm.events import Usage
+from webapp.llm.usage import Usage
 from webapp.providers import catalogue
 from webapp.usage import records, service
 from webapp.usage.models import UsageRecord

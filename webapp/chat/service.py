@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from redis.exceptions import RedisError
 from sqlalchemy import select
 
 from webapp.chat.context.stored_prompts import unmask
 from webapp.chat.models import PipelineStep
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.consent import Consent
-from webapp.chat.turns.runtime import runtime
+from webapp.chat.turns.follow import header
+from webapp.chat.turns.runtime import ask_to_stop, runtime
 from webapp.conversations import branches, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
@@ -31,8 +30,6 @@ from webapp.retrieval.service import anticipate
 from webapp.text.provenance import Spans
 from webapp.tools.client_tools import ClientTools
 from webapp.usage import service as usage
-
-log = logging.getLogger(__name__)
 
 MODEL = "asked_model"
 WISHES = ("instruction", MODEL, PAYLOAD)
@@ -58,11 +55,7 @@ class StartedTurn:
     header: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.header = {
-            "conversation_id": self.reply.conversation_id,
-            "user_message_id": self.reply.reply_to_id,
-            "assistant_message_id": self.reply.message_id,
-        }
+        self.header = header(self.reply)
 
     @property
     def turn_id(self) -> int:
@@ -234,11 +227,7 @@ def branch(user_id: int, message_id: int) -> Conversation:
 
 def launch(turn: StartedTurn) -> None:
     """Hand a committed turn to this process's runner, and ask the replies that it replaces to stop."""
-    for turn_id in turn.abandoned:
-        try:
-            turnlog.request_stop(redis(), turn_id)
-        except RedisError:
-            log.warning("abandoned turn goes on: redis away", extra={"turn_id": turn_id})
+    ask_to_stop(turn.abandoned)
     runtime().runner.submit(turn.turn_id, turn.header, turn.embedded, consent=turn.consent, client=turn.client)
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from webapp.gateway.functions import DEEPEST_SCHEMA, UnsupportedRequest, depth
+from webapp.gateway.functions import UnsupportedRequest, read_definition
 from webapp.llm.structured import describe_schema
 
-MOST_SCHEMA = 32_000
-"""The most characters of a schema as JSON."""
 MOST_SHOWN = 8_000
-"""The most of one that is also shown to the model: not every server makes the model follow it."""
+"""The most characters of a schema that is also shown to the model: not every server makes the model follow it."""
 KINDS = ("text", "json_object", "json_schema")
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_FIELDS = ("name", "description", "schema", "strict")
+
 _ANY_OBJECT = "Answer with exactly one JSON object and nothing else: no explanation, no code fence."
 
 
@@ -61,23 +56,8 @@ def format_instructions(form: Mapping[str, Any] | None) -> str:
 def _named_schema(value: Any, param: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UnsupportedRequest(param, "json_schema must have a name and a schema.")
-    name, schema = value.get("name"), value.get("schema")
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UnsupportedRequest(f"{param}.name", "A name must have 1 to 64 letters, digits, underscores and hyphens.")
+    definition = read_definition(value, param, "schema")
+    schema = definition.get("schema")
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         raise UnsupportedRequest(f"{param}.schema", "The schema has to be a JSON schema of the type 'object'.")
-    if not isinstance(value.get("strict"), bool | None):
-        raise UnsupportedRequest(f"{param}.strict", "strict must be true or false.")
-    if not isinstance(value.get("description"), str | None):
-        raise UnsupportedRequest(f"{param}.description", "A description must be a text.")
-    fields = {field: value[field] for field in _FIELDS if value.get(field) is not None}
-    try:
-        text = json.dumps(fields, ensure_ascii=False, allow_nan=False)
-        text.encode()
-    except ValueError:
-        raise UnsupportedRequest(param, "A format must not contain NaN, Infinity or half a surrogate pair.") from None
-    if len(text) > MOST_SCHEMA:
-        raise UnsupportedRequest(f"{param}.schema", f"A schema can have at most {MOST_SCHEMA:,} characters.")
-    if depth(schema) > DEEPEST_SCHEMA:
-        raise UnsupportedRequest(f"{param}.schema", f"A schema can have at most {DEEPEST_SCHEMA} levels.")
-    return fields
+    return definition

@@ -18,7 +18,7 @@ DEEPEST_SCHEMA = 24
 MOST_ROUNDS = 200
 """How often calls may be handed over and answered within one reply."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_FIELDS = ("name", "description", "parameters", "strict")
+
 _SIMPLE = {"auto", "none", "required"}
 
 
@@ -107,28 +107,35 @@ def _definition(tool: Any, param: str) -> dict[str, Any]:
     function = tool.get("function")
     if not isinstance(function, dict):
         raise UnsupportedRequest(f"{param}.function", "A tool must have a function.")
-    name = function.get("name")
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UnsupportedRequest(
-            f"{param}.function.name", "A name must have 1 to 64 letters, digits, underscores and hyphens."
-        )
-    if not isinstance(function.get("description", ""), str | None):
-        raise UnsupportedRequest(f"{param}.function.description", "A description must be a text.")
-    if not isinstance(function.get("strict"), bool | None):
-        raise UnsupportedRequest(f"{param}.function.strict", "strict must be true or false.")
-    problem = _problem(function.get("parameters"))
-    if problem:
+    definition = read_definition(function, f"{param}.function", "parameters")
+    if problem := _problem(definition.get("parameters")):
+        name = definition["name"]
         raise UnsupportedRequest(f"{param}.function.parameters", f"Invalid schema for function '{name}': {problem}")
-    fields = {field: function[field] for field in _FIELDS if function.get(field) is not None}
+    return {"type": "function", "function": definition}
+
+
+def read_definition(source: Mapping[str, Any], param: str, schema_field: str) -> dict[str, Any]:
+    """Return the name, description, schema and `strict` of a function or a format. Raises UnsupportedRequest."""
+    name = source.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise UnsupportedRequest(f"{param}.name", "A name must have 1 to 64 letters, digits, underscores and hyphens.")
+    if not isinstance(source.get("description"), str | None):
+        raise UnsupportedRequest(f"{param}.description", "A description must be a text.")
+    if not isinstance(source.get("strict"), bool | None):
+        raise UnsupportedRequest(f"{param}.strict", "strict must be true or false.")
+    if _depth(source.get(schema_field)) > DEEPEST_SCHEMA:
+        raise UnsupportedRequest(f"{param}.{schema_field}", f"A schema can have at most {DEEPEST_SCHEMA} levels.")
+    names = ("name", "description", schema_field, "strict")
+    definition = {name: source[name] for name in names if source.get(name) is not None}
     try:
-        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()
+        text = json.dumps(definition, ensure_ascii=False, allow_nan=False)
+        text.encode()
     except ValueError:
-        raise UnsupportedRequest(
-            f"{param}.function", "A tool must not contain NaN, Infinity or half a surrogate pair."
-        ) from None
-    if len(json.dumps(fields)) > MOST_DEFINITION:
-        raise UnsupportedRequest(f"{param}.function", f"A tool can have at most {MOST_DEFINITION:,} characters.")
-    return {"type": "function", "function": fields}
+        message = "A definition must not contain NaN, Infinity or half a surrogate pair."
+        raise UnsupportedRequest(param, message) from None
+    if len(text) > MOST_DEFINITION:
+        raise UnsupportedRequest(param, f"A definition can have at most {MOST_DEFINITION:,} characters.")
+    return definition
 
 
 def _problem(schema: Any) -> str:
@@ -145,10 +152,10 @@ def _problem(schema: Any) -> str:
     required = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
         return "required has to be a list of names."
-    return f"it has more than {DEEPEST_SCHEMA} levels." if depth(schema) > DEEPEST_SCHEMA else ""
+    return ""
 
 
-def depth(value: Any) -> int:
+def _depth(value: Any) -> int:
     """Levels of lists and objects in a value, counted without recursion."""
     depth, level = 0, [value]
     while level:

@@ -18,7 +18,7 @@ from webapp.errors import Conflict, Invalid, NotFound
 from webapp.gateway import threads
 from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.responses_input import ItemQuery, item_message
-from webapp.gateway.service import LaunchableReply, Wish, go_on, prepare, start, with_pictures
+from webapp.gateway.service import LaunchableReply, Wish, answer_calls, go_on, prepare, start, with_pictures
 from webapp.gateway.wire import GatewayRequest
 from webapp.tools.client_tools import CLIENT
 from webapp.usage.service import require_room
@@ -161,10 +161,7 @@ def _answer(user_id: int, reply: Message, results: Mapping[str, str], wish: Wish
         reply = _branch_copy(user_id, reply)
     elif rest and rest[-1].status == "streaming":
         return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    turn = client_tool_results.go_on(user_id, reply, results)
-    turn.reply.model = wish.model
-    db.session.flush()
-    return LaunchableReply(turn.turn_id, reply.conversation_id, turn, is_new=False)
+    return answer_calls(user_id, reply, results, wish)
 
 
 def _branch_copy(user_id: int, reply: Message) -> Message:

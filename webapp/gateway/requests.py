@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -71,19 +71,19 @@ class End:
 
 def body_as(shape: type[_Body]) -> _Body:
     """Return the request's body. Raises Invalid."""
-    try:
-        return shape.model_validate(request.get_json())
-    except ValidationError as error:
-        errors = problems.field_errors(error, request.get_json())
-        raise Invalid(f"{'.'.join(errors[0]['loc'])}: {errors[0]['msg']}", errors=errors) from None
+    return _validated(shape, request.get_json())
 
 
 def query_as(shape: type[_Body]) -> _Body:
     """Return the request's parameters. Raises Invalid."""
+    return _validated(shape, request.args.to_dict())
+
+
+def _validated(shape: type[_Body], values: Any) -> _Body:
     try:
-        return shape.model_validate(request.args.to_dict())
+        return shape.model_validate(values)
     except ValidationError as error:
-        errors = problems.field_errors(error)
+        errors = problems.field_errors(error, values)
         raise Invalid(f"{'.'.join(errors[0]['loc'])}: {errors[0]['msg']}", errors=errors) from None
 
 
@@ -123,33 +123,28 @@ def _entries(reply: LaunchableReply, patience: float | None) -> Iterator[Entry |
     return follow(this_app(), runtime().hub, reply.turn_id, patience=patience, launched=launched)
 
 
-def open_stream(user_id: int, reply: LaunchableReply) -> AbstractContextManager[Iterator[str | End | None]]:
+def open_stream(user_id: int, reply: LaunchableReply) -> closing[Generator[str | End | None]]:
     """Return the events of a reply to stream: its text as it arrives, then its end; None while nothing happens.
 
     A reader that hangs up before the end stops the reply, which is what these clients mean by it.
     """
-    app, stream = this_app(), _pieces(_entries(reply, None))
+    return closing(_read_or_stop(this_app(), user_id, reply.turn_id, _pieces(_entries(reply, None))))
 
-    @contextmanager
-    def read() -> Iterator[Iterator[str | End | None]]:
-        is_open = True
 
-        def pieces() -> Iterator[str | End | None]:
-            nonlocal is_open
-            for piece in stream:
-                is_open = not isinstance(piece, End)
-                yield piece
-            is_open = False
-
-        try:
-            yield pieces()
-        finally:
-            if is_open:
-                with app.app_context():
-                    expect_writes(False)
-                    chat.stop_turn(user_id, reply.turn_id)
-
-    return read()
+def _read_or_stop(
+    app: Flask, user_id: int, turn_id: int, pieces: Iterator[str | End | None]
+) -> Generator[str | End | None]:
+    is_open = True
+    try:
+        for piece in pieces:
+            is_open = not isinstance(piece, End)
+            yield piece
+        is_open = False
+    finally:
+        if is_open:
+            with app.app_context():
+                expect_writes(False)
+                chat.stop_turn(user_id, turn_id)
 
 
 def _pieces(pieces: Iterator[Entry | None]) -> Iterator[str | End | None]:

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from webapp.chat import client_tool_results
 from webapp.chat import service as chat
 from webapp.conversations import messages
+from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
@@ -149,12 +150,19 @@ def _go_on_with_answers(user_id: int, request: GatewayRequest, wish: Wish) -> La
         return None
     if rest and rest[-1].status == "streaming":
         return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    turn = client_tool_results.go_on(user_id, reply, request.rounds[-1].results)
+    return _prepare_and_return(user_id, request, wish, answer_calls(user_id, reply, request.rounds[-1].results, wish))
+
+
+def answer_calls(user_id: int, reply: Message, results: Mapping[str, str], wish: Wish) -> LaunchableReply:
+    """Write the next part of a reply whose calls have these results, by call id."""
+    return _write_on(client_tool_results.go_on(user_id, reply, results), reply.conversation_id, wish)
+
+
+def _write_on(turn: chat.StartedTurn, conversation_id: int, wish: Wish) -> LaunchableReply:
+    """Write another reply to what was asked before."""
     turn.reply.model = wish.model
     db.session.flush()
-    return _prepare_and_return(
-        user_id, request, wish, LaunchableReply(turn.turn_id, reply.conversation_id, turn, is_new=False)
-    )
+    return LaunchableReply(turn.turn_id, conversation_id, turn, is_new=False)
 
 
 def _take_in(user_id: int, request: GatewayRequest) -> list[int]:
@@ -221,11 +229,7 @@ def go_on(
     if status == "streaming":
         return LaunchableReply(reply_id, conversation_id, None, is_new=False)
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
-    turn = repeat(user_id, reply_id)
-    turn.reply.model = wish.model
-    turn.consent = "given"
-    db.session.flush()
-    return LaunchableReply(turn.turn_id, conversation_id, turn, is_new=False)
+    return _write_on(repeat(user_id, reply_id), conversation_id, wish)
 
 
 def start(

@@ -38,7 +38,6 @@ class BackgroundClient:
         self._lock = Lock()
 
     def complete_text(self, messages: Any, **wishes: Any) -> Completion:
-        """Like `CompletionClient.complete_text`."""
         target = self._choose()
         completion = self._client(target).complete_text(messages, **(wishes | _model_argument(target)))
         self._observe("text", completion, target.id if target else None)
@@ -47,7 +46,6 @@ class BackgroundClient:
     def complete_structured(
         self, messages: Any, schema: type[SchemaT], name: str, **wishes: Any
     ) -> tuple[SchemaT, Completion]:
-        """Like `CompletionClient.complete_structured`."""
         target = self._choose()
         target_id = target.id if target else None
         try:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from .capabilities import STRUCTURED_MODES, Capabilities, tool_fingerprint
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, Silent, classify_exception
-from .events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta, ThoughtSoFar, ToolCall, Usage
+from .events import Event, ReasoningDelta, StreamDecoder, TextDelta, ThoughtSoFar
+from .partial_calls import ToolCall
 from .refused_tools import Search, may_be_about_tools
 from .reply_markup import ReplyMarkup
-from .request_format import adapt_body, blames_format, rejected_feature, with_format, with_tools
+from .request_format import adapt_body, blames_format, learn_rejection, with_format, with_tools
 from .retry import retry_delay
 from .sdk import async_client
 from .settings import ModelSettings
@@ -25,7 +26,6 @@ from .usage import ROOM
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["ChatClient", "Finish", "Message", "ReasoningDelta", "TextDelta", "ThoughtSoFar", "ToolCall", "Usage"]
 
 log = logging.getLogger(__name__)
 
@@ -222,17 +222,14 @@ class ChatClient:
                     response = await _send(client, request)
                 break
             except Exception as exc:
-                feature = rejected_feature(exc, request)
-                if feature is None or not self.capabilities.accepts(base_url, body["model"], feature):
-                    error = classify_exception(exc, has_key=bool(key))
-                    if "response_format" not in body or not blames_format(exc, error):
-                        raise error from None
-                    kind = body["response_format"]["type"]
-                    log.info("model server refuses response_format %s", kind)
-                    body = with_format(body, STRUCTURED_MODES[STRUCTURED_MODES.index(kind) + 1])
+                if learn_rejection(exc, request, base_url, self.capabilities):
                     continue
-                log.info("model server refuses %s: going on without", feature)
-                self.capabilities.refuse(base_url, body["model"], feature)
+                error = classify_exception(exc, has_key=bool(key))
+                if "response_format" not in body or not blames_format(exc, error):
+                    raise error from None
+                kind = body["response_format"]["type"]
+                log.info("model server refuses response_format %s", kind)
+                body = with_format(body, STRUCTURED_MODES[STRUCTURED_MODES.index(kind) + 1])
         try:
             yield response
         finally:

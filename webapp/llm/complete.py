@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -27,15 +25,12 @@ from .errors import (
 )
 from .events import text_of_parts
 from .reply_markup import answer_text
-from .request_format import adapt_body, blames_format, rejected_feature
-from .retry import retry_delay
-from .sdk import post, sync_client
+from .request_format import adapt_body, blames_format, learn_rejection
+from .retry import with_retries
+from .sdk import ProcessClient, post
 from .settings import ModelSettings
 from .structured import describe_schema, parse_object, strict_schema
 from .usage import ROOM, Usage, has_thought, ran_out, usage_of
-
-if TYPE_CHECKING:
-    from openai import OpenAI
 
 log = logging.getLogger(__name__)
 
@@ -63,8 +58,7 @@ class CompletionClient:
     def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
-        self._client: tuple[int, OpenAI] | None = None
-        self._lock = threading.Lock()
+        self._client = ProcessClient(settings)
 
     def complete_text(
         self,
@@ -122,10 +116,7 @@ class CompletionClient:
 
     def close(self) -> None:
         """Close this process's connections."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None and client[0] == os.getpid():
-            client[1].close()
+        self._client.close()
 
     def _parse_or_repair(
         self,
@@ -168,21 +159,11 @@ class CompletionClient:
     def _ask(self, body: dict[str, Any], timeout: float | None) -> Completion:
         """One answer, retrying transient failures; raises `_FormatRefused` if `response_format` is to blame."""
         read = timeout or self.settings.request_timeout
-        attempt = 0
-        while True:
-            try:
-                return self._request(body, read)
-            except ModelError as error:
-                delay = retry_delay(error, attempt, self.settings)
-                if delay is None:
-                    raise
-                log.info("model call failed (%s), attempt %d, next in %.1f s", error.code, attempt + 1, delay)
-            attempt += 1
-            time.sleep(delay)
+        return with_retries(partial(self._request, body, read), self.settings)
 
     def _request(self, body: dict[str, Any], read: float) -> Completion:
         base_url, key = self.settings.endpoint()
-        client = self._connected()
+        client = self._client.get()
         spent = Usage(requests=0)
         while True:
             thinks = self.capabilities.thinks(base_url, body["model"])
@@ -199,20 +180,12 @@ class CompletionClient:
             except ModelError:
                 raise
             except Exception as exc:
-                feature = rejected_feature(exc, request)
-                if feature is not None and self.capabilities.accepts(base_url, body["model"], feature):
-                    self.capabilities.refuse(base_url, body["model"], feature)
+                if learn_rejection(exc, request, base_url, self.capabilities):
                     continue
                 error = classify_exception(exc, has_key=bool(key))
                 if "response_format" in request and blames_format(exc, error):
                     raise _FormatRefused(error) from None
                 raise error from None
-
-    def _connected(self) -> OpenAI:
-        with self._lock:
-            if self._client is None or self._client[0] != os.getpid():
-                self._client = (os.getpid(), sync_client(self.settings))
-            return self._client[1]
 
     def _body(self, messages: Sequence[dict[str, Any]], model: str | None, max_tokens: int | None) -> dict[str, Any]:
         body: dict[str, Any] = {"model": model or self.settings.background_model, "messages": list(messages)}

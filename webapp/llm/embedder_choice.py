@@ -55,7 +55,6 @@ class Embeddings:
         self._lock = Lock()
 
     def now(self) -> Embedder:
-        """Return the chosen embedder."""
         return self._embedder_at(self._choose())
 
     @property

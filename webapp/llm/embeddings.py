@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import base64
-import logging
-import os
-import threading
-import time
-import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .capabilities import Capabilities
-from .errors import MalformedOutput, ModelError, classify_exception
-from .request_format import adapt_body, rejected_feature
-from .retry import retry_delay
-from .sdk import post, sync_client
+from .errors import MalformedOutput, classify_exception
+from .request_format import adapt_body, learn_rejection
+from .retry import with_retries
+from .sdk import ProcessClient, post
 from .settings import ModelSettings
-
-if TYPE_CHECKING:
-    from openai import OpenAI
-
-log = logging.getLogger(__name__)
 
 Vector = NDArray[np.float32]
 
@@ -58,9 +49,8 @@ class OpenAIEmbedder:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
         self._name = name or settings.embedding_model
-        self._client: tuple[int, OpenAI] | None = None
+        self._client = ProcessClient(settings, embeddings=True)
         self._dim: int | None = None
-        self._lock = threading.Lock()
 
     @property
     def model(self) -> str:
@@ -85,27 +75,15 @@ class OpenAIEmbedder:
         if not texts:
             return np.empty((0, self._dim or 0), dtype=np.float32)
         size = self.settings.embedding_batch
-        return np.concatenate([self._batch(texts[start : start + size]) for start in range(0, len(texts), size)])
+        batches = (texts[start : start + size] for start in range(0, len(texts), size))
+        timeout = self.settings.embedding_timeout
+        return np.concatenate(
+            [with_retries(partial(self._request, batch, timeout), self.settings) for batch in batches]
+        )
 
     def close(self) -> None:
         """Close this process's connections."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            _close_own(*client)
-
-    def _batch(self, texts: Sequence[str]) -> Vector:
-        attempt = 0
-        while True:
-            try:
-                return self._request(texts, self.settings.embedding_timeout)
-            except ModelError as error:
-                delay = retry_delay(error, attempt, self.settings)
-                if delay is None:
-                    raise
-                log.info("embedding failed (%s), attempt %d, next in %.1f s", error.code, attempt + 1, delay)
-            attempt += 1
-            time.sleep(delay)
+        self._client.close()
 
     def _request(self, texts: Sequence[str], read: float) -> Vector:
         base_url, key = self.settings.endpoint(embeddings=True)
@@ -115,17 +93,15 @@ class OpenAIEmbedder:
             "input": [text.replace("\0", " ").encode("utf-8", "replace").decode() or " " for text in texts],
             "encoding_format": "base64",
         }
-        client = self._connected()
+        client = self._client.get()
         while True:
             request = adapt_body(body, base_url, self.capabilities)
             try:
                 payload = post(client, "/embeddings", request, settings=self.settings, read=read)
                 break
             except Exception as exc:
-                feature = rejected_feature(exc, request)
-                if feature is None or not self.capabilities.accepts(base_url, body["model"], feature):
+                if not learn_rejection(exc, request, base_url, self.capabilities):
                     raise classify_exception(exc, has_key=bool(key)) from None
-                self.capabilities.refuse(base_url, body["model"], feature)
         rows = _rows(payload, len(texts))
         if self._dim not in (None, rows.shape[1]):
             raise MalformedOutput(
@@ -133,21 +109,6 @@ class OpenAIEmbedder:
             )
         self._dim = rows.shape[1]
         return rows
-
-    def _connected(self) -> OpenAI:
-        with self._lock:
-            if self._client is None or self._client[0] != os.getpid():
-                client = sync_client(self.settings, embeddings=True)
-                # A server that is no longer chosen is released here, while somebody may still be using it.
-                weakref.finalize(self, _close_own, os.getpid(), client).atexit = False
-                self._client = (os.getpid(), client)
-            return self._client[1]
-
-
-def _close_own(pid: int, client: OpenAI) -> None:
-    """Close connections in the process that opened them."""
-    if pid == os.getpid():
-        client.close()
 
 
 def normalise_rows(rows: Vector) -> Vector:

@@ -18,19 +18,6 @@ from .lines import LineSplitter
 from .partial_calls import PartialCalls, ToolCall
 from .usage import Usage, usage_of
 
-__all__ = [
-    "Event",
-    "Finish",
-    "ReasoningDelta",
-    "StreamDecoder",
-    "TextDelta",
-    "ThoughtSoFar",
-    "ToolCall",
-    "Usage",
-    "text_of_parts",
-    "usage_of",
-]
-
 # The fields in which servers send a model's reasoning: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others.
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
 _TEXT, _THOUGHT = ("text", "value"), ("text", "thinking", "summary", "content")

@@ -50,7 +50,6 @@ class Search:
     _trials: int = 0
 
     async def run(self, tools: Sequence[Tool]) -> bool:
-        """Return whether the tools were to blame."""
         if await self._takes(tools):
             return False
         if not await self._takes([ORDINARY]):

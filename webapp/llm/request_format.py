@@ -1,7 +1,8 @@
-"""Making a request acceptable to servers that refuse parts of the protocol; pure."""
+"""Making a request acceptable to servers that refuse parts of the protocol."""
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from .capabilities import STRUCTURED_MODES, Capabilities
 from .error_bodies import error_fields
 from .errors import ContextTooLong, ModelError, classify_exception
+
+log = logging.getLogger(__name__)
 
 Message = dict[str, Any]
 
@@ -110,7 +113,17 @@ _DROPPED = (
 _SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "messages", "images": "messages"}
 
 
-def rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
+def learn_rejection(exc: BaseException, body: Mapping[str, Any], base_url: str, capabilities: Capabilities) -> bool:
+    """Remember what a server refused of a request by name; returns whether to send the request again without it."""
+    feature = _rejected_feature(exc, body)
+    if feature is None or not capabilities.accepts(base_url, body["model"], feature):
+        return False
+    log.info("model server refuses %s: going on without", feature)
+    capabilities.refuse(base_url, body["model"], feature)
+    return True
+
+
+def _rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
     """Return the feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None.
 
     Never `tools`: whether it is all of them or one cannot be told from its words (`refused_tools.py` finds out).
@@ -218,7 +231,6 @@ BLIND = "[A picture was attached here. You cannot see it: say so if it matters.]
 
 
 def has_pictures(messages: Sequence[dict[str, Any]]) -> bool:
-    """Return whether any message contains a picture."""
     return any(
         part.get("type") == "image_url"
         for message in messages

@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from .errors import ModelError
 from .settings import ModelSettings
+
+log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+
+def with_retries(ask: Callable[[], Answer], settings: ModelSettings) -> Answer:
+    """Return the answer of a server, asked again while that may help; raises the last `ModelError`."""
+    attempt = 0
+    while True:
+        try:
+            return ask()
+        except ModelError as error:
+            delay = retry_delay(error, attempt, settings)
+            if delay is None:
+                raise
+            log.info("model call failed (%s), attempt %d, next in %.1f s", error.code, attempt + 1, delay)
+        attempt += 1
+        time.sleep(delay)
 
 
 def retry_delay(error: ModelError, attempt: int, settings: ModelSettings) -> float | None:

@@ -7,6 +7,9 @@ not pay.
 from __future__ import annotations
 
 import json
+import os
+import threading
+import weakref
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +75,38 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
         http_client=http_client,
         default_headers=dict(settings.headers) or None,
     )
+
+
+class ProcessClient:
+    """A `sync_client` of each process that uses it: connections belong to the process that opened them."""
+
+    def __init__(self, settings: ModelSettings, *, embeddings: bool = False) -> None:
+        self._settings = settings
+        self._embeddings = embeddings
+        self._opened: tuple[int, OpenAI] | None = None
+        self._lock = threading.Lock()
+
+    def get(self) -> OpenAI:
+        """Return this process's client, opened with the first call."""
+        with self._lock:
+            if self._opened is None or self._opened[0] != os.getpid():
+                client = sync_client(self._settings, embeddings=self._embeddings)
+                # A server that is no longer chosen is released here, while somebody may still be using it.
+                weakref.finalize(self, _close_own, os.getpid(), client).atexit = False
+                self._opened = (os.getpid(), client)
+            return self._opened[1]
+
+    def close(self) -> None:
+        """Close this process's connections."""
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            _close_own(*opened)
+
+
+def _close_own(pid: int, client: OpenAI) -> None:
+    if pid == os.getpid():
+        client.close()
 
 
 @cache

@@ -99,12 +99,12 @@ def describe_schema(name: str, schema: dict[str, Any]) -> str:
     )
 
 
-def parse_object(text: str, fields: Collection[str] = ()) -> dict[str, Any]:
-    """Return the one JSON object in `text`, ignoring prose and code fences around it; `MalformedOutput` otherwise.
+def parse_object(text: str, fields: Collection[str]) -> dict[str, Any]:
+    """Return the one JSON object in `text` that has any of some `fields`, ignoring prose and code fences around it;
+    `MalformedOutput` otherwise.
 
-    With `fields`, it is the one that has any of them, and may be nearly JSON: commas too many, single quotes, comments,
-    closing brackets missing. Without, a second object, or a brace that does not begin a valid one, is an error: taking
-    the inner part of a broken object would store half an answer. The same object twice is one.
+    It may be nearly JSON: commas too many, single quotes, comments, closing brackets missing. The same object twice is
+    one.
     """
     if is_only_thought(text):
         raise MalformedOutput  # an object in it is not one that the model meant to give
@@ -114,31 +114,27 @@ def parse_object(text: str, fields: Collection[str] = ()) -> dict[str, Any]:
     if text.lstrip().startswith('"'):
         with suppress(ValueError):
             text = str(json.loads(text))
-    objects = list(_objects(text, frozenset(fields)))
-    if not objects or any(value != objects[0] for value in objects) or (len(objects) > 1 and not fields):
+    objects = list(_objects(text, fields))
+    if not objects or any(value != objects[0] for value in objects):
         raise MalformedOutput
     return objects[0]
 
 
 def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a text, of those with any of some `fields` also nearly JSON. Raises MalformedOutput."""
+    """Yield the objects in a text that have any of some `fields`, the last one repaired. Raises MalformedOutput."""
     index = 0
     while (index := text.find("{", index)) >= 0:
         try:
             value, end = _DECODER.raw_decode(text, index)
         except (ValueError, RecursionError):
-            if not fields:
-                raise MalformedOutput from None
             if _begins_with_field(text[index + 1 : index + _LONGEST_HEAD], fields):
                 yield _repair(text[index:])
                 return
             index += 1
             continue
-        if not fields and (text[:index].rstrip().endswith("[") or text[end:].lstrip().startswith(("]", ",", "}"))):
-            raise MalformedOutput
         inner = (part for part in value.values() if isinstance(part, dict))  # a wrapping, such as a call's
-        for candidate in (value, *inner) if fields else (value,):
-            if not fields or not candidate.keys().isdisjoint(fields):
+        for candidate in (value, *inner):
+            if not candidate.keys().isdisjoint(fields):
                 yield candidate
                 break
         index = end

@@ -16,7 +16,6 @@ _NOTE = re.compile(r"\[\^([\w.-]{1,40})\]:[ \t]*")
 
 
 def footnote_plugin(parser: MarkdownIt) -> None:
-    """Teach a parser footnotes."""
     parser.block.ruler.before("reference", "footnote", _note, {"alt": ["paragraph", "reference"]})
     parser.inline.ruler.before("link", "footnote_reference", _reference)
 

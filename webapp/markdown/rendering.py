@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from hashlib import blake2b
 from html import escape
 from threading import Lock
 from typing import Any
 
 import nh3
-from cachetools import LRUCache
+from cachetools import LRUCache, cached
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
@@ -190,36 +189,15 @@ LARGEST = 100_000
 """A text with more characters of HTML is rendered each time: it would evict many others."""
 
 
-class HtmlCache:
-    """A cache of the HTML of texts; the least recently shown is evicted first. Keys are digests: no text is kept."""
-
-    def __init__(self, capacity: int = CAPACITY, largest: int = LARGEST) -> None:
-        self.largest = largest
-        self._cache: LRUCache[bytes, Markup] = LRUCache(capacity, getsizeof=len)
-        self._lock = Lock()
-
-    @property
-    def size(self) -> int:
-        """The characters in the cache."""
-        return int(self._cache.currsize)
-
-    def html(self, text: str) -> Markup:
-        """As `render`."""
-        key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        with self._lock:
-            cached = self._cache.get(key)
-        if cached is not None:
-            return cached
-        html = render(text)
-        if len(html) <= self.largest:
-            with self._lock, suppress(ValueError):  # larger than the whole cache
-                self._cache[key] = html
-        return html
+def _weight(html: Markup) -> int:
+    return len(html) if len(html) <= LARGEST else CAPACITY + 1
 
 
-_rendered = HtmlCache()
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+@cached(LRUCache(CAPACITY, getsizeof=_weight), key=_digest, lock=Lock())  # by digest: no text is kept
 def render_stored(text: str) -> Markup:
     """Sanitised HTML of the Markdown of a stored message."""
-    return _rendered.html(text)
+    return render(text)

@@ -33,10 +33,10 @@ class StreamRenderer:
     for all text fed so far, except that very long tails are looked at less often.
     """
 
-    def __init__(self, text: str = "") -> None:
-        self._tail = text
+    def __init__(self) -> None:
+        self._tail = ""
         self._wait_for = 0
-        self._has_news = bool(text)
+        self._has_news = False
         self._code = GrowingCode()
 
     def feed(self, delta: str) -> Update:

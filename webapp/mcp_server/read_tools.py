@@ -130,7 +130,7 @@ def _memories_of(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]
                 yield {"memory_id": item.memory_id, "content": item.content}
         for known in context_memories(user_id, place):
             yield {
-                "memory_id": known.memory_id,
+                "memory_id": known.id,
                 "content": known.content,
                 **({"by": known.author} if known.author else {}),
             }

@@ -87,13 +87,9 @@ class ProposalPath(BaseModel):
     proposal_id: Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
 
 
-class MemoryFields(BaseModel):
-    """A memory as its user writes it."""
-
+class _OptionalFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    memory_type: MemoryKind
-    content: Statement
     category: Category | None = None
     fact_key: FactKey | None = Field(None, description="`namespace/attribute`: at most one current memory has it.")
     fact_value: FactValue | None = None
@@ -105,22 +101,18 @@ class MemoryFields(BaseModel):
     visibility: Visibility = "private"
 
 
-class NewMemory(BaseModel):
-    """Either a memory (`memory_type` and `content`), or a conversation's digest (`conversation_id`, `memory_data`)."""
+class MemoryFields(_OptionalFields):
+    """A memory as its user writes it."""
 
-    model_config = ConfigDict(extra="forbid")
+    memory_type: MemoryKind
+    content: Statement
+
+
+class NewMemory(_OptionalFields):
+    """Either a memory (`memory_type` and `content`), or a conversation's digest (`conversation_id`, `memory_data`)."""
 
     memory_type: MemoryKind | None = None
     content: Statement | None = None
-    category: Category | None = None
-    fact_key: FactKey | None = None
-    fact_value: FactValue | None = None
-    until: LastDay = None
-    is_pinned: Flag = False
-    importance: Unit = 0.5
-    space_id: Id | None = None
-    only_conversation_id: Id | None = Field(None, description="Of an instruction: the only place it applies.")
-    visibility: Visibility = "private"
     conversation_id: Id | None = None
     memory_data: JsonObject | None = None
 

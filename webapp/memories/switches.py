@@ -28,7 +28,6 @@ class Switches:
 
 
 def switches(user_id: int, conversation: Conversation | None) -> Switches:
-    """Return the state of the switches."""
     is_enabled = user_settings(user_id).memory_enabled
     if conversation is None:
         return Switches(is_enabled)

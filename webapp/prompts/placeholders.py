@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.text.tokens import Count, estimate_tokens
+from webapp.text.tokens import estimate_tokens
 
 MEMORY_KEYS = ("main_topics", "action", "typical_observation")
 DIGEST = "CONVERSATION_MEMORY"
@@ -64,14 +64,13 @@ def fill(
     digest: Mapping[str, Any] | None = None,
     blocks: Mapping[str, Sequence[str]] | None = None,
     texts: Mapping[str, str] | None = None,
-    count: Count = estimate_tokens,
 ) -> str:
     """Return the text with its placeholders filled, in one pass.
 
     `digest` is the conversation's memory or None, `blocks` are lists of lines by name, `texts` whole texts that are
     inserted unchanged. Other placeholders are left alone.
     """
-    return "".join(text for text, _ in pieces(template, digest=digest, blocks=blocks, texts=texts, count=count))
+    return "".join(text for text, _ in pieces(template, digest=digest, blocks=blocks, texts=texts))
 
 
 def pieces(
@@ -80,20 +79,19 @@ def pieces(
     digest: Mapping[str, Any] | None = None,
     blocks: Mapping[str, Sequence[str]] | None = None,
     texts: Mapping[str, str] | None = None,
-    count: Count = estimate_tokens,
 ) -> list[tuple[str, str | None]]:
     """Return the pieces that `fill` joins: the template's own text with None, and each value with its placeholder."""
     blocks, texts = blocks or {}, texts or {}
 
     def filling(placeholder: Placeholder) -> str | None:
         if placeholder.name == DIGEST:
-            return snippet(digest, placeholder.keys, placeholder.budget, count)
+            return snippet(digest, placeholder.keys, placeholder.budget)
         if placeholder.name == DIGEST_JSON:
             return as_json(digest)
         if placeholder.name in texts:
             return texts[placeholder.name]
         if placeholder.name in blocks:
-            return block(blocks[placeholder.name], placeholder.budget, count)
+            return block(blocks[placeholder.name], placeholder.budget)
         return None
 
     result: list[tuple[str, str | None]] = []
@@ -111,7 +109,6 @@ def snippet(
     digest: Mapping[str, Any] | None,
     keys: Sequence[str] = MEMORY_KEYS,
     budget: int | None = None,
-    count: Count = estimate_tokens,
 ) -> str:
     """Return a digest in one sentence for a prompt, as the guide words it.
 
@@ -122,7 +119,7 @@ def snippet(
         return NO_MEMORY
     values = {key: digest.get(key) for key in keys}
     text = _sentence(values)
-    while budget is not None and count(text) > budget and (shorter := _shorter(values)):
+    while budget is not None and estimate_tokens(text) > budget and (shorter := _shorter(values)):
         values, text = shorter, _sentence(shorter)
     return text
 
@@ -152,14 +149,14 @@ def as_json(digest: Mapping[str, Any] | None) -> str:
     return json.dumps({key: digest[key] for key in MEMORY_KEYS if key in digest}, ensure_ascii=False)
 
 
-def block(lines: Sequence[str], budget: int | None = None, count: Count = estimate_tokens) -> str:
+def block(lines: Sequence[str], budget: int | None = None) -> str:
     """Return lines as a list, the first that fit into `budget` tokens; what does not fit is left out whole."""
     entries: list[str] = []
     left = budget
     for line in lines:
         row = f"- {' '.join(line.split())}"
         if left is not None:
-            left -= count(row) + 1
+            left -= estimate_tokens(row) + 1
             if left < 0:
                 break
         entries.append(row)

@@ -6,22 +6,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Id, Instant, Line, Output
+from webapp.http.validation import Id, Instant, Line, Output, encodable
 from webapp.prompts.models import PromptVersion
 from webapp.prompts.service import PromptState
 
 
-def _check_encoding(value: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValueError("contains half of a surrogate pair, which is not text") from None
-    if "\x00" in value:
-        raise ValueError("contains a NUL character")
-    return value.replace("\r\n", "\n")
+def _text_of_prompt(value: str) -> str:
+    return encodable(value).replace("\r\n", "\n")
 
 
-PromptText = Annotated[str, Field(min_length=1, max_length=32_768), AfterValidator(_check_encoding)]
+PromptText = Annotated[str, Field(min_length=1, max_length=32_768), AfterValidator(_text_of_prompt)]
 PromptName = Annotated[str, Field(min_length=1, max_length=100, pattern="^[a-z_]+$")]
 
 

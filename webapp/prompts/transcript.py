@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from webapp.text.tokens import Count, estimate_tokens
+from webapp.text.tokens import estimate_tokens
 from webapp.text.truncation import shorten, without_middle
 
 MESSAGE_SHARE = 0.25
@@ -39,14 +39,14 @@ def escape_block(text: str) -> str:
     return text.replace("<", "&lt;")
 
 
-def transcript(messages: Sequence[tuple[str, str]], budget: int, count: Count = estimate_tokens) -> str:
+def transcript(messages: Sequence[tuple[str, str]], budget: int) -> str:
     """The newest (role, text) that fit into `budget` tokens, oldest first; says how many earlier ones were left out."""
     longest = max(40, int(budget * MESSAGE_SHARE))
     rows: list[str] = []
     left = budget
     for role, text in reversed(messages):
-        row = f'<message role="{role}">{_TAG.sub("&lt;", shorten(text.strip(), longest, count))}</message>'
-        left -= count(row) + 1
+        row = f'<message role="{role}">{_TAG.sub("&lt;", shorten(text.strip(), longest))}</message>'
+        left -= estimate_tokens(row) + 1
         if left < 0 and rows:
             break
         rows.append(row)

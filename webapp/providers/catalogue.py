@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from threading import Lock
 from typing import Any
 
 from webapp.accounts.groups import groups_of
@@ -26,52 +25,28 @@ class Catalogue:
     """All models as one process knows them, reloaded when older than KEPT_SECONDS."""
 
     def __init__(self) -> None:
-        self._cache: tuple[float, LoadedConnections] | None = None
-        self._lock = Lock()
+        self.last_read = LoadedConnections()
+        """The connections as this process last read them; no query."""
+        self._is_fresh_until = 0.0
 
     def all(self) -> list[OfferedModel]:
         """Return the models of the enabled connections, by connection and name."""
-        return self._fresh().offered
-
-    def embeddings(self) -> ModelSettings | None:
-        """Return the server and the model chosen to make vectors, if any."""
-        return self._fresh().embeddings
-
-    def background(self) -> Target | None:
-        """Return the model chosen for background work, if any."""
-        return self._fresh().background
-
-    def known_embeddings(self) -> ModelSettings | None:
-        """Return the same, as this process last read it; no query."""
-        cache = self._cache
-        return cache[1].embeddings if cache else None
-
-    def known_offers(self) -> list[OfferedModel]:
-        """Return the models as this process last read them; no query."""
-        cache = self._cache
-        return cache[1].offered if cache else []
-
-    def known_servers(self) -> list[ModelSettings]:
-        """Return the servers of the enabled connections, as this process last read them."""
-        cache = self._cache
-        return cache[1].servers if cache else []
+        return self.read().offered
 
     def forget(self) -> None:
         """Reload on next use: something was changed here."""
-        cache = self._cache
-        self._cache = (0.0, cache[1]) if cache else None
+        self._is_fresh_until = 0.0
 
-    def _fresh(self) -> LoadedConnections:
-        cache = self._cache
-        if cache is not None and cache[0] > time.monotonic():
-            return cache[1]
+    def read(self) -> LoadedConnections:
+        """Return the enabled connections."""
+        if time.monotonic() < self._is_fresh_until:
+            return self.last_read
         is_open = db.session().in_transaction()
-        loaded = load(app_settings().model)
+        self.last_read = load(app_settings().model)
         if not is_open:
             db.session.rollback()  # nothing stays open for code that calls a model next
-        with self._lock:
-            self._cache = (time.monotonic() + KEPT_SECONDS, loaded)
-        return loaded
+        self._is_fresh_until = time.monotonic() + KEPT_SECONDS
+        return self.last_read
 
 
 catalogue = Catalogue()
@@ -90,12 +65,12 @@ def environment_embeds(settings: Settings) -> bool:
 
 def chosen_embeddings() -> ModelSettings | None:
     """The server and the model that an admin chose to make vectors; None if the environment decides, or nobody has."""
-    return None if environment_embeds(app_settings()) else catalogue.embeddings()
+    return None if environment_embeds(app_settings()) else catalogue.read().embeddings
 
 
 def cached_embeddings() -> ModelSettings | None:
     """Return the same, as this process last read it; no query."""
-    return None if environment_embeds(app_settings()) else catalogue.known_embeddings()
+    return None if environment_embeds(app_settings()) else catalogue.last_read.embeddings
 
 
 def has_worker() -> bool:
@@ -179,7 +154,7 @@ def environment_works(settings: Settings) -> bool:
 
 def cached_price(target_id: str | None) -> tuple[float | None, float | None]:
     """Return the price an admin set for a model, as this process last read it; no query."""
-    models = (offer for offer in catalogue.known_offers() if offer.target.id == target_id)
+    models = (offer for offer in catalogue.last_read.offered if offer.target.id == target_id)
     return next(((offer.input_price, offer.output_price) for offer in models), (None, None))
 
 
@@ -187,7 +162,7 @@ def cached_label(model: str) -> str:
     """Return how people know the model with this name on its server, as this process last read it; the name itself
     if there is none, or if connections offer it under several.
     """
-    models = [offer for offer in catalogue.known_offers() if offer.target.model == model]
+    models = [offer for offer in catalogue.last_read.offered if offer.target.model == model]
     labels = {f"{offer.icon} {offer.label}" if offer.icon else offer.label for offer in models}
     return labels.pop() if len(labels) == 1 else model
 
@@ -206,10 +181,10 @@ def background_choice() -> Target | None:
     settings = app_settings()
     if environment_works(settings):
         return None
-    models, choice = catalogue.all(), catalogue.background()
-    if choice is not None or home_wins(settings):
-        return choice
-    default = _default_of(models)
+    loaded = catalogue.read()
+    if loaded.background is not None or home_wins(settings):
+        return loaded.background
+    default = _default_of(loaded.offered)
     return default.target if default else None
 
 

@@ -80,4 +80,6 @@ def init_models(app: Flask, settings: Settings, *, observe: Observe, is_answerin
     # Until a model is connected nobody has said where vectors come from.
     name = "local" if settings.offline_model and settings.embedder == "server" else settings.embedder
     home = packaged_embedder(name, settings.embedder_socket) or OpenAIEmbedder(settings.model, capabilities)
-    embeddings.put(app, Embeddings(home, capabilities, chosen_embeddings, cached_embeddings, catalogue.known_servers))
+    embeddings.put(
+        app, Embeddings(home, capabilities, chosen_embeddings, cached_embeddings, lambda: catalogue.last_read.servers)
+    )

@@ -27,7 +27,6 @@ class Provider:
     prefers: tuple[str, ...] = ()
 
     def headers_with(self, api_key: str) -> dict[str, str]:
-        """Return its headers for this key."""
         return {name: value.replace("{key}", api_key) for name, value in self.headers.items()}
 
 

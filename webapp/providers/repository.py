@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import func, select, true
 
@@ -37,10 +37,10 @@ class OfferedModel:
 class LoadedConnections:
     """The enabled connections: their offers and servers, and what was chosen for vectors and for background work."""
 
-    offered: list[OfferedModel]
-    servers: list[ModelSettings]
-    embeddings: ModelSettings | None
-    background: Target | None
+    offered: list[OfferedModel] = field(default_factory=list)
+    servers: list[ModelSettings] = field(default_factory=list)
+    embeddings: ModelSettings | None = None
+    background: Target | None = None
 
 
 def load(home: ModelSettings) -> LoadedConnections:

@@ -29,7 +29,6 @@ def get_connection(connection_id: int) -> ModelConnection:
 
 
 def offers_of(connection_id: int) -> list[ModelOffer]:
-    """Return the models of a connection in their order."""
     statement = select(ModelOffer).where(ModelOffer.connection_id == connection_id).order_by(ModelOffer.offer_id)
     return list(db.session.scalars(statement))
 

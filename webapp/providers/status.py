@@ -31,7 +31,6 @@ class Status:
 
 
 def status_for(user_id: int, *, is_admin: bool) -> Status:
-    """Return the status for a person."""
     offer = next(model for model in models_for_user(user_id, is_admin=is_admin) if model.is_default)
     target = offer.target
     if target.id != HOME_ID:

@@ -37,7 +37,6 @@ def generation(model: str, width: int) -> str:
 
 
 def model_of(name: str) -> str:
-    """Return the model of a generation."""
     return name.rpartition("/")[0]
 
 

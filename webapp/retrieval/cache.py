@@ -186,8 +186,7 @@ def _apply(user_id: int, entry: Entry, news: News) -> None:
     if memory_ids:
         before = {("memory", memory_id) for memory_id in memory_ids if ("memory", memory_id) in index}
         index.remove(before)
-        for block in load_memories(user_id, memory_ids):
-            _put(index, block)
+        _put(index, load_memories(user_id, memory_ids))
         if any(key not in index for key in before):
             index.compact()  # what was forgotten must leave this process's memory too
     _apply_conversations(user_id, index, [item for item in news.changes if item.kind == "conversation"])

@@ -49,13 +49,11 @@ class Keys:
         )
 
     def put(self, memory_id: int, fact_key: str) -> None:
-        """Add a fact."""
         if stems := _stems_of(fact_key):
             self._stem_of[memory_id] = stem = min(stems)
             self._by_stem[stem][memory_id] = stems
 
     def remove(self, memory_id: int) -> None:
-        """Remove a fact, if it is there."""
         if (stem := self._stem_of.pop(memory_id, None)) is not None:
             del self._by_stem[stem][memory_id]
 

@@ -22,8 +22,6 @@ COLUMNS = {
     "space": np.int64,
     "group": np.int64,
     "shared": np.bool_,
-    "archived": np.bool_,
-    "quality": np.float32,
     "time": np.int64,
     "alive": np.bool_,
     "asking": np.bool_,
@@ -39,16 +37,11 @@ question."""
 def allowed_rows(columns: Mapping[str, NDArray[Any]], filters: Filter) -> NDArray[np.bool_]:
     """Return which rows of an index pass a filter (n); `columns` are those of `index`, n values each."""
     mask = columns["alive"] & visible_rows(filters.scope, columns["owner"], columns["space"], columns["shared"])
-    if not filters.archived:
-        mask &= ~columns["archived"]
     if len(filters.kinds) < len(KINDS):
         mask &= _of_kinds(columns["kind"], filters.kinds)
-    if filters.exclude_conversation is not None:
-        conversational = _of_kinds(columns["kind"], _IN_CONVERSATION)
-        mask &= ~(conversational & (columns["group"] == filters.exclude_conversation))
     if filters.only_conversation is not None:
-        is_other_kind = _of_kinds(columns["kind"], _IN_CONVERSATION)
-        mask &= ~(is_other_kind & (columns["group"] != filters.only_conversation))
+        conversational = _of_kinds(columns["kind"], _IN_CONVERSATION)
+        mask &= ~(conversational & (columns["group"] != filters.only_conversation))
     if filters.verbatim is not None:
         conversation_id, first_id = filters.verbatim
         in_conversation = (columns["kind"] == KINDS.index("message")) & (columns["group"] == conversation_id)

@@ -16,10 +16,10 @@ Mask = NDArray[np.bool_]
 Item = TypeVar("Item")
 
 
-def standardise(cosines: Floats, allowed: Mask, counted: Mask | None = None) -> Floats:
+def standardise(cosines: Floats, allowed: Mask, counted: Mask) -> Floats:
     """Return z-scores of cosines over the allowed rows, relative to the counted ones; 0 where there is no cosine."""
     mask = allowed & ~np.isnan(cosines)
-    sample = mask if counted is None else mask & counted
+    sample = mask & counted
     if np.count_nonzero(sample) < 2:
         return np.where(mask, 1.0, 0.0).astype(np.float32)
     values = cosines[sample]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,7 @@ from webapp.retrieval.passages import KINDS, Hit
 from webapp.retrieval.weights import BY_MEANING, BY_NEIGHBOURS
 
 Floats = NDArray[np.float32]
-LINKED = frozenset({"message", "document"})
-"""Kinds whose passages are each other's neighbours."""
-_PLACES = ("kind", "id", "piece", "group", "start", "end")
+_PLACES = ("kind", "id", "start", "end")
 
 
 def hits_of(
@@ -27,13 +25,11 @@ def hits_of(
     z: Floats | None,
     weight: float,
     columns: Mapping[str, NDArray[Any]],
-    order_of: Callable[[tuple[str, int], int, int], int],
 ) -> list[Hit]:
     """Return the hits of some rows, in their order.
 
     By row of the index: `scores`, `meaning` (the cosine, 1 at its model's floor, NaN without one), `z` (of the given
-    weight) or None, `columns`. `best` is the best keyword score, `order_of` gives the place of a passage's piece in its
-    group.
+    weight) or None, `columns`. `best` is the best keyword score.
     """
     indices = np.asarray(rows, np.int64)
     places = zip(*(columns[name][indices].tolist() for name in _PLACES), strict=True)
@@ -45,7 +41,7 @@ def hits_of(
     for place, (score, keyword, similarity, deviation), terms in zip(
         places, values, keywords.terms_in(rows), strict=True
     ):
-        number_of_kind, number, piece, group, start, end = place
+        number_of_kind, number, start, end = place
         kind, keyword = KINDS[number_of_kind], keyword / best
         parts = {
             "keyword": keyword,
@@ -56,7 +52,6 @@ def hits_of(
         reasons = ["words"] if terms else ["words nearby"] if keyword > BY_NEIGHBOURS else []
         reasons += ["meaning"] if deviation * weight >= BY_MEANING or not reasons else []
         matched = tuple(word for word, _ in terms)
-        order = order_of((kind, group), number, piece) if kind in LINKED else 0
         reason = " and ".join(reasons)
-        hits.append(Hit(kind, number, score, reason, matched, parts, start, end, group or None, order))
+        hits.append(Hit(kind, number, score, reason, matched, parts, start, end))
     return hits

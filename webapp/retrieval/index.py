@@ -14,7 +14,7 @@ from webapp.retrieval.blocks import floor
 from webapp.retrieval.bm25f import NONE, KeywordIndex
 from webapp.retrieval.filters import COLUMNS, allowed_rows, seconds
 from webapp.retrieval.fusion import best_rows_of_groups, diversify, fuse, second_look, standardise, with_neighbours
-from webapp.retrieval.hits import LINKED, hits_of
+from webapp.retrieval.hits import hits_of
 from webapp.retrieval.keyword_scores import KeywordScores
 from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Groups, Hit, Key, Passage, Place
 from webapp.retrieval.scope import NO_SPACE
@@ -24,6 +24,8 @@ from webapp.text.words import asks
 
 Floats = NDArray[np.float32]
 _MESSAGE = KINDS.index("message")
+_LINKED = frozenset({"message", "document"})
+"""Kinds whose passages are each other's neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,6 @@ class UserIndex:
                 "space": [p.space_id or NO_SPACE for p in passages],
                 "group": [p.group_id or 0 for p in passages],
                 "shared": [p.shared for p in passages],
-                "archived": [p.archived for p in passages],
-                "quality": [p.quality for p in passages],
                 "time": [seconds(p.created_at) for p in passages],
                 "alive": [True] * len(passages),
                 "asking": [p.kind == "message" and asks(p.text) for p in passages],
@@ -117,7 +117,7 @@ class UserIndex:
                 column.extend(np.asarray(values[name], column.values.dtype))
             for row, passage in zip(rows, passages, strict=True):
                 self._rows[passage.key] = self._rows.get(passage.key, row * PIECES - 1) + 1
-                if passage.kind in LINKED and passage.group_id is not None:
+                if passage.kind in _LINKED and passage.group_id is not None:
                     previous, following = self._groups.put(passage, row)
                     self._keywords.link(
                         row, NONE if previous is None else previous, NONE if following is None else following
@@ -161,7 +161,6 @@ class UserIndex:
 
     @property
     def generations(self) -> list[str]:
-        """The generations for which there are vectors."""
         with self._lock:
             return [name for name, store in self._vectors.items() if len(store)]
 
@@ -234,7 +233,6 @@ class UserIndex:
             candidates = allowed & (keywords.scores > 0) if z is None else allowed
             scores = fuse(keywords.scores, z, candidates, self._fusion, self._keywords.context)
             scores -= np.float32(self._fusion.asking) * columns["asking"]
-            np.multiply(scores, columns["quality"], out=scores, where=np.isfinite(scores) & (scores > 0))
             pool = k if per_group is None or per_group >= k else k * 4
             groups = np.where(columns["kind"] == _MESSAGE, columns["group"], 0)
             times, among = columns["time"], max(pool, LOOKED_AT)
@@ -244,7 +242,7 @@ class UserIndex:
             if per_group is not None:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._similar_rows(rows))
             best = float(keywords.scores[candidates].max(initial=0.0)) or 1.0
-            return hits_of(rows, scores, keywords, best, meaning, z, self._fusion.vector, columns, self._groups.order)
+            return hits_of(rows, scores, keywords, best, meaning, z, self._fusion.vector, columns)
 
     def _similarity(self, vectors: Mapping[str, Floats], allowed: NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
         """Return cosines, 1 at a model's floor, and z-scores by row, from the first model that has the row; or None."""
@@ -284,6 +282,5 @@ class UserIndex:
         return range(0) if packed is None else range(packed // PIECES, packed // PIECES + packed % PIECES + 1)
 
     def _row_of(self, place: Place) -> int | None:
-        """Return the row of a piece."""
         rows = self._rows_of(place[:2])
         return rows[place[2]] if place[2] < len(rows) else None

@@ -220,7 +220,6 @@ def _filter(question: Question, scope: Scope) -> Filter:
     return Filter(
         scope,
         frozenset(kinds),
-        archived=True,
         only_conversation=None if question.other_conversations else question.conversation_id or -1,
         verbatim=(question.conversation_id, question.verbatim_from) if question.conversation_id else None,
     )

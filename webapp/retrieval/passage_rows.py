@@ -82,13 +82,10 @@ def load_space(user_id: int, space_id: int) -> Iterator[Block]:
     yield from _blocks(documents.where(DocumentChunk.space_id == space_id), DocumentChunk.document_chunk_id, _document)
 
 
-def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> Iterator[Block]:
-    """Yield the user's usable memories: those with these ids, or all."""
-    if memory_ids is None:
-        yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
-    else:
-        parameters = {"user": user_id, "changed": sorted(memory_ids)}
-        yield _block(map(_memory, db.session.execute(_changed_memories(), parameters)))
+def load_memories(user_id: int, memory_ids: Collection[int]) -> Block:
+    """Return those of the user's memories with these ids that are usable."""
+    parameters = {"user": user_id, "changed": sorted(memory_ids)}
+    return _block(map(_memory, db.session.execute(_changed_memories(), parameters)))
 
 
 def load_conversations(*conditions: Any) -> Iterator[Block]:
@@ -222,7 +219,6 @@ def _chunk(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | Non
 
 
 def _pieces(row: Row[*tuple[Any, ...]]) -> list[Passage]:
-    """Return a message as its pieces."""
     return [
         Passage(
             "message",

@@ -28,8 +28,8 @@ PIECES = 1 << 16
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A text that can be found. `group_id` is its conversation or document, in which messages and document parts are
-    neighbours in the order of their ids. `quality` (0–1) scales its score. For a long text it is one numbered piece,
-    characters `start` to `end`, with their words as `text`; the pieces of a text are added together."""
+    neighbours in the order of their ids. For a long text it is one numbered piece, characters `start` to `end`, with
+    their words as `text`; the pieces of a text are added together."""
 
     kind: str
     id: int
@@ -39,8 +39,6 @@ class Passage:
     space_id: int | None = None
     shared: bool = False
     group_id: int | None = None
-    archived: bool = False
-    quality: float = 1.0
     piece: int = 0
     start: int = 0
     end: int = 0
@@ -68,8 +66,6 @@ class Filter:
 
     scope: Scope
     kinds: frozenset[str] = frozenset(KINDS)
-    archived: bool = False
-    exclude_conversation: int | None = None
     only_conversation: int | None = None
     verbatim: tuple[int, int] | None = None
     since: datetime | None = None
@@ -83,7 +79,7 @@ class Filter:
 class Hit:
     """A passage found. `parts` has `keyword` (0–1, relative to the best), `meaning`, the cosine with 1 at its model's
     floor, if known, and `coverage`: the share of the query's words, by rarity, that the passage itself has. `start` to
-    `end` is the range in it, and `order` the position of its piece in its conversation or document, `group_id`."""
+    `end` is the range in it."""
 
     kind: str
     id: int
@@ -93,8 +89,6 @@ class Hit:
     parts: Mapping[str, float] = field(default_factory=dict)
     start: int = 0
     end: int = 0
-    group_id: int | None = None
-    order: int = 0
 
     @property
     def key(self) -> Key:
@@ -120,7 +114,6 @@ class FoundPassage:
     message_id: int | None = None
     title: str | None = None
     role: str | None = None
-    hit: Hit | None = None
     start: int = 0
     length: int = 0
     extra: dict[str, Any] = field(default_factory=dict)
@@ -150,17 +143,33 @@ class FoundPassage:
         start, part = self.start, self.content
         if 0 <= hit.start < hit.end <= len(part):
             start, part = hit.start, part[hit.start : hit.end]
-        place = hit, start, len(self.content)
-        return self._with(part, score, hit.reason, place)
+        return self._with(part, score, hit.reason, (start, len(self.content)))
 
     def scored(self, score: float) -> FoundPassage:
         """Return the same with another score."""
-        return self._with(self.content, score, self.reason, (self.hit, self.start, self.length))
+        return self._with(self.content, score, self.reason, (self.start, self.length))
 
-    def _with(self, content: str, score: float, reason: str, place: tuple[Hit | None, int, int]) -> FoundPassage:
+    def _with(self, content: str, score: float, reason: str, place: tuple[int, int]) -> FoundPassage:
         # Not `replace`, which takes several times as long: a reply looks through 64 of them.
         fields = self.revision, self.conversation_id, self.message_id, self.title, self.role
         return FoundPassage(self.kind, self.id, content, self.at, score, reason, *fields, *place, self.extra)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptItem:
+    """A memory or passage that was considered for a prompt: for which part of it (`stage`), its rank there from 1, and
+    whether the model saw it (`injected`), from one character to another if not all of it."""
+
+    kind: str
+    id: int
+    revision: int | None
+    stage: str
+    rank: int
+    score: float
+    reason: str
+    injected: bool
+    from_char: int | None = None
+    to_char: int | None = None
 
 
 Group = tuple[str, int]
@@ -193,10 +202,6 @@ class Groups:
             ids, rows = self._members[group]
             first, after = bisect_left(ids, passage_id * PIECES), bisect_left(ids, (passage_id + 1) * PIECES)
             del ids[first:after], rows[first:after]
-
-    def order(self, group: Group, passage_id: int, piece: int) -> int:
-        """Return the position of a piece in its group, counted from 0; 0 if the group has no order."""
-        return bisect_left(self._members[group][0], passage_id * PIECES + piece) if group in self._members else 0
 
     def renumber(self, renumbered: NDArray[np.int32]) -> None:
         """Update the rows to their new numbers, given by old row."""

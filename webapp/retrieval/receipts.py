@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import delete, insert, select
 
@@ -22,7 +22,7 @@ from webapp.retrieval.changes import Change
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import scope_of
 from webapp.retrieval.models import PassageVerdict, TurnReceipt
-from webapp.retrieval.passages import FoundPassage, Key
+from webapp.retrieval.passages import FoundPassage, Key, ReceiptItem
 from webapp.retrieval.relevance import terms_of
 
 MAX_TERMS = 64
@@ -31,50 +31,6 @@ FOUND = "retrieved"
 FOUND_BY = ("words", "words nearby", "meaning", "words and meaning", "words nearby and meaning")
 """The reasons of what was found, also of what is in another part of the context because every reply sees it."""
 COPIED_AT_ONCE = 40
-
-
-class Item(Protocol):
-    """A line of a receipt, as the context builder makes it."""
-
-    @property
-    def kind(self) -> str:
-        """Return what it is: a memory, or a kind of passage."""
-
-    @property
-    def id(self) -> int:
-        """Its id within its kind."""
-
-    @property
-    def revision(self) -> int | None:
-        """The revision of a memory that the prompt holds."""
-
-    @property
-    def stage(self) -> str:
-        """The part of the context for which it was considered."""
-
-    @property
-    def rank(self) -> int:
-        """Its place there, from 1."""
-
-    @property
-    def score(self) -> float:
-        """The score it was ranked by."""
-
-    @property
-    def reason(self) -> str:
-        """Return why it is in the prompt, or is not."""
-
-    @property
-    def injected(self) -> bool:
-        """Return whether the model saw it."""
-
-    @property
-    def from_char(self) -> int | None:
-        """Return where the part that the model saw begins; None if it saw all of it."""
-
-    @property
-    def to_char(self) -> int | None:
-        """Return where that part ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +56,7 @@ class Line:
     verdict: str | None = None
 
 
-def store(message_id: int, items: Iterable[Item]) -> None:
+def store(message_id: int, items: Iterable[ReceiptItem]) -> None:
     """Store the receipt of a reply, in the current transaction.
 
     What was found but was already in the prompt has one line, for its place in the prompt, with why it was found.

@@ -39,7 +39,6 @@ class SearchQuery(BaseModel):
 
     @property
     def selected_kinds(self) -> frozenset[str]:
-        """The kinds asked for."""
         return frozenset(kind for kind in self.kinds.split(",") if kind) or frozenset(KINDS)
 
 

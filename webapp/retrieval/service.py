@@ -60,7 +60,6 @@ def search(
     filters = Filter(
         entry.scope(user_id, space_id),
         frozenset(kinds),
-        archived=True,
         since=_midnight(since) if since else None,
         until=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
         speaker=speaker,

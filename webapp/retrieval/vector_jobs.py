@@ -56,7 +56,6 @@ class IndexedCounts:
 
     @property
     def total(self) -> int:
-        """All of them."""
         return self.messages + self.chunks + self.memories
 
 

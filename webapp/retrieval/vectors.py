@@ -15,26 +15,22 @@ _CHUNK = 1024
 
 
 class VectorStore:
-    """Vectors by row number, normalised; as int8 (a quarter of the memory) or float32. Not thread-safe for changes."""
+    """Vectors by row number, normalised; as int8, a quarter of the memory of float32. Not thread-safe for changes."""
 
-    def __init__(self, dimensions: int, *, compressed: bool = True) -> None:
+    def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
-        self._compressed = compressed
-        self._matrix = Column(np.int8 if compressed else np.float32, dimensions)
+        self._matrix = Column(np.int8, dimensions)
         self._scales = Column(np.float32)
         self._owners = Column(np.int32)
         self._places: dict[int, int] = {}
 
     def __len__(self) -> int:
-        """Number of vectors."""
         return self._owners.size
 
     def __contains__(self, row: int) -> bool:
-        """Tell whether a row has a vector here."""
         return row in self._places
 
     def rows_with_vector(self, rows: Sequence[int]) -> list[int]:
-        """Return the rows that have a vector here."""
         places = self._places
         return [row for row in rows if row in places]
 
@@ -52,13 +48,9 @@ class VectorStore:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit = vectors / np.where(lengths > 0, lengths, 1)
         first = len(self)
-        if self._compressed:
-            largest = np.maximum(np.abs(unit).max(axis=1, initial=0), 1e-9)
-            self._matrix.extend(np.rint(unit * (127 / largest)[:, None]).astype(np.int8))
-            self._scales.extend(largest / 127)
-        else:
-            self._matrix.extend(unit)
-            self._scales.extend(np.ones(len(rows), np.float32))
+        largest = np.maximum(np.abs(unit).max(axis=1, initial=0), 1e-9)
+        self._matrix.extend(np.rint(unit * (127 / largest)[:, None]).astype(np.int8))
+        self._scales.extend(largest / 127)
         self._owners.extend(np.asarray(rows, np.int32))
         self._places.update((row, first + index) for index, row in enumerate(rows))
 
@@ -94,14 +86,11 @@ class VectorStore:
             return out
         query = query / length
         matrix, cosines = self._matrix.values, np.empty(len(self), np.float32)
-        if self._compressed:
-            room = np.empty((min(_CHUNK, len(self)), self.dimensions), np.float32)
-            for start in range(0, len(self), _CHUNK):
-                part = matrix[start : start + _CHUNK]
-                np.copyto(room[: len(part)], part)
-                np.dot(room[: len(part)], query, out=cosines[start : start + len(part)])
-        else:
-            np.dot(matrix, query, out=cosines)
+        room = np.empty((min(_CHUNK, len(self)), self.dimensions), np.float32)
+        for start in range(0, len(self), _CHUNK):
+            part = matrix[start : start + _CHUNK]
+            np.copyto(room[: len(part)], part)
+            np.dot(room[: len(part)], query, out=cosines[start : start + len(part)])
         out[self._owners.values] = cosines * self._scales.values
         return out
 
@@ -118,12 +107,3 @@ class VectorStore:
         places = [self._places[row] for row in rows]
         matrix = self._matrix.values[places].astype(np.float32) * self._scales.values[places][:, None]
         return np.asarray(matrix @ matrix.T, np.float32)
-
-    def search(self, query: Floats, k: int, allowed: NDArray[np.bool_]) -> list[tuple[int, float]]:
-        """Return the k allowed rows nearest to a query with their cosines; `allowed` is a mask over rows."""
-        cosines = np.where(allowed, self.cosines(query, len(allowed)), np.nan)
-        cosines = np.where(np.isnan(cosines), -np.inf, cosines)
-        k = min(k, len(cosines))
-        best = np.argpartition(-cosines, k - 1)[:k] if k else np.empty(0, np.int64)
-        best = best[np.lexsort((best, -cosines[best]))]
-        return [(int(row), float(cosines[row])) for row in best if cosines[row] > -np.inf]

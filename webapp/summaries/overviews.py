@@ -67,7 +67,6 @@ def make_overview(conversation_id: int) -> bool:
 
 
 def conversations_awaiting_overview(limit: int = 500) -> Sequence[int]:
-    """Return conversations in which an overview is due."""
     rows = db.session.execute(
         select(ConversationChunk.conversation_id)
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)

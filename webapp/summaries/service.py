@@ -136,7 +136,6 @@ def _summarise(conversation_id: int) -> ClosedChunk | None:
 
 
 def conversations_awaiting_summary(limit: int = 200) -> Sequence[int]:
-    """Return conversations whose summary is due."""
     return db.session.scalars(
         select(Conversation.conversation_id)
         .where(Conversation.summary_due == true(), Conversation.deleted_at.is_(None))

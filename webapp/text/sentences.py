@@ -46,7 +46,6 @@ def _segments(line: str) -> Iterator[str]:
 
 
 def sentence_texts(text: str) -> list[str]:
-    """Return the sentences of a text in order, as texts."""
     return [text[place.start : place.end] for place in sentences_of(text)]
 
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from math import ceil
-
-Count = Callable[[str], int]
-"""Counts the tokens of a text. Any tokenizer will do; it should not return less than the server will count."""
 
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz "
 _DIGITS = b"0123456789"

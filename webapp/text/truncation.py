@@ -5,24 +5,22 @@ from __future__ import annotations
 import unicodedata
 
 from webapp.text.sentences import whole_sentences_end
-from webapp.text.tokens import Count, estimate_tokens
+from webapp.text.tokens import estimate_tokens
 
 MARK = " […] "
 """Marks where the middle of a text is missing."""
 
 
-def shorten(text: str, limit: int, count: Count = estimate_tokens, *, whole_sentences: bool = False) -> str:
+def shorten(text: str, limit: int) -> str:
     """Shorten a text to at most `limit` tokens, keeping its head and its tail around a visible mark.
 
-    A text that fits is returned unchanged. With `whole_sentences` only the head is kept, up to the end of a sentence or
-    line if there is one. If not even the mark fits, an ellipsis stands for it.
+    A text that fits is returned unchanged. If not even the mark fits, an ellipsis stands for it.
     """
-    if count(text) <= limit:
+    if estimate_tokens(text) <= limit:
         return text
 
     def attempt(length: int) -> str:
-        head = _cut_end(text, length if whole_sentences else length - length // 3, whole_sentences)
-        tail = "" if whole_sentences else _cut_start(text, length // 3)
+        head, tail = _cut_end(text, length - length // 3), _cut_start(text, length // 3)
         mark = f"[… {len(text) - len(head) - len(tail):,} of {len(text):,} characters left out …]"
         return "\n".join(part for part in (head.rstrip(), mark, tail.lstrip()) if part)
 
@@ -31,13 +29,15 @@ def shorten(text: str, limit: int, count: Count = estimate_tokens, *, whole_sent
     while low <= high:
         middle = (low + high) // 2
         candidate = attempt(middle)
-        if count(candidate) <= limit:
+        if estimate_tokens(candidate) <= limit:
             low, best = middle + 1, candidate
         else:
             high = middle - 1
     if best:
         return best
-    return next((cut for cut in (f"{text[:size]}…" for size in range(limit, -1, -1)) if count(cut) <= limit), "")
+    return next(
+        (cut for cut in (f"{text[:size]}…" for size in range(limit, -1, -1)) if estimate_tokens(cut) <= limit), ""
+    )
 
 
 def without_middle(text: str, limit: int) -> str:
@@ -49,25 +49,25 @@ def without_middle(text: str, limit: int) -> str:
     return head.rsplit(" ", 1)[0] + MARK + tail.split(" ", 1)[-1]
 
 
-def first_words(text: str, limit: int, count: Count) -> str:
+def first_words(text: str, limit: int) -> str:
     """Return the first words of a text, with an ellipsis if it continues."""
-    if count(text) <= limit:
+    if estimate_tokens(text) <= limit:
         return text
     words = text.split()
     low, high = 0, len(words)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(" ".join(words[:middle]) + " …") <= limit else (low, middle - 1)
-    return " ".join(words[:low]) + " …" if low else shorten(text, limit, count)
+        low, high = (middle, high) if estimate_tokens(" ".join(words[:middle]) + " …") <= limit else (low, middle - 1)
+    return " ".join(words[:low]) + " …" if low else shorten(text, limit)
 
 
-def _cut_end(text: str, length: int, whole_sentences: bool) -> str:
+def _cut_end(text: str, length: int) -> str:
     """Return at most the first `length` characters, ended at a sentence, a word or at least a grapheme."""
     if length <= 0:
         return ""
     head = text[:length]
     end = whole_sentences_end(head)
-    if end and (whole_sentences or end > length * 0.7):
+    if end > length * 0.7:
         return head[:end]
     space = max(head.rfind(" "), head.rfind("\n"))
     if space > length * 0.7:

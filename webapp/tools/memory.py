@@ -10,9 +10,9 @@ from pydantic import BaseModel, ValidationError
 
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
-from webapp.llm.chat import ToolCall
 from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
+from webapp.llm.partial_calls import ToolCall
 from webapp.memories.learning import tools
 from webapp.memories.learning import tools as toolbox
 from webapp.memories.learning.trust import reply_policy

@@ -18,7 +18,7 @@ from webapp.i18n.dates import is_dated
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
 from webapp.journeys.api import pdf_response
-from webapp.memories.portrait.service import PortraitView, Source, portrait_of, portrait_of_space
+from webapp.memories.portrait.service import PortraitView, Source, portrait_of
 from webapp.memories.web.portrait_pages import title_of
 from webapp.rendering import reader_zone
 from webapp.spaces.service import view_space
@@ -45,7 +45,7 @@ def own() -> ViewResult:
 def of_space(space_id: int) -> ViewResult:
     """Return the portrait of a space as a PDF, to its members."""
     user_id = current_user_id()
-    return _file(portrait_of_space(user_id, space_id), title_of(view_space(user_id, space_id)))
+    return _file(portrait_of(user_id, space_id), title_of(view_space(user_id, space_id)))
 
 
 def _file(portrait: PortraitView, title: str) -> ViewResult:

@@ -9,17 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webapp.chat.context.builder import (
-    Chunk,
-    Context,
-    ContextInput,
-    KnownMemory,
-    Limits,
-    Message,
-    RetrievedPassage,
-    build_context,
-)
-from webapp.chat.context.values import Fact
+from webapp.chat.context import sections, segments
+from webapp.chat.context.budget import Limits
+from webapp.chat.context.builder import build_context
+from webapp.chat.context.values import Chunk, Context, ContextInput, Fact, Message, RetrievedPassage
+from webapp.memories.prompt.known import KnownItem
 from webapp.text.tokens import estimate_tokens
 
 # How busy the machine is never decides a test.
@@ -87,11 +81,11 @@ def inputs(draw: st.DrawFn) -> ContextInput:
         space_instructions=draw(texts),
         custom_instructions=draw(texts),
         known=[
-            KnownMemory(n, draw(texts), 1, draw(st.sampled_from(["profile", "pinned", "fact", "space"])), n / 10)
+            KnownItem(n, draw(texts), 1, draw(st.sampled_from(["profile", "pinned", "fact", "space"])), n / 10)
             for n in range(draw(st.integers(0, 5)))
         ],
         chunks=chunks,
-        standing=[KnownMemory(50 + n, draw(texts), 1, "instruction", n / 10) for n in range(draw(st.integers(0, 3)))],
+        standing=[KnownItem(50 + n, draw(texts), 1, "instruction", n / 10) for n in range(draw(st.integers(0, 3)))],
         retrieved=[draw(found(n)) for n in range(draw(st.integers(0, 6)))],
         directive=draw(texts) if draw(st.booleans()) else "",
         limits=Limits(window=draw(st.sampled_from([500, 1024, 2048, 4096, 100_000])), reply=200),
@@ -99,10 +93,12 @@ def inputs(draw: st.DrawFn) -> ContextInput:
 
 
 @settings(UNTIMED, max_examples=300)
-@given(inputs(), st.sampled_from([estimate_tokens, len, lambda text: len(text.split())]))
-def test_budget_is_kept_and_every_message_accounted_for(source: ContextInput, count) -> None:
-    context = build_context(source, count)
-    assert context.tokens == sum(count(message["content"]) + 4 for message in context.messages) <= context.budget
+@given(inputs())
+def test_budget_is_kept_and_every_message_accounted_for(source: ContextInput) -> None:
+    context = build_context(source)
+    assert (
+        context.tokens == sum(estimate_tokens(message["content"]) + 4 for message in context.messages) <= context.budget
+    )
     assert sum(section.tokens for section in context.sections) == context.tokens
 
     contents = [message["content"] for message in context.messages]
@@ -142,7 +138,7 @@ def test_injected_text_cannot_leave_its_block(text: str, source: str) -> None:
         ContextInput(
             prompt="P",
             messages=[Message(1, "user", "question")],
-            known=[KnownMemory(1, text)],
+            known=[KnownItem(1, text)],
             retrieved=[RetrievedPassage("document", 2, text, source=source)],
         )
     )
@@ -172,7 +168,7 @@ def test_delimiters_in_retrieved_text_are_escaped(attack: str) -> None:
 
 
 def test_escape_leaves_hearts_and_comparisons_alone() -> None:
-    context = build_context(ContextInput(prompt="P", known=[KnownMemory(1, "I <3 cats, x <= 2")]))
+    context = build_context(ContextInput(prompt="P", known=[KnownItem(1, "I <3 cats, x <= 2")]))
     assert "- I <3 cats, x <= 2\n" in rendered(context)
 
 
@@ -183,8 +179,8 @@ def test_everybody_shares_the_system_message_and_what_is_known_comes_after_it() 
         prompt="Be kind.",
         space_instructions="Mind the boat.",
         custom_instructions="Metric units.",
-        standing=[KnownMemory(1, "No lists.", group="instruction")],
-        known=[KnownMemory(2, "Lives in Oslo.", group="profile")],
+        standing=[KnownItem(1, "No lists.", group="instruction")],
+        known=[KnownItem(2, "Lives in Oslo.", group="profile")],
         chunks=[Chunk(3, "They met.", -20, -10)],
         messages=asked,
         retrieved=[RetrievedPassage("memory", 4, "Owns a boat.")],
@@ -220,9 +216,9 @@ def test_sections_come_in_their_order() -> None:
             space_instructions="SPACE",
             custom_instructions="CUSTOM",
             known=[
-                KnownMemory(3, "FACT low", importance=0.5),
-                KnownMemory(2, "FACT high", importance=0.9),
-                KnownMemory(1, "NAME", group="profile"),
+                KnownItem(3, "FACT low", importance=0.5),
+                KnownItem(2, "FACT high", importance=0.9),
+                KnownItem(1, "NAME", group="profile"),
             ],
             chunks=[Chunk(2, "LATER", 11, 20), Chunk(1, "EARLIER", 1, 10)],
             messages=[
@@ -283,7 +279,7 @@ def test_rows_that_are_not_context_stay_out() -> None:
 @pytest.mark.parametrize("window", [1024, 2048, 4096, 8192, 128_000])
 def test_prefix_is_stable_between_turns(window: int) -> None:
     everything = dialogue(200, words=20)
-    known = [KnownMemory(n, f"fact {n}", importance=0.6) for n in range(5)]
+    known = [KnownItem(n, f"fact {n}", importance=0.6) for n in range(5)]
     shares: list[float] = []
     previous: list[dict[str, str]] = []
     for turn in range(1, 200):
@@ -323,7 +319,7 @@ def test_budget_wins_over_an_unsummarised_tail_and_says_so() -> None:
     assert context.tokens > context.budget * 0.5
 
 
-def test_messages_that_fit_are_counted_once_alone_and_once_as_sent() -> None:
+def test_messages_that_fit_are_counted_once_alone_and_once_as_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
 
     def count(text: str) -> int:
@@ -331,7 +327,9 @@ def test_messages_that_fit_are_counted_once_alone_and_once_as_sent() -> None:
         return estimate_tokens(text)
 
     messages = dialogue(6)
-    build_context(ContextInput(prompt="P", messages=messages), count)
+    for module in (sections, segments):
+        monkeypatch.setattr(module, "estimate_tokens", count)
+    build_context(ContextInput(prompt="P", messages=messages))
     assert [counted.count(message.content) for message in messages] == [2] * len(messages)
 
 
@@ -350,7 +348,7 @@ def test_a_tiny_window_still_holds_prompt_summary_and_question() -> None:
     context = build_context(
         ContextInput(
             prompt="You are a helpful assistant. " * 40,
-            known=[KnownMemory(1, "Is called Ada.", group="profile")],
+            known=[KnownItem(1, "Is called Ada.", group="profile")],
             chunks=[Chunk(1, "They planned a trip to Oslo.", 1, 20)],
             messages=dialogue(20, words=30, start=21),
             retrieved=[RetrievedPassage("memory", 7, "Ada dislikes flying.")],
@@ -456,7 +454,7 @@ def test_nothing_is_injected_twice_and_the_receipt_tells() -> None:
     context = build_context(
         ContextInput(
             prompt="P",
-            known=[KnownMemory(1, "in every prompt", revision=4, group="pinned")],
+            known=[KnownItem(1, "in every prompt", revision=4, group="pinned")],
             messages=[Message(1, "user", "hello"), Message(2, "assistant", "hi"), Message(3, "user", "question")],
             retrieved=[
                 RetrievedPassage("memory", 1, "in every prompt", 0.9, "similar", 4),

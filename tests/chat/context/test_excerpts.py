@@ -7,7 +7,8 @@ import pytest
 
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.excerpts import LEAST, NO_ROOM, pack
-from webapp.chat.context.values import ContextInput, KnownMemory, Message, RetrievedPassage
+from webapp.chat.context.values import ContextInput, Message, RetrievedPassage
+from webapp.memories.prompt.known import KnownItem
 from webapp.text.tokens import estimate_tokens
 
 QUESTION = [Message(900, "user", "What did I say about the harbour?")]
@@ -46,7 +47,7 @@ def test_what_is_in_the_prompt_is_not_repeated() -> None:
         ContextInput(
             prompt="P",
             messages=QUESTION,
-            standing=[KnownMemory(3, "Always metric.", 1, "instruction")],
+            standing=[KnownItem(3, "Always metric.", 1, "instruction")],
             retrieved=found,
         )
     )
@@ -58,7 +59,7 @@ def test_more_small_pieces_come_before_a_few_large_ones() -> None:
     text = "The harbour is calm at night. " * 25
     found = [said(n, text, group=n, core=lambda: (0, 29)) for n in range(1, 11)]
     found = [replace(item, content=item.content.replace("calm", f"calm{item.id}")) for item in found]
-    packed = pack(found, 700, (), estimate_tokens)
+    packed = pack(found, 700, ())
     assert len(packed.excerpts) > 4
     assert sum(len(item.content) > 200 for item in packed.shown[:2]) == 1
     assert sum(estimate_tokens("".join(s.text for s in line)) + 1 for line in packed.lines()) <= 700
@@ -67,7 +68,7 @@ def test_more_small_pieces_come_before_a_few_large_ones() -> None:
 def test_room_that_is_left_goes_to_whole_pieces() -> None:
     text = "The harbour is calm at night. " * 10
     found = [said(n, f"{n} {text}", group=n, core=lambda: (0, 29)) for n in range(1, 5)]
-    assert all(len(item.content) > 200 for item in pack(found, 2_000, (), estimate_tokens).shown)
+    assert all(len(item.content) > 200 for item in pack(found, 2_000, ()).shown)
 
 
 def test_the_receipt_names_the_places() -> None:
@@ -79,5 +80,5 @@ def test_the_receipt_names_the_places() -> None:
 
 def test_where_nothing_fits_no_core_is_looked_for() -> None:
     found = [said(n, f"Reply {n}. " * 40, group=n, core=partial(pytest.fail, "looked for")) for n in range(1, 9)]
-    packed = pack([said(0, "Yes."), *found], LEAST - 1, (), estimate_tokens)
+    packed = pack([said(0, "Yes."), *found], LEAST - 1, ())
     assert not packed.excerpts and set(packed.reasons) == {NO_ROOM}

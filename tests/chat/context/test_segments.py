@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 
 from tests.chat.context.test_builder import inputs, rendered
-from webapp.chat.context.builder import Chunk, ContextInput, KnownMemory, Message, RetrievedPassage, build_context
+from webapp.chat.context.builder import build_context
 from webapp.chat.context.segments import Segment, filled_mark
-from webapp.chat.context.values import Fact
+from webapp.chat.context.values import Chunk, ContextInput, Fact, Message, RetrievedPassage
+from webapp.memories.prompt.known import KnownItem
 from webapp.prompts.placeholders import fill, pieces
 
 SECRET = "The vault opens at nine"
@@ -24,7 +25,7 @@ def account(**what) -> str:
 
 
 def test_what_has_a_place_elsewhere_is_named():
-    assert "- [[memory 3 revision 2]]\\n" in account(known=[KnownMemory(3, SECRET, 2)])
+    assert "- [[memory 3 revision 2]]\\n" in account(known=[KnownItem(3, SECRET, 2)])
     assert "- [[summary 4]]\\n" in account(chunks=[Chunk(4, SECRET, 1, 2)])
     fact = Fact(5, "- [habit] ", SECRET, " (shared), said by Ana", 6, SECRET)
     assert "- [habit] [[memory 5 revision 6]] (shared), said by Ana" in account(
@@ -51,7 +52,7 @@ def test_messages_of_the_conversation_are_named_shortened_ones_too():
 
 def test_of_a_memory_that_repeats_what_others_say_only_its_own_place_is_masked():
     """Search and replace took the words wherever they stood."""
-    context = build_context(ContextInput(prompt="- Be kind\nalways", known=[KnownMemory(1, "Be kind")]))
+    context = build_context(ContextInput(prompt="- Be kind\nalways", known=[KnownItem(1, "Be kind")]))
     assert [message["content"] for message in context.record()][0] == "- Be kind\nalways"
     assert "- [[memory 1 revision 1]]\n</known>" in context.record()[1]["content"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from webapp.chat.context import space_context
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.memories.models import Memory
-from webapp.memories.prompt.always_used import NEW, context_memories
+from webapp.memories.prompt.always_used import NEW, by_group, context_memories
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.retrieval import facts
@@ -118,14 +119,14 @@ def test_what_is_known_follows_every_change(app_context, user) -> None:
     assert importances == sorted(importances, reverse=True)
     with write_transaction():
         first = next(item for item in known if item.group == "fact")
-        row = db.session.get(Memory, first.memory_id)
+        row = db.session.get(Memory, first.id)
         row.is_pinned = True
         row.updated_at = now()
     again = context_memories(user.user_id)
-    assert [item.memory_id for item in again if item.group == "pinned"] == [first.memory_id]
+    assert [item.id for item in again if item.group == "pinned"] == [first.id]
     with write_transaction():
-        db.session.get(Memory, first.memory_id).is_archived = True
-    assert first.memory_id not in {item.memory_id for item in context_memories(user.user_id)}
+        db.session.get(Memory, first.id).is_archived = True
+    assert first.id not in {item.id for item in context_memories(user.user_id)}
 
 
 def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, monkeypatch: Any) -> None:
@@ -158,3 +159,21 @@ def test_the_keys_of_many_users_are_bounded(app_context, make_user, monkeypatch:
         facts.exact_facts("Which bird?", Scope(person.user_id), position(person.user_id))
         db.session.rollback()
     assert len(facts._held) <= 2
+
+
+def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others() -> None:
+    def row(memory_id: int, **fields: Any) -> Any:
+        values = {"importance": 0.5, "fact_key": None, "is_pinned": False, "created_at": now()} | fields
+        return SimpleNamespace(memory_id=memory_id, **values)
+
+    rows = [
+        row(6, created_at=now() - timedelta(days=2)),
+        row(2, fact_key="a/b"),
+        row(3, fact_key="a/a", importance=0.9),
+        row(4, fact_key="a/c", importance=0.49),
+        row(5, is_pinned=True, importance=0.1),
+        row(8, fact_key="a/a", importance=0.5 - 1e-8),  # a FLOAT column has lost this
+    ]
+    rows += [row(number, created_at=now() - timedelta(days=number)) for number in range(20, 40)]
+    groups = {name: [item.memory_id for item in members] for name, members in by_group(rows).items()}
+    assert groups == {"pinned": [5], "fact": [3, 8, 2], "recent": [4, 6, *range(20, 28)]}

@@ -6,9 +6,8 @@ from flask import Flask
 
 from testkit.people import ApiClient, Person
 from webapp.accounts.models import User
-from webapp.chat.context.builder import Context
 from webapp.chat.context.composition import compose
-from webapp.chat.context.values import Message
+from webapp.chat.context.values import Context, Message
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.memories.prompt.instructions import standing_instructions

@@ -29,16 +29,14 @@ def test_each_finding():
         memory(6),
         memory(7, is_pinned=True, access_count=0),
         memory(8, access_count=0, updated_at=later),
-        memory(9, "Likes tea", is_archived=True, access_count=0, evidence_count=0),
-        memory(10, "Likes tea", valid_to=NOON, needs_review=True),
     ]
-    health = examine(memories, later)
-    assert health.duplicates == ((1, 2),)
-    assert health.awaiting_review == (3,)
-    assert health.unsupported == (4,)
-    assert health.stale == (6,)
-    assert health.never_used == (8,)
-    assert list(health.counts.values()) == [0, 1, 1, 1, 1, 1] and list(health.counts) == list(Finding)
+    assert examine(memories, later) == {
+        Finding.STILL_TRUE: [],
+        Finding.DUPLICATES: [(1, 2)],
+        Finding.UNSUPPORTED: [(4,)],
+        Finding.STALE: [(6,)],
+        Finding.NEVER_USED: [(8,)],
+    }
 
 
 def test_what_was_for_a_time_is_asked_about_the_longest_past_first():
@@ -49,13 +47,13 @@ def test_what_was_for_a_time_is_asked_about_the_longest_past_first():
         memory(3),
         memory(4, until=day + timedelta(days=10)),
     ]
-    assert examine(memories, NOON + timedelta(days=10)).still_true == (2, 1)
+    assert examine(memories, NOON + timedelta(days=10))[Finding.STILL_TRUE] == [(2,), (1,)]
 
 
 def test_near_duplicates_need_the_same_kind_and_no_difference_that_matters():
     near, nearer = vector(1, 0.05), vector(1, 0)
     likes = memory(1, "Likes tea", embedding=near)
-    assert find_duplicates([likes, memory(2, "Liked tea", embedding=nearer)], 0.93) == [(1, 2)]
+    assert find_duplicates([likes, memory(2, "Liked tea", embedding=nearer)]) == [(1, 2)]
     for other in (
         memory(2, "Does not like tea", embedding=nearer),
         memory(2, "Liked tea", embedding=nearer, memory_type="preference"),
@@ -64,14 +62,14 @@ def test_near_duplicates_need_the_same_kind_and_no_difference_that_matters():
         memory(2, "Liked tea", embedding=vector(1, 0, 0)),
         memory(2, "Liked tea"),
     ):
-        assert find_duplicates([likes, other], 0.93) == []
+        assert find_duplicates([likes, other]) == []
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 3)), max_size=12))
 def test_groups_are_disjoint_and_complete(items):
     memories = [memory(n, text, embedding=np.eye(4, dtype=np.float32)[axis]) for n, (text, axis) in enumerate(items, 1)]
-    groups = find_duplicates(memories, 0.93)
+    groups = find_duplicates(memories)
     refs = [ref for group in groups for ref in group]
     assert len(refs) == len(set(refs)) and all(len(group) > 1 for group in groups)
     together = {ref: group for group in groups for ref in group}

@@ -8,7 +8,6 @@ from webapp.memories.rules.state import Draft, Insert, State, apply_effects
 from webapp.memories.rules.user_decisions import (
     Decision,
     Edit,
-    ForgetDecision,
     ReviewConflict,
     is_earlier,
     place_by_hand,
@@ -23,7 +22,7 @@ CLEARED = {"needs_review": False, "contradicts": None}
 
 
 def test_each_decision_about_a_contradiction():
-    assert settle(Decision.REJECT, NEW, OLD, NOON) == (ForgetDecision(8),)
+    assert settle(Decision.REJECT, NEW, OLD, NOON) == ()
     replaced = (Edit(7, {"valid_to": NOON, "superseded_by": 8}), Edit(8, CLEARED))
     assert settle(Decision.REPLACE, NEW, OLD, NOON) == settle(Decision.ACCEPT, NEW, OLD, NOON) == replaced
     assert settle(Decision.BOTH, NEW, OLD, NOON) == (
@@ -50,7 +49,7 @@ def test_the_later_replaces_the_earlier_whichever_waits():
         Edit(8, {"valid_to": NOON, "superseded_by": 7}),
         Edit(7, CLEARED),
     )
-    assert settle(Decision.REJECT, earlier, later, NOON) == (ForgetDecision(7),)
+    assert settle(Decision.REJECT, earlier, later, NOON) == ()
 
 
 def test_a_doubtful_memory_is_simply_accepted():

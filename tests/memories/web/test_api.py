@@ -9,6 +9,7 @@ from tests.memories.conversing import answers, converse, memories_of, name, oper
 from tests.memories.learning.test_extraction import extract
 from webapp.db.base import db, now, write_transaction
 from webapp.memories.models import AdminAccess, Memory
+from webapp.memories.rules.health import Finding
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import keyset_of, list_memories
 from webapp.memories.showing import cards
@@ -331,7 +332,7 @@ def test_the_health_view_sees_duplicates_and_the_unsupported(app, client, user, 
     client.delete(f"/api/conversations/{talk}")
     with app.app_context():
         health = check_health(user.user_id)
-    assert len(health.unsupported) == 1 and health.duplicates == ()
+    assert len(health[Finding.UNSUPPORTED]) == 1 and not health[Finding.DUPLICATES]
 
 
 @pytest.mark.mysql_only

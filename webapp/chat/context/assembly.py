@@ -9,12 +9,11 @@ from functools import partial
 from typing import Any
 
 from webapp.accounts.schemas import UserSettings
-from webapp.chat.context.builder import Context
 from webapp.chat.context.composition import ComposedPrompt, Particulars, compose
 from webapp.chat.context.opening_prompt import opening_of
 from webapp.chat.context.reply_parts import Tail, parts_before
 from webapp.chat.context.rows import PROMPT, parts_of, read_rows
-from webapp.chat.context.values import Chunk, ReceiptItem, Step
+from webapp.chat.context.values import Chunk, Context, Step
 from webapp.chat.context.values import Message as ContextMessage
 from webapp.chat.redaction import PromptMemories
 from webapp.config import Settings
@@ -26,6 +25,7 @@ from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.parameters import Parameters, longest_reply, reply_parameters
 from webapp.prompts import service as prompts
 from webapp.providers.catalogue import targets_for, tour_targets, with_parameters
+from webapp.retrieval.passages import ReceiptItem
 from webapp.summaries.service import chunks_of
 from webapp.tools.client_tools import ClientTools, with_clients
 from webapp.tools.registry import toolset_for

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from webapp.chat.context.budget import MESSAGE_OVERHEAD, BudgetTooSmall, Limits
+from webapp.chat.context.budget import MESSAGE_OVERHEAD, BudgetTooSmall
 from webapp.chat.context.facts_section import fit_facts
 from webapp.chat.context.sections import (
     Part,
@@ -22,44 +22,23 @@ from webapp.chat.context.sections import (
     fit_standing,
     split_messages,
 )
-from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segments, model_text
+from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segments, model_text, tokens_of
 from webapp.chat.context.summaries_section import fit_summaries
 from webapp.chat.context.values import (
-    Chunk,
     Context,
     ContextInput,
-    KnownMemory,
-    Message,
-    Omission,
-    ReceiptItem,
-    RetrievedPassage,
     Section,
 )
-from webapp.text.tokens import Count, estimate_tokens
+from webapp.text.tokens import estimate_tokens
 from webapp.text.truncation import shorten
-
-__all__ = [
-    "BudgetTooSmall",
-    "Chunk",
-    "Context",
-    "ContextInput",
-    "KnownMemory",
-    "Omission",
-    "Limits",
-    "Message",
-    "ReceiptItem",
-    "RetrievedPassage",
-    "Section",
-    "build_context",
-]
 
 # A history that does not fit is cut in steps of the prompt's budget divided by this.
 _CUT_STEPS = 4
 _OPENS, _CLOSES = Segment("<context>\n"), Segment("\n</context>")
 
 
-def build_context(source: ContextInput, count: Count = estimate_tokens) -> Context:
-    """Assemble the prompt of a reply; never exceeds `source.limits.prompt` tokens as `count` counts them.
+def build_context(source: ContextInput) -> Context:
+    """Assemble the prompt of a reply; never exceeds `source.limits.prompt` estimated tokens.
 
     Every message is verbatim, covered by a summary in the prompt, or named in `left_out`. When what is not
     yet summarised is larger than the budget, the budget wins: the oldest messages are left out and the
@@ -67,37 +46,37 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     """
     limits = source.limits
     current, excluded = split_messages(source.messages)
-    instructions, memories = fit_instructions(source, count), fit_known(source, count)
-    standing = fit_standing(source, count)
+    instructions, memories = fit_instructions(source), fit_known(source)
+    standing = fit_standing(source)
     known_left = limits.of("known") - memories.tokens
-    facts = fit_facts(source, max(0, known_left + (limits.of("facts") if source.facts else 0)), count)
+    facts = fit_facts(source, max(0, known_left + (limits.of("facts") if source.facts else 0)))
     unused = max(0, known_left - facts.tokens)
-    summaries = fit_summaries(source, limits.of("summaries") + unused, count)
+    summaries = fit_summaries(source, limits.of("summaries") + unused)
     covered = [(chunk.start, chunk.end) for chunk in source.chunks if ("chunk", chunk.id) in summaries.injected]
     tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]
-    directive = shorten(source.directive, max(1, limits.prompt * 3 // 20), count)
+    directive = shorten(source.directive, max(1, limits.prompt * 3 // 20))
     task = Segment(directive, source.directive_record)
-    stable = [instructions, standing, memories, facts, fit_files(source, count), summaries]
+    stable = [instructions, standing, memories, facts, fit_files(source), summaries]
 
     room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD
     room -= (
-        count(model_text((_OPENS, _CLOSES)))
-        + count(source.file_pages.text)
-        + count(directive)
-        + count(_missing_note(len(tail), len(source.chunks)))
+        tokens_of((_OPENS, _CLOSES))
+        + estimate_tokens(source.file_pages.text)
+        + estimate_tokens(directive)
+        + estimate_tokens(_missing_note(len(tail), len(source.chunks)))
     )
     if limits.history is not None:
         room = min(room, limits.history)
     for found_budget in (limits.of("retrieved"),) * 3 + (0,) * 3:
-        history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS), count)
+        history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS))
         present = standing.injected | memories.injected | facts.injected | summaries.injected | history.injected
-        passages = fit_retrieved(source, found_budget, present, count)
+        passages = fit_retrieved(source, found_budget, present)
         made_of = _assemble(stable, history, passages, [source.file_pages, task], len(tail), len(summaries.left_out))
         messages = [message.sent() for message in made_of]
-        tokens = sum(message.size(count) + MESSAGE_OVERHEAD for message in made_of)
+        tokens = sum(message.size() + MESSAGE_OVERHEAD for message in made_of)
         if tokens <= limits.prompt:
             break
-        # Counters are not quite additive: the whole may come to slightly more than its pieces.
+        # Estimates are not quite additive: the whole may come to slightly more than its pieces.
         room -= tokens - limits.prompt
     else:
         raise BudgetTooSmall(f"the last message does not fit into {limits.prompt} tokens")
@@ -154,7 +133,6 @@ def _assemble(
 
 
 def _prepend(message: PromptMessage, texts: Line) -> PromptMessage:
-    """Return a message with texts before it."""
     if not texts:
         return message
     separator = (Segment("\n\n"),) if message.segments or message.message_id is not None else ()

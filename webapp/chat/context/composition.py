@@ -11,12 +11,12 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.blocks import escape
 from webapp.chat.context.budget import Limits
-from webapp.chat.context.builder import Context, ContextInput, build_context
+from webapp.chat.context.builder import build_context
 from webapp.chat.context.knowledge import changes_since_beginning, excerpt_candidates, with_retrieved_pictures
 from webapp.chat.context.opening_prompt import Opening
 from webapp.chat.context.segments import Line, Segment, filled_mark, join_segments
 from webapp.chat.context.space_context import Place, Spot, place_of
-from webapp.chat.context.values import Chunk
+from webapp.chat.context.values import Chunk, Context, ContextInput
 from webapp.chat.context.values import Message as ContextMessage
 from webapp.chat.suggestions import INSTRUCTION
 from webapp.config import Settings
@@ -127,10 +127,8 @@ def compose(
     source = ContextInput(
         prompt=join_segments("\n\n", opening_lines),
         space_instructions=place.instructions,
-        directive="\n\n".join(
-            filter(
-                None, (about_request(request), task.text if task else "", _instruction_line(particulars.instruction))
-            )
+        directive=_directive(
+            about_request(request), task.text if task else "", _instruction_line(particulars.instruction)
         ),
         # What was known about the point at the time is not kept: it may be forgotten one day.
         directive_record=_directive(about_request(request), task.record) if task else None,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from webapp.chat.context.blocks import attribute, escape
-from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, model_text, passage_mark
+from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, model_text, passage_mark, tokens_of
 from webapp.chat.context.values import RetrievedPassage
-from webapp.text.tokens import Count
+from webapp.text.tokens import estimate_tokens
 
 IN_FULL = 1
 """How many of the best results are shown whole from the start; of the others, first only the core."""
@@ -64,9 +64,7 @@ class PackedExcerpts:
         return [excerpt.line(number) for number, excerpt in enumerate(self.excerpts, 1)]
 
 
-def pack(
-    passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]], count: Count
-) -> PackedExcerpts:
+def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]]) -> PackedExcerpts:
     """Take what was retrieved by rank while it fits; what does not fit is skipped, and nothing is repeated.
 
     The first IN_FULL come whole, the others as their cores; the room left then goes to whole pieces, by rank.
@@ -79,7 +77,7 @@ def pack(
         words = " ".join(item.content.split()).casefold()
         passage = item if rank < IN_FULL or tokens_left < LEAST else item.by_core
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
-        price = _price(excerpt, passage, count) if tokens_left >= LEAST else tokens_left + 1
+        price = _price(excerpt, passage) if tokens_left >= LEAST else tokens_left + 1
         is_present = (item.kind, item.id) in keys or words in sentences
         reason = PRESENT if is_present else NO_ROOM if price > tokens_left else ""
         packed.reasons.append(reason)
@@ -103,7 +101,7 @@ def pack(
             continue
         if tokens_left < LEAST:
             break
-        price = count(model_text(_piece_line(passages[rank]))) - count(model_text(_piece_line(passage)))
+        price = tokens_of(_piece_line(passages[rank])) - estimate_tokens(model_text(_piece_line(passage)))
         if price <= tokens_left:
             tokens_left -= price
             excerpt.parts = [passages[rank] if part is passage else part for part in excerpt.parts]
@@ -111,11 +109,11 @@ def pack(
     return packed
 
 
-def _price(excerpt: Excerpt | None, item: RetrievedPassage, count: Count) -> int:
+def _price(excerpt: Excerpt | None, item: RetrievedPassage) -> int:
     """Return the tokens that one more piece costs."""
     if excerpt is None:
-        return count(model_text(Excerpt([item]).line(99))) + 1
-    return count(model_text(_piece_line(item))) + count("\n")
+        return tokens_of(Excerpt([item]).line(99)) + 1
+    return tokens_of(_piece_line(item)) + estimate_tokens("\n")
 
 
 def _merged(parts: Sequence[RetrievedPassage]) -> Iterator[RetrievedPassage]:

@@ -7,14 +7,15 @@ from itertools import groupby
 
 from webapp.chat.context.blocks import escape
 from webapp.chat.context.sections import Part
-from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, model_text
-from webapp.chat.context.values import ContextInput, Fact, KnownMemory
-from webapp.text.tokens import Count
+from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, tokens_of
+from webapp.chat.context.values import ContextInput, Fact
+from webapp.memories.prompt.known import KnownItem
+from webapp.text.tokens import estimate_tokens
 
 _MORE = "- ({} more facts are known. Those that the message is about stand in the reference below; ask about others.)"
 
 
-def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
+def fit_facts(source: ContextInput, budget: int) -> Part:
     """Fit the facts, one per line in order of extraction.
 
     If that takes too much room they are grouped, one line per category; if that does too, the most telling stay and the
@@ -22,21 +23,21 @@ def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
     """
     part = Part("facts", budget)
     title = escape(source.facts_heading)
-    tokens_left = budget - count(f"{title}\n") - 1
+    tokens_left = budget - estimate_tokens(f"{title}\n") - 1
     ordered = sorted(source.facts, key=lambda fact: fact.id)
     lines, selection = [_line(fact) for fact in ordered], list(ordered)
-    if sum(count(model_text(line)) + 1 for line in lines) > tokens_left:
-        selection = _that_fit(ordered, tokens_left, count)
+    if sum(tokens_of(line) + 1 for line in lines) > tokens_left:
+        selection = _that_fit(ordered, tokens_left)
         lines = _group_lines(selection)
         if len(selection) < len(ordered):
             lines.append([Segment(_MORE.format(len(ordered) - len(selection)))])
     ids = {fact.id for fact in selection}
     for rank, fact in enumerate(sorted(source.facts, key=_weight), 1):
-        tokens = count(fact.statement) + 1
-        item = KnownMemory(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
+        tokens = estimate_tokens(fact.statement) + 1
+        item = KnownItem(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
         part.account(item, rank, tokens, "" if fact.id in ids else "over the section's budget")
     if lines and selection:
-        part.set_text([*join_segments("\n", [[Segment(title)], *lines]), Segment("\n")], count)
+        part.set_text([*join_segments("\n", [[Segment(title)], *lines]), Segment("\n")])
     return part
 
 
@@ -45,15 +46,15 @@ def _weight(fact: Fact) -> tuple[float, int]:
     return -fact.weight, -fact.id
 
 
-def _that_fit(facts: Sequence[Fact], budget: int, count: Count) -> list[Fact]:
+def _that_fit(facts: Sequence[Fact], budget: int) -> list[Fact]:
     """Return the most informative facts whose grouped lines fit the budget, in order of extraction."""
     low, high = 0, len(facts)
     ranked = sorted(facts, key=_weight)
     while low < high:
         middle = (low + high + 1) // 2
         selection = _group_lines(sorted(ranked[:middle], key=lambda fact: fact.id))
-        note_tokens = count(_MORE.format(len(facts))) + 1 if middle < len(facts) else 0
-        fits = sum(count(model_text(line)) + 1 for line in selection) + note_tokens <= budget
+        note_tokens = estimate_tokens(_MORE.format(len(facts))) + 1 if middle < len(facts) else 0
+        fits = sum(tokens_of(line) + 1 for line in selection) + note_tokens <= budget
         low, high = (middle, high) if fits else (low, middle - 1)
     return sorted(ranked[:low], key=lambda fact: fact.id)
 

@@ -8,7 +8,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.journeys.guidance import PointGuide, directive
 from webapp.journeys.points import journey_view
-from webapp.memories.prompt.conversation_memory import current_profile
+from webapp.memories.prompt.profile import profile_values
 from webapp.prompts import service as prompts
 from webapp.prompts.values import fill_for
 
@@ -35,7 +35,7 @@ def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -
     view = journey_view(conversation.user_id, conversation.journey_id, conversation).view(slug)
     if view is None:
         return None
-    profile = current_profile(conversation.user_id) if remembers else {}
+    profile = profile_values(conversation.user_id) if remembers else {}
     prompt = prompts.active("assistant_initiated")
     guide = view.guide
     return Opening(

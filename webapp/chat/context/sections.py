@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from webapp.chat.context.blocks import attribute, escape
 from webapp.chat.context.budget import MESSAGE_OVERHEAD
 from webapp.chat.context.excerpts import NO_ROOM, pack
-from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, model_text, stored_text
+from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, model_text, stored_text, tokens_of
 from webapp.chat.context.values import (
     Chunk,
     ContextInput,
-    KnownMemory,
     Message,
     Omission,
-    ReceiptItem,
     RetrievedPassage,
 )
 from webapp.files.picture import Picture
-from webapp.text.tokens import Count
+from webapp.memories.prompt.known import KnownItem
+from webapp.retrieval.passages import ReceiptItem
+from webapp.text.tokens import estimate_tokens
 from webapp.text.truncation import shorten
 
 _KNOWN_GROUPS = ("profile", "pinned", "fact", "space")
@@ -71,11 +71,11 @@ class Part:
     left_out: list[Omission] = field(default_factory=list)
     receipt: list[ReceiptItem] = field(default_factory=list)
 
-    def account(self, item: KnownMemory | Chunk | RetrievedPassage, rank: int, tokens: int, why_not: str) -> None:
+    def account(self, item: KnownItem | Chunk | RetrievedPassage, rank: int, tokens: int, why_not: str) -> None:
         """Record an item as injected, or as left out for the reason given."""
         place: tuple[int | None, int | None] = (None, None)
         match item:
-            case KnownMemory():
+            case KnownItem():
                 revision: int | None
                 kind, revision, score, reason = "memory", item.revision, item.importance, item.group
             case Chunk():
@@ -89,14 +89,14 @@ class Part:
             self.injected[kind, item.id] = None
         self.receipt.append(ReceiptItem(kind, item.id, revision, self.name, rank, score, reason, not why_not, *place))
 
-    def set_text(self, segments: Line, count: Count) -> None:
-        """Set the section's text and count it."""
-        self.segments, self.tokens = segments, count(model_text(segments))
+    def set_text(self, segments: Line) -> None:
+        """Set the section's text and its tokens."""
+        self.segments, self.tokens = segments, tokens_of(segments)
 
-    def close(self, block: str, note: str, lines: Sequence[Line], count: Count) -> Part:
+    def close(self, block: str, note: str, lines: Sequence[Line]) -> Part:
         """Set the text to a block of the lines, if there are any, and return the section."""
         if lines:
-            self.set_text(section_block(block, note, lines), count)
+            self.set_text(section_block(block, note, lines))
         return self
 
 
@@ -115,15 +115,15 @@ def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Omi
     return current, excluded
 
 
-def fit_files(source: ContextInput, count: Count) -> Part:
+def fit_files(source: ContextInput) -> Part:
     """Return the part of the conversation's files that belongs in the stable prompt; it was chosen within a budget."""
     part = Part("files", source.limits.prompt // 2)
     if source.files.text:
-        part.set_text([source.files], count)
+        part.set_text([source.files])
     return part
 
 
-def fit_instructions(source: ContextInput, count: Count) -> Part:
+def fit_instructions(source: ContextInput) -> Part:
     """Fit the prompt, which is the same for everybody, and the space's and the user's instructions.
 
     Where they are too long they are shortened, the last one first.
@@ -134,20 +134,20 @@ def fit_instructions(source: ContextInput, count: Count) -> Part:
         texts.append([Segment(f"Instructions for this space:\n{source.space_instructions.strip()}")])
     if source.custom_instructions.strip():
         texts.append([Segment(f"The user's own instructions:\n{source.custom_instructions.strip()}")])
-    sizes = [count(model_text(text)) for text in texts]
+    sizes = [tokens_of(text) for text in texts]
     for index in reversed(range(len(texts))):
         excess = sum(sizes) - part.budget
         if excess <= 0:
             break
         # No text is squeezed out entirely by the ones before it: each may lose at most three quarters.
         keep = part.budget if len(texts) == 1 else max(sizes[index] - excess - 2, sizes[index] // 4, 1)
-        texts[index] = _shortened(texts[index], keep, count)
+        texts[index] = _shortened(texts[index], keep)
         part.left_out.append(Omission("instructions", index, part.name, sizes[index] - keep, "shortened"))
-        sizes[index] = count(model_text(texts[index]))
+        sizes[index] = tokens_of(texts[index])
     if sum(sizes) > part.budget:
-        texts = [_shortened(join_segments("\n\n", texts), part.budget, count)]
+        texts = [_shortened(join_segments("\n\n", texts), part.budget)]
     part.shared, part.segments = texts[0], join_segments("\n\n", texts[1:])
-    part.tokens = count(model_text(part.shared)) + count(model_text(part.segments))
+    part.tokens = tokens_of(part.shared) + tokens_of(part.segments)
     return part
 
 
@@ -162,66 +162,64 @@ def _strip(prompt: str | Line) -> Line:
     return segments
 
 
-def _shortened(text: Line, limit: int, count: Count) -> Line:
+def _shortened(text: Line, limit: int) -> Line:
     """Return a text cut to a number of tokens. Marks do not survive a cut: the stored form is cut separately."""
     full_text = model_text(text)
-    cut = shorten(full_text, limit, count)
-    return text if cut == full_text else [Segment(cut, shorten(stored_text(text), limit, count))]
+    cut = shorten(full_text, limit)
+    return text if cut == full_text else [Segment(cut, shorten(stored_text(text), limit))]
 
 
-def fit_standing(source: ContextInput, count: Count) -> Part:
+def fit_standing(source: ContextInput) -> Part:
     """Fit the user's standing instructions in the order they were given; if room is short, the most important and
     newest stay."""
     part = Part("standing", source.limits.of("standing"))
-    tokens_left = part.budget - count(f"{_STANDING_NOTE}\n")
+    tokens_left = part.budget - estimate_tokens(f"{_STANDING_NOTE}\n")
     lines: dict[int, Line] = {}
     by_weight = sorted(source.standing, key=lambda item: (-item.importance, -item.id))
     for rank, item in enumerate(by_weight, 1):
         content = " ".join(item.content.split())
         line = [Segment("- "), Segment(escape(content), memory_mark(item.id, item.revision))]
-        tokens = count(model_text(line)) + 1
+        tokens = tokens_of(line) + 1
         fits = tokens <= tokens_left
         part.account(item, rank, tokens, "" if fits else NO_ROOM)
         if fits:
             lines[item.id] = line
             tokens_left -= tokens
     if lines:
-        part.set_text(
-            join_segments("\n", ([Segment(_STANDING_NOTE)], *(lines[number] for number in sorted(lines)))), count
-        )
+        part.set_text(join_segments("\n", ([Segment(_STANDING_NOTE)], *(lines[number] for number in sorted(lines)))))
     return part
 
 
-def fit_known(source: ContextInput, count: Count) -> Part:
+def fit_known(source: ContextInput) -> Part:
     """Fit the always-known memories by group, then importance; the order changes only with the memories."""
     part = Part("known", source.limits.of("known"))
     order = {group: rank for rank, group in enumerate(_KNOWN_GROUPS)}
     ranked = sorted(source.known, key=lambda m: (order.get(m.group, len(order)), -m.importance, m.id))
     lines: list[Line] = []
     note = _KNOWN_NOTE + (_OTHERS_NOTE if any(memory.author for memory in ranked) else "")
-    tokens_left = part.budget - count(model_text(section_block("known", note, [])))
+    tokens_left = part.budget - tokens_of(section_block("known", note, []))
     for rank, memory in enumerate(ranked, 1):
         content = escape(" ".join(memory.content.split()))
         line = [Segment("- "), Segment(content, memory_mark(memory.id, memory.revision))]
         if memory.author:
             line.append(Segment(f" (said by {attribute(memory.author)})"))
-        tokens = count(model_text(line)) + 1
+        tokens = tokens_of(line) + 1
         fits = tokens <= tokens_left
         part.account(memory, rank, tokens, "" if fits else NO_ROOM)
         if fits:
             lines.append(line)
             tokens_left -= tokens
-    return part.close("known", note, lines, count)
+    return part.close("known", note, lines)
 
 
-def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> Part:
+def fit_history(tail: Sequence[Message], room: int, step: int) -> Part:
     """Choose the messages shown: all, or the newest ones from a cut that moves in steps.
 
     The cut lies at a multiple of `step` tokens from the start of the tail, so that it and the prompt's
     prefix stay the same for some turns.
     """
     part = Part("messages", room)
-    sizes = [count(message.content) for message in tail]
+    sizes = [estimate_tokens(message.content) for message in tail]
     texts, costs, caps, seen = [], [], [], []
     for index, message in enumerate(tail):
         cap = room // 2 - MESSAGE_OVERHEAD
@@ -232,9 +230,9 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
         looks = sum(picture.tokens for picture in message.pictures)
         seen.append(message.pictures if sizes[index] + looks <= caps[-1] else ())
         is_whole = sizes[index] <= caps[-1]
-        texts.append(message.content if is_whole else shorten(message.content, caps[-1], count))
+        texts.append(message.content if is_whole else shorten(message.content, caps[-1]))
         looks = sum(picture.tokens for picture in seen[-1])
-        costs.append((sizes[index] if is_whole else count(texts[-1])) + looks + MESSAGE_OVERHEAD)
+        costs.append((sizes[index] if is_whole else estimate_tokens(texts[-1])) + looks + MESSAGE_OVERHEAD)
     excess = sum(costs) - room
     cut, passed, first = -(-excess // step) * step if excess > 0 else 0, 0, 0
     while first < len(tail) - 1 and passed < cut:
@@ -256,20 +254,20 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
     return part
 
 
-def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, int], None], count: Count) -> Part:
+def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, int], None]) -> Part:
     """Fit the retrieved passages into their budget as excerpts, by rank; skip text that the prompt already holds."""
     part = Part("retrieved", budget)
     passages: Sequence[RetrievedPassage] = source.retrieved
-    frame = count(model_text(section_block("reference", _REFERENCE_NOTE, [])))
-    packed = pack(passages, budget - frame, present, count)
+    frame = tokens_of(section_block("reference", _REFERENCE_NOTE, []))
+    packed = pack(passages, budget - frame, present)
     while packed.excerpts:
-        part.set_text(section_block("reference", _REFERENCE_NOTE, packed.lines()), count)
+        part.set_text(section_block("reference", _REFERENCE_NOTE, packed.lines()))
         if part.tokens <= budget:
             break
-        # Counters are not quite additive: the last one is dropped.
+        # Estimates are not quite additive: the last one is dropped.
         last = max(rank for rank, reason in enumerate(packed.reasons) if not reason)
         passages = [*passages[:last], *passages[last + 1 :]]
-        packed = pack(passages, budget - frame, present, count)
+        packed = pack(passages, budget - frame, present)
     omitted_count = 0
     for rank, (item, tokens, reason) in enumerate(zip(packed.shown, packed.tokens, packed.reasons, strict=True), 1):
         if not reason or omitted_count < PASSED_OVER:

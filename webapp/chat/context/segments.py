@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from webapp.files.picture import Picture, with_parts
-from webapp.text.tokens import Count
+from webapp.text.tokens import estimate_tokens
 
 
 class Segment(NamedTuple):
@@ -45,12 +45,15 @@ def filled_mark(placeholder: str) -> str:
 
 
 def model_text(segments: Iterable[Segment]) -> str:
-    """Return the text as the model reads it."""
     return "".join(segment.text for segment in segments)
 
 
+def tokens_of(segments: Iterable[Segment]) -> int:
+    """Return the tokens of the text as the model reads it."""
+    return estimate_tokens(model_text(segments))
+
+
 def stored_text(segments: Iterable[Segment]) -> str:
-    """Return the text as it is stored."""
     return "".join(segment.text if segment.mark is None else segment.mark for segment in segments)
 
 
@@ -82,9 +85,8 @@ class PromptMessage:
         text = model_text(self.segments) + self.text
         return {"role": self.role, "content": with_parts(text, self.pictures) if self.pictures else text}
 
-    def size(self, count: Count) -> int:
-        """Its tokens."""
-        return count(model_text(self.segments) + self.text) + sum(picture.tokens for picture in self.pictures)
+    def size(self) -> int:
+        return estimate_tokens(model_text(self.segments) + self.text) + sum(picture.tokens for picture in self.pictures)
 
     def record(self) -> dict[str, Any]:
         """Return the message as it is stored: one of the conversation's is named by its id."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from webapp.chat.context.values import Fact, KnownMemory
+from webapp.chat.context.values import Fact
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now
 from webapp.legacies.categories import fact_line, heading
 from webapp.legacies.facts import facts_for_prompt
-from webapp.memories.prompt.always_used import KnownItem, context_memories, lasting_memories, new_memories
+from webapp.memories.prompt.always_used import context_memories, lasting_memories, new_memories
 from webapp.memories.prompt.instructions import standing_instructions
+from webapp.memories.prompt.known import KnownItem
 from webapp.memories.store.versions import PerVersion, current_version
 from webapp.spaces.models import Space
 from webapp.spaces.personas import persona_prompt
@@ -30,8 +30,8 @@ class _KnownAtVersion:
     is the instant of the last prompt.
     """
 
-    by_instant: dict[datetime, list[KnownMemory]] = field(default_factory=dict)
-    all_memories: list[KnownMemory] | None = None
+    by_instant: dict[datetime, list[KnownItem]] = field(default_factory=dict)
+    all_memories: list[KnownItem] | None = None
     quiet_since: datetime | None = None
     asked: datetime | None = None
 
@@ -48,8 +48,8 @@ class Place:
     instructions: str = ""
     facts_heading: str = ""
     facts: list[Fact] = field(default_factory=list)
-    known: list[KnownMemory] = field(default_factory=list)
-    standing: list[KnownMemory] = field(default_factory=list)
+    known: list[KnownItem] = field(default_factory=list)
+    standing: list[KnownItem] = field(default_factory=list)
     has_tools: bool = True
 
 
@@ -64,7 +64,6 @@ class Spot:
 
     @classmethod
     def of(cls, conversation: Conversation) -> Spot:
-        """Return the spot of a conversation."""
         return cls(conversation.user_id, conversation.conversation_id, conversation.space_id, conversation.persona)
 
 
@@ -89,7 +88,7 @@ def place_of(
         lookups.asked = since
         return Place(known=_memories_at(lookups, user_id, since), standing=standing)
     if space.kind != "legacy":
-        memories = _memories_of(context_memories(user_id, space.space_id, since=since))
+        memories = context_memories(user_id, space.space_id, since=since)
         return Place(instructions=space.instructions, known=memories, standing=standing)
     facts = [
         Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.author), fact.weight)
@@ -113,13 +112,13 @@ def _without_memory(conversation: Conversation | Spot, space: Space | None) -> P
     )
 
 
-def _standing_memories(conversation: Conversation | Spot, space: Space | None, version: int) -> list[KnownMemory]:
+def _standing_memories(conversation: Conversation | Spot, space: Space | None, version: int) -> list[KnownItem]:
     items = standing_instructions(
         conversation.user_id, version, conversation.conversation_id, space.space_id if space else None
     )
     if space is not None and space.kind == "legacy":  # a persona speaks there: what holds everywhere else does not
         items = [item for item in items if item.space_id is not None or item.conversation_id is not None]
-    return [KnownMemory(item.memory_id, item.content, item.revision, "instruction", item.importance) for item in items]
+    return [KnownItem(item.memory_id, item.content, item.revision, "instruction", item.importance) for item in items]
 
 
 def read_ahead(user_id: int, version: int) -> None:
@@ -134,7 +133,7 @@ def read_ahead(user_id: int, version: int) -> None:
         _memories_at(lookups, user_id, since)
 
 
-def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None) -> list[KnownMemory]:
+def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None) -> list[KnownItem]:
     """Return what is always known in the user's personal conversations: read once per version, for a few instants.
 
     If nothing has changed since an instant, nothing has since a later one: a new conversation needs no query.
@@ -142,20 +141,13 @@ def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None)
     if since is not None and (lookups.quiet_since is None or since < lookups.quiet_since):
         if since in lookups.by_instant:
             return lookups.by_instant[since]
-        if new := _memories_of(new_memories(user_id, since=since)):
-            memories = _memories_of(lasting_memories(user_id, until=since)) + new
+        if new := new_memories(user_id, since=since):
+            memories = lasting_memories(user_id, until=since) + new
             while len(lookups.by_instant) >= MOST_INSTANTS:
                 lookups.by_instant.pop(next(iter(lookups.by_instant)), None)
             lookups.by_instant[since] = memories
             return memories
         lookups.quiet_since = since
     if lookups.all_memories is None:
-        lookups.all_memories = _memories_of(lasting_memories(user_id))
+        lookups.all_memories = lasting_memories(user_id)
     return lookups.all_memories
-
-
-def _memories_of(items: Iterable[KnownItem]) -> list[KnownMemory]:
-    return [
-        KnownMemory(item.memory_id, item.content, item.revision, item.group, item.importance, item.author)
-        for item in items
-    ]

@@ -10,6 +10,8 @@ from typing import Any
 from webapp.chat.context.budget import Limits
 from webapp.chat.context.segments import Line, PromptMessage, Segment
 from webapp.files.picture import Picture
+from webapp.memories.prompt.known import KnownItem
+from webapp.retrieval.passages import ReceiptItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +40,6 @@ class Chunk:
     end: int
     made_at: datetime | None = None
     level: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class KnownMemory:
-    """A memory in every prompt; `group` is profile, pinned, fact or space; `author` names another member."""
-
-    id: int
-    content: str
-    revision: int = 1
-    group: str = "fact"
-    importance: float = 0.5
-    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +110,8 @@ class ContextInput:
     messages: Sequence[Message] = ()
     space_instructions: str = ""
     custom_instructions: str = ""
-    standing: Sequence[KnownMemory] = ()
-    known: Sequence[KnownMemory] = ()
+    standing: Sequence[KnownItem] = ()
+    known: Sequence[KnownItem] = ()
     facts: Sequence[Fact] = ()
     facts_heading: str = ""
     chunks: Sequence[Chunk] = ()
@@ -152,22 +142,6 @@ class Omission:
     section: str
     tokens: int
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptItem:
-    """A memory or passage that was considered for this prompt; `injected` tells whether the model saw it."""
-
-    kind: str
-    id: int
-    revision: int | None
-    stage: str
-    rank: int
-    score: float
-    reason: str
-    injected: bool
-    from_char: int | None = None
-    to_char: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from webapp.accounts.models import User
 from webapp.background import events
 from webapp.background.events import Kind
 from webapp.background.queues import enqueue_after_commit
-from webapp.chat.context.values import ReceiptItem, Step
+from webapp.chat.context.values import Step
 from webapp.chat.models import PipelineStep
 from webapp.chat.redaction import PromptMemories, TurnScope, redact
 from webapp.chat.suggestions import Offer
@@ -31,6 +31,7 @@ from webapp.memories.models import MemoryVersion
 from webapp.memories.prompt.conversation_memory import extracts
 from webapp.retrieval import changes, receipts
 from webapp.retrieval.changes import Change
+from webapp.retrieval.passages import ReceiptItem
 from webapp.summaries import service as summaries
 from webapp.usage.records import record_reply
 

@@ -179,18 +179,13 @@ def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
 
     Their ids are smaller than any id of a real stream, so that a cursor of either kind resumes in the right place.
     """
-    with app.app_context():
-        row = db.session.get(Message, turn_id)
-        if row is None:
-            return []
-        if row.status == "streaming":
-            return None
-        kind, data = final_event(row)
-        return [
-            Entry("0-1", "turn", header(row)),
-            *([Entry("0-2", "delta", {"text": row.content})] if row.content else []),
-            Entry("0-3", kind, data),
-        ]
+    state = _so_far(app, turn_id)
+    if state is None:
+        return []
+    first, text, end = state
+    if end is None:
+        return None
+    return [Entry("0-1", "turn", first), *([Entry("0-2", "delta", {"text": text})] if text else []), end]
 
 
 def header(row: Message) -> dict[str, int | None]:

@@ -52,10 +52,11 @@ def _stop_turns(_sender: None, *, user_id: int) -> None:
     """Ask the running replies of an account that has gone out of use to stop, once that is committed."""
     running = select(Message.message_id).join(Conversation, Conversation.conversation_id == Message.conversation_id)
     statement = running.where(Conversation.user_id == user_id, Message.status == "streaming")
-    after_commit(partial(_ask_to_stop, db.session.scalars(statement).all()))
+    after_commit(partial(ask_to_stop, db.session.scalars(statement).all()))
 
 
-def _ask_to_stop(turn_ids: Sequence[int]) -> None:
+def ask_to_stop(turn_ids: Sequence[int]) -> None:
+    """Ask for replies to stop; while Redis is away they are written to their ends."""
     try:
         for turn_id in turn_ids:
             turnlog.request_stop(redis(), turn_id)

@@ -8,13 +8,14 @@ import logging
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from webapp.chat.turns.consent import AWAY, SILENCE, Ask, Consent
 from webapp.chat.turns.progress import Progress
+from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
 from webapp.conversations.tool_records import open_client_calls
-from webapp.llm.chat import ToolCall
+from webapp.llm.partial_calls import ToolCall
 from webapp.tools.calls import ToolRun, call_record, failure, parse_arguments
 from webapp.tools.client_tools import MOST_HANDED, client_call_record
 from webapp.tools.outside_text import bound_output, mark_text
@@ -42,12 +43,6 @@ UNATTENDED = (
 STOPPED = {"status": "stopped", "detail": "The reply was stopped while this ran."}
 
 
-class ToolTables(Protocol):
-    """Access to tools that work on memory: blocking calls, made off the loop."""
-
-    async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool, model_id: str | None) -> ToolRun: ...
-
-
 class ToolCalling:
     """The calls of one turn. `tokens` is what all results from outside may take; `words` are texts that URLs may be
     taken from; `ask` asks the person about a call that writes, unless the `consent` of the turn is another.
@@ -57,7 +52,7 @@ class ToolCalling:
         self,
         turn_id: int,
         toolset: Toolset,
-        tables: ToolTables,
+        tables: TurnDatabase,
         writer: TurnWriter,
         progress: Progress,
         *,

@@ -10,7 +10,7 @@ from asyncio import Future
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -19,19 +19,20 @@ from webapp.chat.context.budget import BudgetTooSmall
 from webapp.chat.suggestions import Trailer
 from webapp.chat.turns.cancellation import go_on, unstoppable
 from webapp.chat.turns.consent import Ask, Consent
-from webapp.chat.turns.finish import FinishedTurn, Outcome
+from webapp.chat.turns.finish import Outcome
 from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.tool_calls import ToolCalling
+from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.turnlog import READING
 from webapp.chat.turns.writer import TurnWriter
 from webapp.db.base import database_is_away
 from webapp.i18n.marks import N_
-from webapp.llm.chat import Finish, ReasoningDelta, TextDelta, ThoughtSoFar, ToolCall
 from webapp.llm.errors import ModelError
+from webapp.llm.events import Finish, ReasoningDelta, TextDelta, ThoughtSoFar
+from webapp.llm.partial_calls import ToolCall
 from webapp.llm.pool import ChatPool, ModelSwitched
 from webapp.llm.prompt_speed import prompt_tokens
 from webapp.llm.target import Target
-from webapp.tools.calls import ToolRun
 from webapp.tools.client_tools import ClientTools
 
 log = logging.getLogger(__name__)
@@ -57,22 +58,11 @@ _WORDS = N_(
 )
 
 
-class Tables(Protocol):
-    """The turn's access to the database: blocking calls, made off the loop, each with its own connection."""
-
-    async def assemble(
-        self, turn_id: int, embedded: concurrent.futures.Future[Any] | None, client: ClientTools | None = None
-    ) -> AssembledPrompt: ...
-    async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool, model_id: str | None) -> ToolRun: ...
-    async def finish(self, turn_id: int, outcome: Outcome) -> FinishedTurn | None: ...
-    async def follow_up(self, turn_id: int, finished_turn: FinishedTurn) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class TurnServices:
     """Services that all turns of a process share."""
 
-    tables: Tables
+    tables: TurnDatabase
     chat: ChatPool
     writer: TurnWriter
     max_tokens: int

@@ -20,7 +20,7 @@ from webapp.config import Settings
 from webapp.db.base import database_is_away, write_transaction
 from webapp.db.conflicts import repeat_on_conflict
 from webapp.files.pictures import fill_pictures
-from webapp.llm.chat import ToolCall
+from webapp.llm.partial_calls import ToolCall
 from webapp.telemetry import tracing
 from webapp.tools.calls import ToolRun
 from webapp.tools.client_tools import ClientTools
@@ -76,7 +76,6 @@ class TurnDatabase:
         return assembled
 
     async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool, model_id: str | None) -> ToolRun:
-        """Carry out a tool call of a model."""
         return await self._call(self._ends, lambda: run_tool(turn_id, call, is_tainted, model_id))
 
     async def save(self, texts: Mapping[int, str]) -> saved_progress.FinishedElsewhere:

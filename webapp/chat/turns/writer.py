@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from webapp.chat.turns.open_turn import OpenTurn
+from webapp.chat.turns.stream_hub import Hub
 from webapp.chat.turns.turnlog import Entry, Rows, fields, log_key, merge, order
 
 log = logging.getLogger(__name__)
@@ -31,14 +32,6 @@ LEISURE = 2.0
 """The next write waits this many times as long as the last one took: a busy machine coalesces in any case."""
 
 MayWrite = Callable[[], Awaitable[None]]
-
-
-class Viewers(Protocol):
-    """The viewers of turns in this process: they get entries first, and learn how many Redis has taken since."""
-
-    def are_there(self, turn_id: int) -> bool: ...
-    def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None: ...
-    def confirm(self, turn_id: int, count: int) -> None: ...
 
 
 async def _always_allowed() -> None:
@@ -57,7 +50,7 @@ class TurnWriter:
         *,
         coalesce_ms: int,
         keep_seconds: int,
-        viewers: Viewers,
+        viewers: Hub,
         may_write: MayWrite = _always_allowed,
     ) -> None:
         self._client = client
@@ -82,7 +75,6 @@ class TurnWriter:
         self._mark(turn_id, urgent=True)
 
     def delta(self, turn_id: int, text: str) -> None:
-        """Append text."""
         turn = self._open[turn_id]
         urgent = not turn.text
         turn.text += text

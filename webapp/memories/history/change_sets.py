@@ -15,7 +15,7 @@ from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.memories.history.revisions import drop_evidence, is_forgotten, put_back
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.rules import undo as undoing
-from webapp.memories.rules.undo import Change, DropEvidence, Present, PutBack, Remove, Reversal, Snapshot
+from webapp.memories.rules.undo import Change, Present, Snapshot, UndoPlan
 from webapp.memories.service import Place, check_key, key_holders
 from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, lines_of
 from webapp.memories.showing.texts import OBSTACLES, refusal_summary
@@ -167,56 +167,54 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         raise AlreadyUndone("This has already been undone.")
     changes = _changes_of(original)
     plan = undoing.plan_undo(changes, _present(user_id, changes))
-    if not plan.is_possible:
+    if plan.obstacles:
         raise Conflict(
             "Later changes prevent this.",
             errors=[
                 {
                     "loc": ["changes"],
-                    "memory_id": item.ref,
-                    "reason": item.obstacle.value,
-                    "msg": f"memory {item.ref} {OBSTACLES[item.obstacle]}",
+                    "memory_id": ref,
+                    "reason": obstacle.value,
+                    "msg": f"memory {ref} {OBSTACLES[obstacle]}",
                 }
-                for item in plan.obstacles
+                for ref, obstacle in plan.obstacles.items()
             ],
         )
     journal = Journal(user_id, "undo", conversation_id=original.conversation_id)
-    removals = [step.ref for step in plan.steps if isinstance(step, Remove)]
-    withdraw(user_id, _taken_back(plan.steps))
-    if removals:
-        for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(removals))):
+    withdraw(user_id, _taken_back(plan))
+    if plan.removals:
+        for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(plan.removals))):
             touch(space_id)
-        db.session.execute(delete(Memory).where(Memory.memory_id.in_(removals)))
+        db.session.execute(delete(Memory).where(Memory.memory_id.in_(plan.removals)))
         db.session.expire_all()
-    returned = [step for step in plan.steps if isinstance(step, PutBack)]
-    for step in returned:
-        memory = get_or_raise(Memory, step.ref)
-        put_back(memory, step.fields)
+    for ref, fields in plan.returns.items():
+        memory = get_or_raise(Memory, ref)
+        put_back(memory, fields)
         check_key(memory)
         journal.record_change(memory)
-    evidence_steps = [step for step in plan.steps if isinstance(step, DropEvidence)]
-    for drop in evidence_steps:
-        drop_evidence(MemoryEvidence.evidence_id.in_(drop.evidence))
+    for evidence_ids in plan.evidence.values():
+        drop_evidence(MemoryEvidence.evidence_id.in_(evidence_ids))
     original.undone_at = now()
     journal.change_set.undoes_id = original.change_set_id
-    row = journal.close({"removed": len(removals), "restored": len(returned), "unsupported": len(evidence_steps)})
-    row.changes = [*({"memory_id": ref, "before": 1, "after": None, "evidence": []} for ref in removals), *row.changes]
+    row = journal.close(
+        {"removed": len(plan.removals), "restored": len(plan.returns), "unsupported": len(plan.evidence)}
+    )
+    row.changes = [
+        *({"memory_id": ref, "before": 1, "after": None, "evidence": []} for ref in plan.removals),
+        *row.changes,
+    ]
     db.session.flush()
     return view_change_sets([row])[0]
 
 
-def _taken_back(steps: Sequence[Reversal]) -> list[Memory]:
+def _taken_back(plan: UndoPlan) -> list[Memory]:
     """Return the memories that others can read now and could not after the undo."""
-    closings = {
-        step.ref: step.fields if isinstance(step, PutBack) else {}
-        for step in steps
-        if not isinstance(step, DropEvidence)
-    }
-    shared = db.session.scalars(select(Memory).where(Memory.memory_id.in_(closings), Memory.visibility == "shared"))
+    later_fields = {**dict.fromkeys(plan.removals, {}), **plan.returns}
+    shared = db.session.scalars(select(Memory).where(Memory.memory_id.in_(later_fields), Memory.visibility == "shared"))
     return [
         row
         for row in shared
-        if (closings[row.memory_id].get("visibility"), closings[row.memory_id].get("space_id"))
+        if (later_fields[row.memory_id].get("visibility"), later_fields[row.memory_id].get("space_id"))
         != ("shared", row.space_id)
     ]
 

@@ -93,7 +93,6 @@ class Marks:
 
     @classmethod
     def total(cls, marks: Iterable[Marks]) -> Marks:
-        """Return the sum of some marks."""
         return cls(*(sum(column) for column in zip(*map(astuple, marks), strict=True)))
 
     @property

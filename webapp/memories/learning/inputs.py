@@ -23,7 +23,8 @@ from webapp.memories.learning.extra_questions import GuidePoints, PointKey
 from webapp.memories.learning.extra_questions import guide as current_guide
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.models import Memory
-from webapp.memories.prompt.conversation_memory import current_profile, extracts
+from webapp.memories.prompt.conversation_memory import extracts
+from webapp.memories.prompt.profile import profile_values
 from webapp.memories.rules import statements
 from webapp.memories.rules.evidence import has_substance, user_words
 from webapp.memories.rules.state import KnownMemory
@@ -76,7 +77,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     related: Sequence[KnownMemory] = ()
     profile: dict[str, str] = {}
     if substance:
-        profile = current_profile(user_id) if space_id is None else {}
+        profile = profile_values(user_id) if space_id is None else {}
         related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], user_texts)
     guide, guided = current_guide(), GuidePoints()
     if guide is not None and user_texts:
@@ -107,7 +108,6 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
 
 
 def owner_of(conversation: Conversation) -> User:
-    """Return the conversation's user."""
     return get_or_raise(User, conversation.user_id)
 
 

@@ -41,7 +41,6 @@ class Step:
 
     batch: ExtractionInput
     answer: Answer | None
-    limit: int | None = None
     tokens: tuple[int, int] = field(default=(0, 0))
     nearby: writing.Nearby | None = None
 
@@ -75,7 +74,7 @@ def _ask_about(conversation_id: int, after: int) -> Step | None:
             continue
         sent = sum(len(str(message)) for message in batch.call.messages) // 3
         tokens = (answer.prompt_tokens or sent, answer.completion_tokens or 0)
-        return Step(batch, answer, limit, tokens, extraction.find_similar(batch, answer))
+        return Step(batch, answer, tokens, extraction.find_similar(batch, answer))
 
 
 def write(step: Step) -> LearningCall:

@@ -23,7 +23,7 @@ told as a day, and "next month" as a month; what was imported without one has no
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -31,8 +31,7 @@ from typing import Any
 from webapp.i18n.dates import is_dated
 from webapp.memories.learning.message_parts import parts_of
 from webapp.memories.rules.state import KnownMemory, MemoryRef, SourceMessage
-from webapp.prompts.catalogue import default_text
-from webapp.text.tokens import Count, estimate_tokens
+from webapp.text.tokens import estimate_tokens
 
 PROFILE, MEMORIES, POINTS, CONVERSATION = "# Profile", "# Known memories", "# Open points", "# Conversation"
 SECTIONS = (PROFILE, MEMORIES, POINTS, CONVERSATION)
@@ -40,8 +39,6 @@ SHORTENED = " […shortened…] "
 # What is known may take up this share of the room, so that a large memory cannot crowd out what the user just said.
 KNOWN_SHARE = 0.4
 _LEAST_TEXT = 40
-
-INSTRUCTIONS = f"{default_text('extraction')}\n\n{default_text('points')}"
 
 
 @dataclass(frozen=True)
@@ -76,12 +73,10 @@ class OpenPoint:
 class ExtractionCall:
     """The messages to send, and what is needed to read the answer.
 
-    `sources` are the numbered user messages (or parts of
-    them) with their text in full, `context` what others said, `foreign` what of it came from outside: all go into the
-    `State`. `evidence_tokens` counts the
-    numbered messages. `covers_through` is the message id to which the watermark may move; `is_partial` says that
-    newer user messages wait for another call. Without evidence there is nothing to ask (`is_needed` is false), only a
-    watermark to move.
+    `sources` are the numbered user messages (or parts of them) with their text in full, `context` what others said,
+    `foreign` what of it came from outside: all go into the `State`. `evidence_tokens` counts the numbered messages.
+    `covers_through` is the message id to which the watermark may move; `is_partial` says that newer user messages wait
+    for another call. Without evidence there is nothing to ask (`is_needed` is false), only a watermark to move.
     """
 
     messages: tuple[dict[str, str], ...]
@@ -92,10 +87,6 @@ class ExtractionCall:
     points: int
     covers_through: int | None
     is_partial: bool
-    shortened: tuple[int, ...]
-    dropped_context: int
-    dropped_memories: int
-    tokens: int
     evidence_tokens: int = 0
 
     @property
@@ -109,9 +100,9 @@ def build_extraction(
     memories: Sequence[KnownMemory] = (),
     profile: Mapping[str, Any] | None = None,
     points: Sequence[OpenPoint] = (),
+    *,
+    instructions: str,
     budget: int = 6000,
-    instructions: str = INSTRUCTIONS,
-    count_tokens: Count = estimate_tokens,
     limit: int | None = None,
 ) -> ExtractionCall:
     """Fit the call into `budget` tokens.
@@ -122,36 +113,33 @@ def build_extraction(
     visible mark, so that the watermark always moves. Raises ValueError if not even the instructions and a few words
     fit.
     """
-    room = budget - count_tokens(instructions) - sum(count_tokens(f"{name}\n") for name in SECTIONS)
+    room = budget - estimate_tokens(instructions) - sum(estimate_tokens(f"{name}\n") for name in SECTIONS)
     if room < 3 * _LEAST_TEXT:
         raise ValueError(f"a budget of {budget} tokens has no room for a message beside the instructions")
 
-    def cost(row: str) -> int:
-        return count_tokens(row) + 1
-
     known_room = int(room * KNOWN_SHARE)
     profile_rows = [_row({key: value for key, value in (profile or {}).items() if value not in (None, "")})]
-    profile_rows = _fitting([row for row in profile_rows if row != "{}"], known_room, cost)
-    known_room -= sum(map(cost, profile_rows))
+    profile_rows = _fitting([row for row in profile_rows if row != "{}"], known_room)
+    known_room -= sum(map(_cost, profile_rows))
     point_rows = [_row({"point": n, **_point(point)}) for n, point in enumerate(points, 1)]
-    point_rows = _fitting(point_rows, known_room, cost)
-    known_room -= sum(map(cost, point_rows))
+    point_rows = _fitting(point_rows, known_room)
+    known_room -= sum(map(_cost, point_rows))
 
-    memory_rows = _fitting([_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)], known_room, cost)
+    memory_rows = _fitting([_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)], known_room)
     known_rows = [*profile_rows, *point_rows, *memory_rows]
-    tokens_left = room - sum(map(cost, known_rows))
+    tokens_left = room - sum(map(_cost, known_rows))
 
     evidence = [line for line in lines if line.is_new and line.role == "user"]
     texts: dict[int, str] = {}
-    shortened: list[int] = []
+    shortened_id: int | None = None
     number = 1
     for line in evidence:
         parts = parts_of(line.content)
-        price = sum(cost(_row(_message_row(line, number + n, part, n > 0))) for n, part in enumerate(parts))
+        price = sum(_cost(_row(_message_row(line, number + n, part, n > 0))) for n, part in enumerate(parts))
         if price > tokens_left and not texts:
-            texts[line.message_id] = _shorten(line, number, tokens_left, cost)
-            shortened.append(line.message_id)
-            tokens_left -= cost(_row(_message_row(line, number, texts[line.message_id])))
+            texts[line.message_id] = _shorten(line, number, tokens_left)
+            shortened_id = line.message_id
+            tokens_left -= _cost(_row(_message_row(line, number, texts[line.message_id])))
             break
         if price > tokens_left or len(texts) == limit:
             break
@@ -168,7 +156,7 @@ def build_extraction(
     ]
     ids: set[int] = set()
     for line in reversed(context):
-        price = cost(_row(_context(line)))
+        price = _cost(_row(_context(line)))
         if price > tokens_left:
             break
         ids.add(line.message_id)
@@ -178,7 +166,7 @@ def build_extraction(
     sources: list[SourceMessage] = []
     for line in lines:
         if line.message_id in texts:
-            is_shortened = line.message_id in shortened
+            is_shortened = line.message_id == shortened_id
             for n, part in enumerate([texts[line.message_id]] if is_shortened else parts_of(line.content)):
                 number = len(sources) + 1
                 rows.append(_row(_message_row(line, number, part, n > 0)))
@@ -199,11 +187,7 @@ def build_extraction(
         points=len(point_rows),
         covers_through=covers_through,
         is_partial=is_partial,
-        shortened=tuple(shortened),
-        dropped_context=len(context) - len(ids),
-        dropped_memories=len(memories) - len(memory_rows),
-        tokens=count_tokens(instructions) + count_tokens(body),
-        evidence_tokens=sum(count_tokens(text) for text in texts.values()),
+        evidence_tokens=sum(map(estimate_tokens, texts.values())),
     )
 
 
@@ -212,22 +196,26 @@ def _join(profile: list[str], memories: list[str], points: list[str], conversati
     return "\n".join("\n".join([name, *rows]) for name, rows in blocks if rows or name == CONVERSATION)
 
 
-def _fitting(rows: list[str], room: int, cost: Callable[[str], int]) -> list[str]:
+def _cost(row: str) -> int:
+    return estimate_tokens(row) + 1
+
+
+def _fitting(rows: list[str], room: int) -> list[str]:
     """Return the longest beginning of `rows` that fits."""
     for count, row in enumerate(rows):
-        room -= cost(row)
+        room -= _cost(row)
         if room < 0:
             return rows[:count]
     return rows
 
 
-def _shorten(line: ConversationLine, number: int, room: int, cost: Callable[[str], int]) -> str:
+def _shorten(line: ConversationLine, number: int, room: int) -> str:
     """Return the beginning and the end of a message, as much as fits, with a mark between."""
     text = line.content
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        if cost(_row(_message_row(line, number, _ends(text, middle)))) <= room:
+        if _cost(_row(_message_row(line, number, _ends(text, middle)))) <= room:
             low = middle
         else:
             high = middle - 1

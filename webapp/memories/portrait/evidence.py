@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from webapp.llm.structured import complete_items, none_is_empty
 from webapp.memories.portrait.subjects import OF_PERSON
-from webapp.memories.prompt.always_used import KnownItem
+from webapp.memories.prompt.known import KnownItem
 from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars, telling_words, words_found
 from webapp.text.sentences import sentence_texts
 from webapp.text.words import words
@@ -81,21 +81,21 @@ def sentences_of(
                     else [(_quoted(n), [n]) for n in selection]
                 )
                 for wording, notes in sentences:
-                    numbers_by_text.setdefault(wording, [[note.memory_id, note.revision] for note in notes])
+                    numbers_by_text.setdefault(wording, [[note.id, note.revision] for note in notes])
                 break
     return [{"text": text, "memories": memories} for text, memories in numbers_by_text.items()]
 
 
 def _fewest(text: str, notes: Sequence[KnownItem], limit: int) -> list[KnownItem]:
     """Return the fewest notes that contain most words of a text, in their order."""
-    words_left = {note.memory_id: words_found(text, note.content) for note in notes}
+    words_left = {note.id: words_found(text, note.content) for note in notes}
     selection: list[int] = []
     while len(selection) < limit and any(words_left.values()):
         best = max(words_left, key=lambda number: len(words_left[number]))
         seen = words_left.pop(best)
         words_left = {number: words - seen for number, words in words_left.items()}
         selection.append(best)
-    return [note for note in notes if note.memory_id in selection]
+    return [note for note in notes if note.id in selection]
 
 
 def _bear(text: str, notes: Sequence[KnownItem], name: str) -> bool:

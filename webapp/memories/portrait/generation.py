@@ -15,7 +15,7 @@ from webapp.memories.portrait.evidence import WrittenPortrait, salvage, sentence
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.service import digest_of, holding, row_of
 from webapp.memories.portrait.subjects import Subject
-from webapp.memories.prompt.always_used import KnownItem
+from webapp.memories.prompt.known import KnownItem
 from webapp.providers.clients import completions
 from webapp.text.words import language_name
 

@@ -17,7 +17,7 @@ from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.models import Memory
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.subjects import Members, Person, Subject, memory_is_enabled
-from webapp.memories.prompt.always_used import KnownItem
+from webapp.memories.prompt.known import KnownItem
 from webapp.providers.catalogue import has_worker
 from webapp.spaces.members import names_of
 from webapp.spaces.models import Space
@@ -66,18 +66,9 @@ class PortraitView:
     has_memories: bool
 
 
-def portrait_of(user_id: int) -> PortraitView:
-    """Return the portrait of a user."""
-    return _view(Person(user_id), user_id)
-
-
-def portrait_of_space(user_id: int, space_id: int) -> PortraitView:
-    """Return the portrait of a space as one of its members sees it. Raises NotFound."""
-    get_space(user_id, space_id)
-    return _view(Members(space_id), user_id)
-
-
-def _view(subject: Subject, reader_id: int) -> PortraitView:
+def portrait_of(user_id: int, space_id: int | None = None) -> PortraitView:
+    """Return the portrait of a user, or of a space as one of its members sees it. Raises NotFound."""
+    subject = _subject(user_id, space_id)
     row = row_of(subject)
     items = subject.memories()
     sentences = list(row.sentences) if row else []
@@ -90,7 +81,7 @@ def _view(subject: Subject, reader_id: int) -> PortraitView:
     return PortraitView(
         sentences=[_sentence(item, is_new=bool(before) and item["text"] not in earlier_texts) for item in current],
         gone=[_sentence(item) for item in earlier if item["text"] not in texts],
-        sources=_sources(reader_id, [memories[number] for number in ids]),
+        sources=_sources(user_id, [memories[number] for number in ids]),
         made_at=row.made_at if row else None,
         is_current=row is not None and row.made_from == digest_of(items),
         is_coming=requested_at is not None and now() - requested_at < PATIENCE and not (row and row.problem),
@@ -101,20 +92,19 @@ def _view(subject: Subject, reader_id: int) -> PortraitView:
     )
 
 
-def ask_for_portrait(user_id: int) -> None:
-    """Have the portrait of a user written anew. Raises Conflict without memory, memories, or a model."""
-    _ask(Person(user_id), user_id)
-
-
-def ask_for_portrait_of_space(user_id: int, space_id: int) -> None:
-    """Have the portrait of a space written anew, as one of its members. Raises NotFound, and Conflict as above and
-    where none is wanted.
-    """
+def _subject(user_id: int, space_id: int | None) -> Subject:
+    if space_id is None:
+        return Person(user_id)
     get_space(user_id, space_id)
-    _ask(Members(space_id), user_id)
+    return Members(space_id)
 
 
-def _ask(subject: Subject, user_id: int) -> None:
+def ask_for_portrait(user_id: int, space_id: int | None = None) -> None:
+    """Have the portrait of a user written anew, or of a space, as one of its members.
+
+    Raises NotFound, and Conflict without memory, memories, or a model, and where none is wanted.
+    """
+    subject = _subject(user_id, space_id)
     subject.lock()  # two at once make one row
     if not memory_is_enabled(user_id):
         raise Conflict("Memory is off. Switch it on in Settings first.")
@@ -152,7 +142,7 @@ def spaces_to_portray() -> list[int]:
 
 def digest_of(memories: Sequence[KnownItem]) -> str:
     """Return a digest that changes with the memories."""
-    revisions = sorted(f"{item.memory_id}.{item.revision}" for item in memories)
+    revisions = sorted(f"{item.id}.{item.revision}" for item in memories)
     return hashlib.sha256(" ".join(revisions).encode()).hexdigest()
 
 

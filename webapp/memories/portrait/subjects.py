@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Select, select
 
@@ -13,7 +13,8 @@ from webapp.accounts.schemas import UserSettings
 from webapp.db.base import db
 from webapp.errors import NotFound
 from webapp.memories.models import Memory
-from webapp.memories.prompt.always_used import KnownItem, context_memories, shared_memories
+from webapp.memories.prompt.always_used import context_memories, shared_memories
+from webapp.memories.prompt.known import KnownItem
 from webapp.memories.service import shared_in, visible
 from webapp.memories.store import versions
 from webapp.memories.store.tombstone_secrets import tombstone_set
@@ -62,34 +63,6 @@ OF_LEGACY = (
 )
 
 
-class Subject(Protocol):
-    """A person or a space that a portrait is of."""
-
-    @property
-    def key(self) -> dict[str, int]:
-        """The column of a portrait that names it."""
-
-    def lock(self) -> None:
-        """Have others who ask at the same time wait. Raises NotFound."""
-
-    def is_on(self) -> bool:
-        """Return whether a portrait is wanted."""
-
-    def memories(self) -> list[KnownItem]:
-        """Return the memories that a portrait is made from, the most telling first."""
-
-    def in_use(self) -> Select[Memory]:
-        """Return the memories that a sentence may rest on."""
-
-    def describe(self) -> tuple[str, str]:
-        """Return the instructions for the model, and the name it is told besides the notes, if any."""
-
-    def hold(self, sentences: Sentences) -> Sentences:
-        """Lock what sentences rest on, so that nothing of it is forgotten meanwhile; return those not forgotten
-        already.
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class Person:
     """Somebody, of whom only their own personal memories tell."""
@@ -98,18 +71,23 @@ class Person:
 
     @property
     def key(self) -> dict[str, int]:
+        """The column of a portrait that names it."""
         return {"user_id": self.user_id}
 
     def lock(self) -> None:
+        """Have others who ask at the same time wait. Raises NotFound."""
         _lock(select(User.user_id).where(User.user_id == self.user_id), "There is no such account.")
 
     def is_on(self) -> bool:
+        """Return whether a portrait is wanted."""
         return memory_is_enabled(self.user_id)
 
     def memories(self) -> list[KnownItem]:
+        """Return the memories that a portrait is made from, the most telling first."""
         return context_memories(self.user_id)[:MOST_MEMORIES]
 
     def in_use(self) -> Select[Memory]:
+        """Return the memories that a sentence may rest on."""
         return visible(self.user_id).where(
             Memory.space_id.is_(None),
             Memory.is_archived.is_(False),
@@ -118,9 +96,11 @@ class Person:
         )
 
     def describe(self) -> tuple[str, str]:
+        """Return the instructions for the model, and the name it is told besides the notes, if any."""
         return OF_PERSON, ""
 
     def hold(self, sentences: Sentences) -> Sentences:
+        """Lock what sentences rest on, so that nothing of it is forgotten; return those not forgotten already."""
         versions.hold(self.user_id)
         ids = {number for item in sentences for number, _ in item["memories"]}
         return _not_forgotten(sentences, dict.fromkeys(ids, self.user_id))
@@ -168,6 +148,10 @@ class Members:
     def _is_legacy(self) -> bool:
         kind = select(Space.kind).where(Space.space_id == self.space_id)
         return db.session.scalar(kind) == "legacy"
+
+
+Subject = Person | Members
+"""Whoever a portrait is of."""
 
 
 def memory_is_enabled(user_id: int) -> bool:

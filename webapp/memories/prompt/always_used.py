@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.db.index_hints import use_index
 from webapp.memories.models import Memory
-from webapp.memories.prompt.conversation_memory import current_profile, memory_is_on
-from webapp.memories.prompt.profile import KEYS
+from webapp.memories.prompt.conversation_memory import memory_is_on
+from webapp.memories.prompt.known import KnownItem
+from webapp.memories.prompt.profile import KEYS, profile_values
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.policy import at_least
-from webapp.memories.rules.ranking import DEFAULT_RANKING, RankedMemory, always_known
 from webapp.memories.service import readable, shared_in, visible
 from webapp.prompts.values import lines_for
 from webapp.spaces.members import names_of
@@ -31,26 +31,16 @@ MOST_NEW = 20
 FADES_AFTER = timedelta(days=365)
 """After this long without a mention, a memory is in a prompt only if the question calls for it."""
 NEW = "new"
+"""The group of what changed recently."""
+KNOWN_IMPORTANCE = 0.5
+"""Keyed facts of at least this importance are in every prompt."""
+RECENT = 10
+"""How many of the other memories are, the latest."""
 END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
 TOLERANCE = 1e-6
 """The precision an importance loses in a FLOAT column."""
 
 _PROFILE = frozenset(KEYS.values())
-
-
-@dataclass(frozen=True, slots=True)
-class KnownItem:
-    """A memory for the prompt; `group` is profile, pinned, fact, recent, or NEW for what changed recently.
-
-    `author` names the member of the space who shares it; empty for the user's own.
-    """
-
-    memory_id: int
-    content: str
-    revision: int
-    group: str
-    importance: float
-    author: str = ""
 
 
 def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:
@@ -104,13 +94,28 @@ def lasting_memories(user_id: int, space_id: int | None = None, *, until: dateti
     pinned = db.session.execute(statements.pinned, limits).all()
     facts = db.session.execute(statements.facts, limits).all()
     seen = {row.memory_id for row in (*pinned, *facts)}
-    most_recent = {"most": len(seen) + DEFAULT_RANKING.recent_count}
+    most_recent = {"most": len(seen) + RECENT}
     recent = db.session.execute(statements.recent, limits | most_recent).all()
     moment = now()
     rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, moment)}
-    selection = always_known(map(_as_ranked, rows.values()), budget=10**9, count_tokens=len)
-    grouped = [("pinned", selection.pinned), ("fact", selection.facts), ("recent", selection.recent)]
-    return [item for group, items in grouped for item in _items([rows[item.ref] for item in items], group)]
+    return [item for group, members in by_group(rows.values()).items() for item in _items(members, group)]
+
+
+def by_group(rows: Iterable[Row[Any]]) -> dict[str, list[Row[Any]]]:
+    """Return memories as every prompt has them: pinned ones, keyed facts by importance, and the most recent others.
+
+    The order depends only on the memories, not on their use or the time, so that the prompt's prefix stays the same
+    until memory changes.
+    """
+    pinned: list[Row[Any]] = []
+    facts: list[Row[Any]] = []
+    others: list[Row[Any]] = []
+    for row in sorted(rows, key=lambda row: row.memory_id):
+        is_fact = row.fact_key and at_least(row.importance, KNOWN_IMPORTANCE)
+        (pinned if row.is_pinned else facts if is_fact else others).append(row)
+    facts.sort(key=lambda row: (-max(row.importance, KNOWN_IMPORTANCE), row.fact_key, row.memory_id))
+    others.sort(key=lambda row: (row.created_at, row.memory_id), reverse=True)
+    return {"pinned": pinned, "fact": facts, "recent": others[:RECENT]}
 
 
 class _LastingQueries(NamedTuple):
@@ -128,7 +133,7 @@ def _lasting_queries(user_id: int, space_id: int | None) -> _LastingQueries:
         Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type)
     )
     pinned = usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST)
-    facts = usable.where(Memory.known_rank >= DEFAULT_RANKING.known_importance - TOLERANCE)
+    facts = usable.where(Memory.known_rank >= KNOWN_IMPORTANCE - TOLERANCE)
     facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MOST)
     recent = usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc()).limit(bindparam("most", type_=Integer))
     return _LastingQueries(
@@ -182,11 +187,11 @@ def _add_author_names(user_id: int, items: list[KnownItem], *, in_space: bool) -
     """Return the items with the name of each memory's owner, if that is another member."""
     if not in_space:
         return items
-    ids = [item.memory_id for item in items]
+    ids = [item.id for item in items]
     statement = select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != user_id)
     author = dict(db.session.execute(statement).all())
     names = names_of(set(author.values())) if author else {}
-    return [replace(item, author=names.get(author.get(item.memory_id, 0), "")) for item in items]
+    return [replace(item, author=names.get(author.get(item.id, 0), "")) for item in items]
 
 
 def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
@@ -200,22 +205,6 @@ def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
         )
         for row in rows
     ]
-
-
-def _as_ranked(row: Row[Any]) -> RankedMemory:
-    importance = row.importance
-    if at_least(importance, DEFAULT_RANKING.known_importance):
-        importance = max(importance, DEFAULT_RANKING.known_importance)
-    return RankedMemory(
-        ref=row.memory_id,
-        content=row.content,
-        confidence=1.0,
-        importance=importance,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        fact_key=row.fact_key,
-        is_pinned=bool(row.is_pinned),
-    )
 
 
 @lines_for("MEMORIES")
@@ -234,7 +223,7 @@ def profile_lines(conversation: Conversation) -> list[str]:
     """Return the profile, one line per field; none if memory is off, or in a space, which has memories of its own."""
     if not _is_on(conversation) or conversation.space_id is not None:
         return []
-    return [f"{name.replace('_', ' ')}: {value}" for name, value in current_profile(conversation.user_id).items()]
+    return [f"{name.replace('_', ' ')}: {value}" for name, value in profile_values(conversation.user_id).items()]
 
 
 def _is_on(conversation: Conversation) -> bool:

@@ -1,4 +1,4 @@
-"""A conversation's use of memory, the profile, and counts of the memories used."""
+"""A conversation's use of memory, and counts of the memories used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from webapp.accounts.schemas import UserSettings
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
-from webapp.memories.prompt.profile import KEYS
 from webapp.spaces.models import Space
 
 log = logging.getLogger(__name__)
@@ -77,21 +76,3 @@ def flush_uses(client: Redis) -> int:
         )
     client.delete(batch_key)
     return sum(map(len, by_count.values()))
-
-
-def profile_of(items: Iterable[Memory]) -> dict[str, str]:
-    """Return the profile fields among some memories, for the extraction call."""
-    fields = {key: name for name, key in KEYS.items()}
-    return {fields[m.fact_key]: m.fact_value or m.content for m in items if m.fact_key in fields}
-
-
-def current_profile(user_id: int) -> dict[str, str]:
-    """Return the profile as the extraction call shows it."""
-    rows = db.session.scalars(
-        select(Memory).where(
-            Memory.user_id == user_id,
-            Memory.space_slot == 0,
-            Memory.current_slot.in_([f"identity:{key}" for key in KEYS.values()]),
-        )
-    )
-    return profile_of(rows)

@@ -36,14 +36,17 @@ class Profile:
 
 
 def get_profile(user_id: int) -> Profile:
-    """Return the user's profile."""
     rows = _facts(user_id)
     newest = max(rows.values(), key=lambda row: row.updated_at, default=None)
-    values = {field: (rows[key].fact_value or rows[key].content) for field, key in KEYS.items() if key in rows}
     if newest is None:
         return Profile()
     origin = "user" if newest.edited_by_user else newest.origin
-    return Profile(**values, updated_at=newest.updated_at, source=SOURCES[origin])
+    return Profile(**_values(rows), updated_at=newest.updated_at, source=SOURCES[origin])
+
+
+def profile_values(user_id: int) -> dict[str, str]:
+    """Return the known fields of the user's profile."""
+    return _values(_facts(user_id))
 
 
 def update_profile(user_id: int, changes: ProfileChanges) -> Profile:
@@ -70,11 +73,15 @@ def update_profile(user_id: int, changes: ProfileChanges) -> Profile:
     return get_profile(user_id)
 
 
+def _values(rows: dict[str, Memory]) -> dict[str, str]:
+    return {field: rows[key].fact_value or rows[key].content for field, key in KEYS.items() if key in rows}
+
+
 def _facts(user_id: int) -> dict[str, Memory]:
     rows = db.session.scalars(
         select(Memory).where(
             Memory.user_id == user_id,
-            Memory.space_id.is_(None),
+            Memory.space_slot == 0,
             Memory.current_slot.in_([f"identity:{key}" for key in KEYS.values()]),
         )
     )

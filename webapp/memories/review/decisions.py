@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ColumnElement, select
 
@@ -16,7 +14,7 @@ from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.lists import FOR_LISTS
 from webapp.memories.models import Memory
 from webapp.memories.rules.state import Moment, latest
-from webapp.memories.rules.user_decisions import Decision, Edit, ForgetDecision, ReviewConflict, settle
+from webapp.memories.rules.user_decisions import Decision, ReviewConflict, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
 from webapp.memories.store import forgetting, versions, writing
@@ -78,14 +76,12 @@ def list_conflict_pairs(
 
 
 def ids_of(pairs: Iterable[tuple[Memory, Memory | None]]) -> list[int]:
-    """All memories of some pairs."""
     return [row.memory_id for pair in pairs for row in pair if row is not None]
 
 
 def with_quotes(
     pairs: Iterable[tuple[Memory, Memory | None]], quotes: Mapping[int, Sequence[QuotedEvidence]]
 ) -> list[WaitingMemory]:
-    """Pairs with the quotes of both."""
     return [
         WaitingMemory(row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ())
         for row, other in pairs
@@ -107,19 +103,19 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     memories = {item.ref: item for item in writing.load_known([memory_id, *([other_id] if other_id else [])])}
     other = memories.get(other_id) if other_id else None
     try:
-        steps = settle(body.decision, memories[memory_id], other, now(), body.until)
+        edits = settle(body.decision, memories[memory_id], other, now(), body.until)
     except ReviewConflict as error:
         raise Conflict(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
-    if isinstance(steps[0], ForgetDecision):
+    if body.decision is Decision.REJECT:
         return forgetting.forget(user_id, [memory_id], cause="rejected")
     journal = Journal(user_id, f"review_{body.decision.value}")
-    edits = [step for step in steps if isinstance(step, Edit)]
-    for step in edits:
-        row = get_or_raise(Memory, step.ref)
-        _edit(row, step)
+    for edit in edits:
+        row = get_or_raise(Memory, edit.ref)
+        for name, value in edit.fields.items():
+            setattr(row, _COLUMNS.get(name, name), sorted(value) if isinstance(value, frozenset) else value)
         check_key(row)
         journal.record_change(row)
-    journal.close({"updated": 1, "superseded": sum(step.fields.get("valid_to") is not None for step in edits)})
+    journal.close({"updated": 1, "superseded": sum(edit.fields.get("valid_to") is not None for edit in edits)})
     return get_memory(user_id, memory_id)
 
 
@@ -146,14 +142,3 @@ def _other_of(user_id: int, memory: Memory, other_id: int | None) -> int | None:
 
 def _place_of(row: Memory) -> Place:
     return row.fact_key, row.category, row.space_id
-
-
-def _edit(row: Memory, step: Edit) -> None:
-    for name, value in step.fields.items():
-        setattr(row, _COLUMNS.get(name, name), _as_stored(value))
-
-
-def _as_stored(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value
-    return sorted(value) if isinstance(value, frozenset) else value

@@ -28,10 +28,9 @@ from webapp.memories.rules.relations import (
     was_proposed,
 )
 from webapp.memories.rules.state import KnownMemory, Origin, State
-from webapp.memories.rules.working_copy import Board, OperationOutcome, Outcome, Plan, Rejection, outcome_of
+from webapp.memories.rules.working_copy import Board, Plan, Rejection
 from webapp.text.canonical import plain_text
 
-DEFAULT_POLICY = Policy()
 MOST_VALUES = 2
 """How many values of one key an answer may give."""
 
@@ -39,40 +38,31 @@ MOST_VALUES = 2
 def decide(
     operations: Sequence[MemoryOperation],
     state: State,
-    policy: Policy = DEFAULT_POLICY,
+    policy: Policy,
     origin: Origin = "extraction",
 ) -> Plan:
     """Weigh the operations of one call against what is known and return the effects to apply.
 
-    Claims are taken in the order the user said them; each sees the effects of those before it. Every operation has
-    exactly one outcome.
+    Claims are taken in the order the user said them; each sees the effects of those before it. Every operation has an
+    effect, or is rejected.
     """
     board = Board(state.memories)
     if not policy.is_trusted:
         operations = _drop_scattered_keys(operations)
     claims: list[Claim] = []
-    outcomes: list[Outcome] = []
+    rejections: list[Rejection] = []
     for index, operation in enumerate(operations):
         verdict = check(index, operation, state, policy, origin)
         if isinstance(verdict, Claim):
             claims.append(verdict)
         else:
-            outcomes.append(Outcome(index, OperationOutcome.REFUSED, reason=verdict))
+            rejections.append(Rejection(index, verdict))
     for claim in sorted(claims, key=lambda claim: claim.order):
-        before = len(board.effects)
         refusal = _weigh(claim, board, policy)
-        effects = board.effects[before:]
-        outcomes.append(
-            outcome_of(claim.index, effects)
-            if refusal is None
-            else Outcome(claim.index, OperationOutcome.REFUSED, reason=refusal)
-        )
-    outcomes.sort(key=lambda outcome: outcome.index)
-    return Plan(
-        effects=tuple(board.effects),
-        rejections=tuple(Rejection(o.index, o.reason) for o in outcomes if o.reason is not None),
-        outcomes=tuple(outcomes),
-    )
+        if refusal is not None:
+            rejections.append(Rejection(claim.index, refusal))
+    rejections.sort(key=lambda rejection: rejection.index)
+    return Plan(tuple(board.effects), tuple(rejections))
 
 
 def _drop_scattered_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:

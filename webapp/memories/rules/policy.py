@@ -1,8 +1,9 @@
-"""The thresholds, and the rule of precedence between two statements about one fact."""
+"""The thresholds, the rule of precedence between two statements about one fact, and what a memory counts for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from webapp.memories.rules.state import KnownMemory, Moment
@@ -15,6 +16,8 @@ SAME_AT = 0.84
 """The cosine from which two statements in the same words, in whatever form and order, are one (`bench duplicates`)."""
 MAYBE_SAME_AT = 0.70
 """The cosine from which a pair is shown to the model at night: 35 of the 61, and 37 others."""
+HALF_LIFE_DAYS = 180.0
+DECAY_FLOOR = 0.5
 
 
 class ClaimStanding(StrEnum):
@@ -80,3 +83,15 @@ def is_older(moment: Moment, memory: KnownMemory) -> bool:
     """
     last = memory.last_moment
     return last is not None and moment < last
+
+
+def worth(confidence: float, importance: float, last_sign: datetime, now: datetime, *, is_pinned: bool) -> float:
+    """Return what a memory counts for beside its relevance: confidence × importance × decay.
+
+    `last_sign` is when it was last used or changed: from then on what is above DECAY_FLOOR halves every
+    HALF_LIFE_DAYS, unless it is pinned.
+    """
+    if is_pinned:
+        return confidence * importance
+    days = max(0.0, (now - last_sign).total_seconds() / 86400)
+    return float(confidence * importance * (DECAY_FLOOR + (1 - DECAY_FLOOR) * 0.5 ** (days / HALF_LIFE_DAYS)))

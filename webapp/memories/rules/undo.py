@@ -1,13 +1,13 @@
 """Undoing a change set: what can be put back, and what later edits prevent.
 
-A change set is a list of `Change`s, one for every memory that a job or a user action touched, each with the memory's
+A change set is a list of `Change`s, one for each memory that a job or a user action touched, each with the memory's
 state before and after. Every change of content or status makes a new revision; additional evidence alone does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -51,61 +51,18 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Remove:
-    """Delete a memory that the change set created, without a tombstone: undoing is not forgetting."""
-
-    ref: int
-
-
-@dataclass(frozen=True)
-class PutBack:
-    """Restore a memory's earlier fields, as a new revision."""
-
-    ref: int
-    fields: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class DropEvidence:
-    """Remove the evidence rows that the change set added."""
-
-    ref: int
-    evidence: frozenset[int]
-
-
-@dataclass(frozen=True)
-class UndoRefused:
-    """A memory that stands in the way, and why."""
-
-    ref: int
-    obstacle: Obstacle
-
-
-Reversal = Remove | PutBack | DropEvidence
-
-
-@dataclass(frozen=True)
 class UndoPlan:
-    """Either steps to apply in order, or obstacles: a change set is undone as a whole or not at all."""
+    """Either what to do, or why not (`obstacles`): a change set is undone as a whole or not at all.
 
-    steps: tuple[Reversal, ...] = ()
-    obstacles: tuple[UndoRefused, ...] = ()
+    In this order: `removals` are the memories it created, which go without a tombstone, since undoing is not
+    forgetting; `returns` those that get their earlier fields back, as a new revision; `evidence` are the ids of the
+    rows to be removed from each.
+    """
 
-    @property
-    def is_possible(self) -> bool:
-        """Return whether nothing stands in the way."""
-        return not self.obstacles
-
-
-def squash(changes: Sequence[Change]) -> list[Change]:
-    """One change per memory: the state before the first and after the last, with all their evidence."""
-    by_memory: dict[int, Change] = {}
-    for change in changes:
-        earlier = by_memory.get(change.ref)
-        if earlier is not None:
-            change = replace(change, before=earlier.before, evidence=earlier.evidence | change.evidence)
-        by_memory[change.ref] = change
-    return list(by_memory.values())
+    removals: tuple[int, ...] = ()
+    returns: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    evidence: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    obstacles: Mapping[int, Obstacle] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -127,36 +84,36 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
     forgotten, or whose earlier wording was forgotten, cannot come back. Removals come first, so that keys are free
     before they are taken again.
     """
-    removals: list[Reversal] = []
-    steps: list[Reversal] = []
-    obstacles: list[UndoRefused] = []
-    squashed = squash(changes)
-    held_before = {change.ref: change.before.slot if change.before else None for change in squashed}
-    for change in squashed:
+    removals: list[int] = []
+    returns: dict[int, Mapping[str, Any]] = {}
+    evidence: dict[int, frozenset[int]] = {}
+    obstacles: dict[int, Obstacle] = {}
+    held_before = {change.ref: change.before.slot if change.before else None for change in changes}
+    for change in changes:
         now = present.memories.get(change.ref)
         if now is None:
             if change.before is not None:
-                obstacles.append(UndoRefused(change.ref, Obstacle.FORGOTTEN))
+                obstacles[change.ref] = Obstacle.FORGOTTEN
             continue
         if change.before is None:
             if change.after is None or now.revision != change.after.revision:
-                obstacles.append(UndoRefused(change.ref, Obstacle.CHANGED_SINCE))
+                obstacles[change.ref] = Obstacle.CHANGED_SINCE
             else:
-                removals.append(Remove(change.ref))
+                removals.append(change.ref)
             continue
         if change.after is not None and change.after.fields != change.before.fields:
             obstacle = _obstacle(change, now, present, held_before)
             if obstacle is not None:
-                obstacles.append(UndoRefused(change.ref, obstacle))
+                obstacles[change.ref] = obstacle
                 continue
-            steps.append(PutBack(change.ref, change.before.fields))
+            returns[change.ref] = change.before.fields
         if change.evidence:
-            steps.append(DropEvidence(change.ref, change.evidence))
-    # A memory that gives up its key comes before one that takes it.
-    steps.sort(key=lambda step: isinstance(step, PutBack) and Snapshot(0, step.fields).slot is not None)
+            evidence[change.ref] = change.evidence
     if obstacles:
-        return UndoPlan(obstacles=tuple(obstacles))
-    return UndoPlan(steps=(*removals, *steps))
+        return UndoPlan(obstacles=obstacles)
+    # A memory that gives up its key comes before one that takes it.
+    in_order = sorted(returns.items(), key=lambda item: Snapshot(0, item[1]).slot is not None)
+    return UndoPlan(tuple(removals), dict(in_order), evidence)
 
 
 def _obstacle(

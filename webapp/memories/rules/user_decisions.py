@@ -34,24 +34,15 @@ class Edit:
     fields: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class ForgetDecision:
-    """Forgetting a memory, tombstone included: what was rejected is not learned again."""
-
-    ref: MemoryRef
-
-
-Step = Edit | ForgetDecision
-
-
 def settle(
     decision: Decision,
     memory: KnownMemory,
     other: KnownMemory | None,
     moment: datetime,
     until: datetime | None = None,
-) -> tuple[Step, ...]:
-    """Return the steps, in order, by which the user's decision about a memory in review takes effect.
+) -> tuple[Edit, ...]:
+    """Return the edits, in order, by which the user's decision about a memory in review takes effect; `reject` makes
+    none: the memory is to be forgotten, so that it is not learned again.
 
     `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that the
     accepted one replaces it; `replace` and `until` mean that the later of the two replaces the earlier, whichever
@@ -64,7 +55,7 @@ def settle(
     if not memory.needs_review or not memory.is_open:
         raise ReviewConflict("this memory does not wait for a decision")
     if decision is Decision.REJECT:
-        return (ForgetDecision(memory.ref),)
+        return ()
     current = other if other is not None and other.is_open and other.ref != memory.ref else None
     accepted: dict[str, Any] = {"needs_review": False, "contradicts": None}
     if decision is Decision.ACCEPT and current is None:
@@ -99,7 +90,7 @@ def is_earlier(memory: KnownMemory, other: KnownMemory) -> bool:
     return own_moment is not None and other_moment is not None and own_moment < other_moment
 
 
-def _after_all(memory: KnownMemory, other: KnownMemory | None, moment: datetime) -> tuple[Step, ...]:
+def _after_all(memory: KnownMemory, other: KnownMemory | None, moment: datetime) -> tuple[Edit, ...]:
     edit = Edit(memory.ref, {"valid_to": None, "superseded_by": None, "needs_review": False, "contradicts": None})
     if other is None or not other.is_open or other.ref == memory.ref:
         return (edit,)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 from webapp.memories.rules.check import Claim, Refusal
@@ -33,41 +32,12 @@ class Rejection:
     reason: Refusal
 
 
-class OperationOutcome(StrEnum):
-    """The outcome of an operation."""
-
-    ADDED = "added"
-    UPDATED = "updated"
-    REPLACED = "replaced"
-    RETRACTED = "retracted"
-    CONFIRMED = "confirmed"
-    WAITS = "waits"
-    OVERRULED = "overruled"
-    REFUSED = "refused"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The single outcome of an operation, by its position in the answer.
-
-    `ref` is the memory created, changed or confirmed; `opponent` the one it replaced, waits beside or yielded to;
-    `reason` says why it was refused.
-    """
-
-    index: int
-    became: OperationOutcome
-    ref: MemoryRef | None = None
-    opponent: MemoryRef | None = None
-    reason: Refusal | None = None
-
-
 @dataclass(frozen=True)
 class Plan:
-    """The effects in the order to apply them, the operations without any, and the outcome of each operation."""
+    """The effects in the order to apply them, and the operations without any."""
 
     effects: tuple[Effect, ...] = ()
     rejections: tuple[Rejection, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -150,7 +120,6 @@ class Board:
         self._apply(AddEvidence(memory.ref, (claim.evidence,), confidence, clears_review and memory.needs_review))
 
     def revise(self, memory: KnownMemory, draft: Draft, claim: Claim) -> None:
-        """Reword a memory."""
         self._apply(Revise(memory.ref, draft, (claim.evidence,), claim.embedding))
 
     def give_key(self, memory: KnownMemory, claim: Claim) -> None:
@@ -181,29 +150,6 @@ class Board:
     def _apply(self, effect: Effect) -> None:
         apply_effect(self._memories, effect)
         self.effects.append(effect)
-
-
-def outcome_of(index: int, effects: Sequence[Effect]) -> Outcome:
-    """Return what the effects of one operation amount to for the user; there must be at least one."""
-    close = next((effect for effect in effects if isinstance(effect, Close)), None)
-    for effect in effects:
-        if isinstance(effect, Insert):
-            if effect.overruled_by is not None:
-                return Outcome(index, OperationOutcome.OVERRULED, effect.ref, effect.overruled_by)
-            if effect.needs_review:
-                return Outcome(index, OperationOutcome.WAITS, effect.ref, effect.contradicts)
-            if close is not None:
-                return Outcome(index, OperationOutcome.REPLACED, effect.ref, close.ref)
-            return Outcome(index, OperationOutcome.ADDED, effect.ref)
-        if isinstance(effect, Revise):
-            return Outcome(index, OperationOutcome.UPDATED, effect.ref)
-        if isinstance(effect, Flag):
-            return Outcome(index, OperationOutcome.WAITS, effect.ref, effect.contradicts)
-    if close is not None and close.superseded_by is not None:
-        return Outcome(index, OperationOutcome.REPLACED, close.superseded_by, close.ref)
-    if close is not None:
-        return Outcome(index, OperationOutcome.RETRACTED, close.ref)
-    return Outcome(index, OperationOutcome.CONFIRMED, effects[0].ref)
 
 
 def _sort_key(memory: KnownMemory) -> tuple[Any, ...]:

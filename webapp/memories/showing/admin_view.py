@@ -13,7 +13,7 @@ from webapp.audit.actions import Action
 from webapp.db.base import db, now
 from webapp.http.paging import Page
 from webapp.memories.models import AdminAccess, Memory
-from webapp.memories.rules.health import Checkup, Health, examine
+from webapp.memories.rules.health import Checkup, Finding, Groups, examine
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.service import list_memories, visible
@@ -24,7 +24,7 @@ EXAMINED = 5_000
 """How many open memories a check-up looks at, last changed first: it compares pairs, which grows quadratically."""
 
 
-def check_health(user_id: int) -> Health:
+def check_health(user_id: int) -> dict[Finding, Groups]:
     """Return what the user may want to tidy up among the open memories."""
     rows = db.session.scalars(
         visible(user_id)
@@ -65,9 +65,7 @@ def _checkup(row: Memory) -> Checkup:
         evidence_count=row.evidence_count,
         fact_key=row.fact_key,
         is_pinned=bool(row.is_pinned),
-        is_archived=bool(row.is_archived),
         needs_review=row.needs_review,
-        valid_to=row.valid_to,
         until=row.until,
         embedding=np.frombuffer(row.embedding, dtype=np.float32) if row.embedding else None,
     )

@@ -33,6 +33,8 @@ CATEGORIES = 100
 LOGGED = 8
 AT_ONCE = 4
 """How many memories at a time the health view asks about, whether they are still true: few enough not to annoy."""
+MOST_GROUPS = 50
+"""Of any other finding."""
 
 
 class Filters(BaseModel):
@@ -53,7 +55,6 @@ class Filters(BaseModel):
 
     @property
     def is_narrow(self) -> bool:
-        """Return whether anything is filtered out."""
         return bool(self.q or self.memory_type or self.category or self.show != "current" or self.here or self.space)
 
     @property
@@ -228,23 +229,20 @@ class HealthGroup:
     groups: list[list[Card]]
 
 
-def health(user_id: int, limit: int = 50) -> list[HealthGroup]:
-    """Return what may need tidying, each finding with at most `limit` groups of memories."""
-    checkup = admin_view.check_health(user_id)
-    single = {
-        Finding.STILL_TRUE: checkup.still_true[:AT_ONCE],
-        Finding.UNSUPPORTED: checkup.unsupported,
-        Finding.STALE: checkup.stale,
-        Finding.NEVER_USED: checkup.never_used,
+def health(user_id: int) -> list[HealthGroup]:
+    """Return what may need tidying, each finding with at most MOST_GROUPS groups of memories."""
+    findings = {
+        finding: groups[: AT_ONCE if finding is Finding.STILL_TRUE else MOST_GROUPS]
+        for finding, groups in admin_view.check_health(user_id).items()
     }
-    ids = {ref for group in checkup.duplicates[:limit] for ref in group}
-    ids.update(ref for refs in single.values() for ref in refs[:limit])
+    ids = {ref for groups in findings.values() for group in groups for ref in group}
     rows = db.session.scalars(service.visible(user_id).where(Memory.memory_id.in_(ids))).all() if ids else []
     by_id = {item.memory.memory_id: item for item in cards_of(user_id, rows)}
-    groups = [HealthGroup(Finding.STILL_TRUE, [[by_id[ref]] for ref in single.pop(Finding.STILL_TRUE)])]
-    groups += [HealthGroup(Finding.DUPLICATES, [[by_id[ref] for ref in refs] for refs in checkup.duplicates[:limit]])]
-    groups += [HealthGroup(kind, [[by_id[ref]] for ref in refs[:limit]]) for kind, refs in single.items()]
-    return [group for group in groups if group.groups]
+    return [
+        HealthGroup(finding, [[by_id[ref] for ref in group] for group in groups])
+        for finding, groups in findings.items()
+        if groups
+    ]
 
 
 def past(user_id: int, memory_id: int) -> dict[str, Any]:

@@ -38,12 +38,10 @@ class Shape:
 
     @property
     def width(self) -> int:
-        """Return the width of the picture."""
         return self.columns * self.cell_width
 
     @property
     def label_width(self) -> int:
-        """Return the width of the longest label."""
         return self.cell_width - 6
 
 

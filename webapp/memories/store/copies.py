@@ -99,7 +99,6 @@ def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
 
 
 def _by_word(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Return the texts by their longest word."""
     by_word: dict[str, list[str]] = defaultdict(list)
     for text in texts:
         by_word[next(iter(_longest(text)), "")].append(text)

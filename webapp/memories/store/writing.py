@@ -117,7 +117,6 @@ def candidates(
 
 
 def memories_with_evidence(user_id: int, space_id: int | None, message_ids: Collection[int]) -> set[int]:
-    """Return ids of the memories with evidence in these messages."""
     supported = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
     statement = select(Memory.memory_id).where(*scope_of(user_id, space_id), Memory.memory_id.in_(supported))
     return set(db.session.scalars(use_primary_key(statement, Memory)))

@@ -61,15 +61,13 @@ def changes_under_reply(message: Any) -> list[change_sets.ChangeSetView]:
         return []
     cache: dict[int, list[change_sets.ChangeSetView]] = g.setdefault("remembered", {})
     if message.message_id not in cache:
-        ids = [key for key in (message.reply_to_id, message.message_id) if key]
-        changes = cards.changes_by_message(current_user_id(), ids)
-        cache[message.message_id] = [view for key in ids for view in changes.get(key, ())]
+        note_messages([message])
     return cache[message.message_id]
 
 
 def note_messages(messages: list[Any]) -> None:
     """Load what `remembered_under` will need, for all of these messages at once."""
-    ids = [message.message_id for message in messages]
+    ids = list({key for message in messages for key in (message.reply_to_id, message.message_id) if key})
     changes = cards.changes_by_message(current_user_id(), ids) if ids else {}
     cache = g.setdefault("remembered", {})
     for message in messages:

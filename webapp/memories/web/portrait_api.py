@@ -49,7 +49,7 @@ class PortraitQuery(BaseModel):
 @login_required
 def read_portrait(query: PortraitQuery) -> ViewResult:
     """Return your portrait in prose, or a space's, each sentence with the memories it rests on; 204 without one."""
-    view = _view(query.space_id)
+    view = service.portrait_of(current_user_id(), query.space_id)
     if not view.sentences and not view.problem:
         return "", 204
     return PortraitOut.of(view).model_dump(mode="json"), 200
@@ -59,14 +59,6 @@ def read_portrait(query: PortraitQuery) -> ViewResult:
 @login_required
 def write_portrait(query: PortraitQuery) -> ViewResult:
     """Have it written anew; a worker does so."""
-    if query.space_id is None:
-        service.ask_for_portrait(current_user_id())
-    else:
-        service.ask_for_portrait_of_space(current_user_id(), query.space_id)
+    service.ask_for_portrait(current_user_id(), query.space_id)
     db.session.commit()
-    return PortraitOut.of(_view(query.space_id)).model_dump(mode="json"), 202
-
-
-def _view(space_id: int | None) -> PortraitView:
-    user_id = current_user_id()
-    return service.portrait_of(user_id) if space_id is None else service.portrait_of_space(user_id, space_id)
+    return PortraitOut.of(service.portrait_of(current_user_id(), query.space_id)).model_dump(mode="json"), 202

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from flask import Blueprint, redirect, render_template, url_for
 
 from webapp.accounts.auth import current_user_id, login_required
@@ -24,36 +22,28 @@ blueprint = Blueprint("portrait_pages", __name__)
 @login_required
 def page() -> ViewResult:
     """Return what is known of the person, or, while it is being written, the part of the page that asks again."""
-    return _page()
+    return _page(None)
 
 
 @blueprint.post("/memories/portrait")
 @login_required
 def write() -> ViewResult:
     """Have it written anew."""
-    user_id = current_user_id()
-    problem, status = _ask(lambda: service.ask_for_portrait(user_id))
-    if not problem and not wants_partial():
-        return redirect(url_for(".page"), 303)
-    return _page(problem), status
+    return _write(None)
 
 
 @blueprint.get("/spaces/<int:space_id>/portrait")
 @login_required
 def page_of_space(space_id: int) -> ViewResult:
     """Return what is shared in a space, for its members, or the part of the page that asks again."""
-    return _page_of_space(space_id)
+    return _page(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/portrait")
 @login_required
 def write_of_space(space_id: int) -> ViewResult:
     """Have it written anew."""
-    user_id = current_user_id()
-    problem, status = _ask(lambda: service.ask_for_portrait_of_space(user_id, space_id))
-    if not problem and not wants_partial():
-        return redirect(url_for(".page_of_space", space_id=space_id), 303)
-    return _page_of_space(space_id, problem), status
+    return _write(space_id)
 
 
 def title_of(space: SpaceOut | None) -> str:
@@ -65,28 +55,25 @@ def title_of(space: SpaceOut | None) -> str:
     return _("What is shared in %(name)s", name=space.name)
 
 
-def _ask(ask: Callable[[], None]) -> tuple[str, int]:
-    """Ask for a portrait; returns why it was refused, empty if it was not, and the status of the answer."""
+def _write(space_id: int | None) -> ViewResult:
     try:
-        ask()
+        service.ask_for_portrait(current_user_id(), space_id)
         db.session.commit()
     except Conflict as error:
         db.session.rollback()
-        return error.detail, error.status
-    return "", 200
+        return _page(space_id, error.detail), error.status
+    if wants_partial():
+        return _page(space_id)
+    return redirect(url_for(".page") if space_id is None else url_for(".page_of_space", space_id=space_id), 303)
 
 
-def _page(problem: str = "") -> str:
+def _page(space_id: int | None, problem: str = "") -> str:
     user_id = current_user_id()
-    context = {"portrait": service.portrait_of(user_id), "refused": problem, "space": None, "title": title_of(None)}
+    portrait = service.portrait_of(user_id, space_id)
+    space = view_space(user_id, space_id) if space_id is not None else None
+    context = {"portrait": portrait, "refused": problem, "space": space, "title": title_of(space)}
     if wants_partial():
         return render_template("memories/_portrait.html", **context)
+    if space is not None:
+        return render_template("spaces/portrait.html", tab="portrait", **context)
     return render_template("memories/portrait.html", tiles=tiles(user_id), most=COUNTED_TO, **context)
-
-
-def _page_of_space(space_id: int, problem: str = "") -> str:
-    user_id = current_user_id()
-    portrait, space = service.portrait_of_space(user_id, space_id), view_space(user_id, space_id)
-    template = "memories/_portrait.html" if wants_partial() else "spaces/portrait.html"
-    context = {"portrait": portrait, "refused": problem, "space": space, "title": title_of(space)}
-    return render_template(template, tab="portrait", **context)
