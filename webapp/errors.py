@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from webapp.i18n.marks import N_
+
+T = TypeVar("T")
 
 
 class DomainError(Exception):
@@ -75,3 +77,10 @@ class OutOfDate(Unavailable):
 
     def __init__(self) -> None:
         super().__init__(N_("Something it was made from has just been forgotten. Try again."), retry_after=1)
+
+
+def require(thing: T | None, otherwise: str) -> T:
+    """Return something that must exist. Raises NotFound, in the words of `otherwise`."""
+    if thing is None:
+        raise NotFound(otherwise)
+    return thing

@@ -18,7 +18,7 @@ from webapp.accounts import service, signals
 from webapp.accounts.models import AccountDeletion
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import db, now, rows_changed
-from webapp.errors import Conflict, NotFound
+from webapp.errors import Conflict, require
 from webapp.extensions import app_settings
 
 AT_ONCE = 1_000
@@ -108,9 +108,7 @@ def finish(user_id: int, report: dict[str, Any]) -> None:
 def find_by_secret(secret: str) -> AccountDeletion:
     """Return the outcome of a deletion, for the person who asked for it. Raises NotFound."""
     row = db.session.scalar(select(AccountDeletion).where(AccountDeletion.secret_hash == _hashed(secret)))
-    if row is None:
-        raise NotFound("There is no such report, or it has expired.")
-    return row
+    return require(row, "There is no such report, or it has expired.")
 
 
 def due_deletions(limit: int = 50) -> list[int]:

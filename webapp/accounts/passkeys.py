@@ -17,7 +17,7 @@ from sqlalchemy import func, select
 from webapp.accounts import service, signals
 from webapp.accounts.models import Passkey, User
 from webapp.db.base import db, now
-from webapp.errors import Conflict, Invalid, NotFound, Unauthenticated
+from webapp.errors import Conflict, Invalid, Unauthenticated, require
 from webapp.extensions import redis
 from webapp.i18n.marks import say
 
@@ -178,10 +178,8 @@ def remove(user_id: int, passkey_id: int) -> None:
 
 
 def _get_passkey(user_id: int, passkey_id: int) -> Passkey:
-    passkey = db.session.scalar(select(Passkey).where(Passkey.passkey_id == passkey_id, Passkey.user_id == user_id))
-    if passkey is None:
-        raise NotFound("There is no such passkey.")
-    return passkey
+    row = db.session.scalar(select(Passkey).where(Passkey.passkey_id == passkey_id, Passkey.user_id == user_id))
+    return require(row, "There is no such passkey.")
 
 
 def _by_credential(credential_id: bytes) -> Passkey | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
-from webapp.http.validation import Flag, Line
+from webapp.http.validation import Flag, Input, Line
 from webapp.i18n import SOURCE, LanguageCode
 from webapp.parameters import Parameters
 
@@ -32,10 +32,8 @@ THEMES = ("system", "light", "dark")
 Theme = Literal["system", "light", "dark"]
 
 
-class UserSettings(BaseModel):
+class UserSettings(Input):
     """A user's settings; kept as JSON with the user, so every field has a default."""
-
-    model_config = ConfigDict(extra="forbid")
 
     theme: Theme = "system"
     language: LanguageCode | Literal[""] = Field(
@@ -82,10 +80,8 @@ class UserSettings(BaseModel):
             return cls(**fields)
 
 
-class SettingsChanges(BaseModel):
+class SettingsChanges(Input):
     """Settings to change; what is left out stays."""
-
-    model_config = ConfigDict(extra="forbid")
 
     theme: Theme | None = None
     language: LanguageCode | Literal[""] | None = None

@@ -63,13 +63,8 @@ def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
         select(UserSession)
         .join(User, User.user_id == UserSession.user_id)
         .where(UserSession.user_id == user_id, *active_sessions(now()))
-        .order_by(UserSession.session_id.desc())
-        .limit(query.limit + 1)
     )
-    if query.cursor:
-        (before,) = keyset.position()
-        statement = statement.where(UserSession.session_id < before)
-    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.session_id,))
+    return keyset.read(statement, UserSession.session_id).map(lambda row: row.UserSession)
 
 
 def end(user_id: int, session_id: int) -> None:

@@ -80,13 +80,10 @@ def purge(days: int) -> int:
 
 def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:
     keyset = Keyset("audit", query, int, scope=user_id)
-    statement = select(AuditEvent).order_by(AuditEvent.event_id.desc()).limit(query.limit + 1)
+    statement = select(AuditEvent)
     if user_id is not None:
         statement = statement.where(AuditEvent.user_id == user_id)
-    if query.cursor:
-        (before,) = keyset.position()
-        statement = statement.where(AuditEvent.event_id < before)
-    return keyset.page(db.session.scalars(statement).all(), lambda event: (event.event_id,))
+    return keyset.read(statement, AuditEvent.event_id).map(lambda row: row.AuditEvent)
 
 
 @dataclass(frozen=True)

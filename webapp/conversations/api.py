@@ -19,7 +19,7 @@ from webapp.conversations.schemas import (
     MessagesQuery,
     NewConversation,
 )
-from webapp.db.base import db
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.providers.model_choice import check_choice
 
@@ -51,9 +51,7 @@ def create_conversation(body: NewConversation) -> ViewResult:
 def current_conversation() -> ViewResult:
     """The active conversation, created if there is none."""
     row = service.current_conversation(current_user_id())
-    answer = ConversationOut.of(row).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(ConversationOut.of(row))
 
 
 @blueprint.get("/conversations/<int:conversation_id>", responses={200: ConversationWithMessages})
@@ -75,9 +73,7 @@ def update_conversation(path: ConversationPath, body: ConversationChanges) -> Vi
     """Change title, archive state or metadata."""
     check_choice(body.model)
     row = service.update_conversation(current_user_id(), path.conversation_id, body)
-    answer = ConversationOut.of(row).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(ConversationOut.of(row))
 
 
 @blueprint.delete("/conversations/<int:conversation_id>", responses={204: None})
@@ -85,8 +81,7 @@ def update_conversation(path: ConversationPath, body: ConversationChanges) -> Vi
 def delete_conversation(path: ConversationPath, query: DeleteConversationQuery) -> ViewResult:
     """Delete a conversation and its messages for good; with `forget=memories`, also memories that rest on it alone."""
     service.delete_conversation(current_user_id(), path.conversation_id, forget=query.forget == "memories")
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/conversations/<int:conversation_id>/messages", responses={200: MessageList})

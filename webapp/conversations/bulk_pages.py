@@ -13,6 +13,7 @@ from webapp.conversations import bulk_changes, folders, lists, service
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
@@ -98,9 +99,10 @@ def pin(conversation_id: int) -> Any:
     """Pin a conversation to the top of the list, or unpin it."""
     pinned = request.form.get("pinned") == "1"
     service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_pinned=pinned))
-    db.session.commit()
-    flash(_("Pinned to the top of the list.") if pinned else _("Unpinned."), "message")
-    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+    return commit_and_go(
+        url_for("conversations_pages.show", conversation_id=conversation_id),
+        _("Pinned to the top of the list.") if pinned else _("Unpinned."),
+    )
 
 
 @blueprint.post("/c/<int:conversation_id>/model")
@@ -134,8 +136,7 @@ def change_one(conversation_id: int) -> Any:
     except ValidationError:
         return _render_row(conversation_id, error="Tags are single words or short phrases, at most 20.", tags=tags), 422
     service.update_conversation(current_user_id(), conversation_id, changes)
-    db.session.commit()
-    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+    return commit_and_go(url_for("conversations_pages.show", conversation_id=conversation_id))
 
 
 @blueprint.post("/folders")
@@ -146,8 +147,7 @@ def create_folder() -> Any:
         row = folders.create_folder(current_user_id(), read_form(FolderFields))
     except DomainError as error:
         return _problem_sentence(error)
-    db.session.commit()
-    return redirect(url_for(".index", folder_id=row.folder_id), 303)
+    return commit_and_go(url_for(".index", folder_id=row.folder_id))
 
 
 @blueprint.post("/folders/<int:folder_id>/rename")
@@ -158,8 +158,7 @@ def rename_folder(folder_id: int) -> Any:
         folders.rename_folder(current_user_id(), folder_id, read_form(FolderFields))
     except Invalid as error:
         return _problem_sentence(error)
-    db.session.commit()
-    return redirect(url_for(".index", folder_id=folder_id), 303)
+    return commit_and_go(url_for(".index", folder_id=folder_id))
 
 
 @blueprint.post("/folders/<int:folder_id>/delete")
@@ -167,9 +166,7 @@ def rename_folder(folder_id: int) -> Any:
 def delete_folder(folder_id: int) -> Any:
     """Delete a folder; its conversations stay."""
     folders.delete_folder(current_user_id(), folder_id)
-    db.session.commit()
-    flash(_("Folder deleted. Its conversations are still in your list."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), _("Folder deleted. Its conversations are still in your list."))
 
 
 def _to(address: str) -> Any:

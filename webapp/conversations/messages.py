@@ -14,7 +14,7 @@ from webapp.conversations.models import Conversation, Message, rating_of_message
 from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
 from webapp.db.base import db, now, rows_changed
-from webapp.errors import Conflict, NotFound
+from webapp.errors import Conflict, NotFound, require
 from webapp.http.paging import Page
 from webapp.http.validation import MAX_ID
 from webapp.text.provenance import Spans, spans_of_others
@@ -31,9 +31,7 @@ def get_message(user_id: int, message_id: int) -> Message:
             Conversation.deleted_at.is_(None),
         )
     )
-    if row is None:
-        raise NotFound("There is no such message.")
-    return row
+    return require(row, "There is no such message.")
 
 
 def order_by_index(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:

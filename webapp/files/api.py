@@ -27,8 +27,9 @@ from webapp.files.schemas import (
     PictureQuery,
 )
 from webapp.files.uploads import take_in
+from webapp.http.answers import commit_empty
 from webapp.http.paging import PageQuery
-from webapp.http.views import accepts_files, api_blueprint
+from webapp.http.views import ViewResult, accepts_files, api_blueprint
 from webapp.spaces.originals import original_of
 from webapp.spaces.schemas import DocumentOut, DocumentPath, SpacePath
 
@@ -108,11 +109,10 @@ def file_picture(path: FilePath, query: PictureQuery) -> Any:
 
 @blueprint.delete("/files/<int:file_id>", responses={204: None})
 @login_required
-def delete_file(path: FilePath) -> tuple[str, int]:
+def delete_file(path: FilePath) -> ViewResult:
     """Delete a file; conversations it was attached to lose it."""
     service.delete_file(current_user_id(), path.file_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get(

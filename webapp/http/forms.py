@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_origin
 from flask import request
 from pydantic import BaseModel, ValidationError
 
-from webapp.errors import Invalid
+from webapp.errors import DomainError, Invalid
 from webapp.extensions import this_app
 from webapp.http.problems import field_errors
 from webapp.i18n import SOURCE
@@ -47,7 +47,7 @@ def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
         raise Invalid("", errors=field_errors(error)) from None
 
 
-def sentences(error: Invalid, labels: Mapping[str, str], *, otherwise: str = "") -> dict[str, str]:
+def sentences(error: DomainError, labels: Mapping[str, str], *, otherwise: str = "") -> dict[str, str]:
     """Errors as one sentence per field. Those about no field of the form come under `otherwise`."""
     errors: dict[str, str] = {}
     for item in error.errors or [{"loc": [], "msg": error.detail or error.title}]:

@@ -11,11 +11,15 @@ from hashlib import blake2b
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, Row, Select, and_, or_
+from sqlalchemy.orm import InstrumentedAttribute
 
+from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.validation import encodable
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 LONGEST_CURSOR = 800
 """A key may contain a name of 100 characters, of four bytes each."""
@@ -44,6 +48,10 @@ class Page(Generic[T]):
         self.items = list(items)
         self.next_cursor = next_cursor
 
+    def map(self, show: Callable[[T], U]) -> Page[U]:
+        """Return the page with each of its items as something else."""
+        return Page([show(item) for item in self.items], self.next_cursor)
+
 
 class Keyset:
     """The order of one list, for one query: makes its cursors, and takes only these.
@@ -59,6 +67,16 @@ class Keyset:
         filters = query.model_dump(mode="json", exclude={"limit", "cursor"})
         identity = json.dumps([name, scope, filters], sort_keys=True, separators=(",", ":"))
         self._mark = blake2b(identity.encode(), digest_size=_MARK_BYTES).hexdigest()
+
+    def read(
+        self, statement: Select[*tuple[Any, ...]], *key: InstrumentedAttribute[Any], newest_first: bool = True
+    ) -> Page[Row[*tuple[Any, ...]]]:
+        """Return a page of the rows that a statement selects, in the order of these columns. Raises Invalid."""
+        if self._query.cursor:
+            statement = statement.where(_beyond(key, self.position(), newest_first=newest_first))
+        order = [column.desc() if newest_first else column.asc() for column in key]
+        page = statement.add_columns(*key).order_by(None).order_by(*order).limit(self._query.limit + 1)
+        return self.page(db.session.execute(page).all(), lambda row: tuple(row[-len(key) :]))
 
     def page(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
         """Return a page from limit + 1 fetched rows: the surplus row says that there is a next page."""
@@ -86,6 +104,17 @@ class Keyset:
             return tuple(_unpack_part(part, kind) for part, kind in zip(key, self._types, strict=True))
         except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
             raise Invalid.field("cursor", "is not a cursor of this list") from None
+
+
+def _beyond(
+    key: Sequence[InstrumentedAttribute[Any]], position: Sequence[Any], *, newest_first: bool
+) -> ColumnElement[bool]:
+    """Return the condition for rows that come after a position: by the first column, then by the others."""
+    column, value = key[0], position[0]
+    later: ColumnElement[bool] = column < value if newest_first else column > value
+    if len(key) == 1:
+        return later
+    return or_(later, and_(column == value, _beyond(key[1:], position[1:], newest_first=newest_first)))
 
 
 def _plain(part: str | int | float | datetime) -> str | int | float:

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer, StrictBool
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StrictBool
 
 MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
@@ -17,6 +17,12 @@ MAX_TEXT_BYTES = 2**20
 MAX_METADATA_BYTES = 16_384
 MAX_METADATA_DEPTH = 20  # MariaDB's JSON functions stop at 32 levels
 MAX_METADATA_NUMBER = 2**63 - 1  # beyond it MySQL rounds, and further out refuses
+
+
+class Input(BaseModel):
+    """A body or form with no fields but these."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Output(BaseModel):

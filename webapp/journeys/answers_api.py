@@ -6,6 +6,7 @@ from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.schemas import ConversationPath
 from webapp.db.base import db
+from webapp.http.answers import commit_json
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.journeys import answers, service
 from webapp.journeys.guide_state import pause
@@ -84,6 +85,4 @@ def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
 
 def _point_response(path: ConversationPointPath, view: PointView) -> ViewResult:
     _, journey = service.conversation_view(current_user_id(), path.conversation_id)
-    result = PointOut.from_view(view, journey.next_slug if journey else None).model_dump(mode="json")
-    db.session.commit()
-    return result
+    return commit_json(PointOut.from_view(view, journey.next_slug if journey else None))

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.db.base import db
 from webapp.errors import Invalid
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.validation import Instant, Whole
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.journeys import authoring
@@ -113,7 +113,7 @@ def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
 @login_required
 def change_journey(path: JourneyPath, body: JourneyBody) -> ViewResult:
     """Change the draft of a journey; what is published stays until the draft is."""
-    return _saved(authoring.save_draft(current_user_id(), path.slug, body))
+    return commit_json(JourneyWork.of(authoring.save_draft(current_user_id(), path.slug, body)))
 
 
 @blueprint.get("/journeys/<slug>/draft", responses={200: JourneyWork})
@@ -146,8 +146,7 @@ def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
 def archive_journey(path: JourneyPath) -> ViewResult:
     """Withdraw a journey; a draft that was never published is deleted."""
     authoring.archive(current_user_id(), path.slug)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/journeys/<slug>/export", responses=FILE)
@@ -168,9 +167,3 @@ def _created_response(work: Work) -> ViewResult:
     answer = JourneyWork.of(work).model_dump(mode="json")
     idempotency.commit(answer, 201)
     return answer, 201
-
-
-def _saved(work: Work) -> ViewResult:
-    answer = JourneyWork.of(work).model_dump(mode="json")
-    db.session.commit()
-    return answer

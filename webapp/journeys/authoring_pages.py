@@ -11,6 +11,7 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
+from webapp.http.answers import commit_and_go
 from webapp.http.views import ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
@@ -42,8 +43,7 @@ def take_file() -> ViewResult:
         return _render_own(text=text, errors=str(error).splitlines()), 422
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
     slug = work.journey.slug
-    db.session.commit()
-    return redirect(url_for(".edit", slug=slug), 303)
+    return commit_and_go(url_for(".edit", slug=slug))
 
 
 @blueprint.get("/journeys/new")
@@ -62,9 +62,7 @@ def create() -> ViewResult:
         return state
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
     slug = work.journey.slug
-    db.session.commit()
-    flash(_("Saved as a draft."))
-    return redirect(url_for(".edit", slug=slug), 303)
+    return commit_and_go(url_for(".edit", slug=slug), _("Saved as a draft."))
 
 
 @blueprint.get("/journeys/<slug>/edit")
@@ -103,9 +101,7 @@ def save(slug: str) -> ViewResult:
 def roll_back(slug: str, number: int) -> ViewResult:
     """Restore an earlier version."""
     authoring.publish(current_user_id(), slug, min(number, 1_000_000))
-    db.session.commit()
-    flash(_("Version %(number)s is published again.", number=number))
-    return redirect(url_for(".edit", slug=slug), 303)
+    return commit_and_go(url_for(".edit", slug=slug), _("Version %(number)s is published again.", number=number))
 
 
 @blueprint.post("/journeys/<slug>/duplicate")
@@ -113,8 +109,7 @@ def roll_back(slug: str, number: int) -> ViewResult:
 def duplicate(slug: str) -> ViewResult:
     """Copy a journey into the user's own."""
     copy = authoring.duplicate(current_user_id(), slug, language=language_of(this_app()).code).journey.slug
-    db.session.commit()
-    return redirect(url_for(".edit", slug=copy), 303)
+    return commit_and_go(url_for(".edit", slug=copy))
 
 
 @blueprint.post("/journeys/<slug>/archive")
@@ -122,9 +117,7 @@ def duplicate(slug: str) -> ViewResult:
 def archive(slug: str) -> ViewResult:
     """Withdraw a journey, or delete a draft."""
     authoring.archive(current_user_id(), slug)
-    db.session.commit()
-    flash(_("It is no longer published. Conversations that follow it can continue."))
-    return redirect(url_for(".mine"), 303)
+    return commit_and_go(url_for(".mine"), _("It is no longer published. Conversations that follow it can continue."))
 
 
 @blueprint.post("/journeys/<slug>/restore")
@@ -132,8 +125,7 @@ def archive(slug: str) -> ViewResult:
 def restore(slug: str) -> ViewResult:
     """Publish an archived journey again."""
     authoring.publish(current_user_id(), slug)
-    db.session.commit()
-    return redirect(url_for(".mine"), 303)
+    return commit_and_go(url_for(".mine"))
 
 
 @blueprint.get("/journeys/<slug>/file/<form>")

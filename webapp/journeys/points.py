@@ -68,7 +68,7 @@ def journey_view(
         select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id == journey_id)
     )
     memories = {row.point_id: row for row in stored} if is_on else {}
-    evidence = load_evidence([row.point_memory_id for row in memories.values()], conversation_id, with_retired=True)
+    evidence = load_evidence([row.point_memory_id for row in memories.values()], conversation_id)
     prefills = _prefilled(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
     return JourneyView(get_or_raise(Journey, journey_id), point_views(points, memories, evidence, prefills))
 
@@ -98,10 +98,8 @@ def state_of(row: PointMemory | None) -> PointState:
     )
 
 
-def load_evidence(
-    point_memory_ids: Collection[int], current_id: int | None = None, *, with_retired: bool = False
-) -> dict[int, list[Quote]]:
-    """Return the evidence of points for a user in the order it was said; replaced pieces are included on request."""
+def load_evidence(point_memory_ids: Collection[int], current_id: int | None = None) -> dict[int, list[Quote]]:
+    """Return the evidence of points for a user in the order it was said, replaced pieces included."""
     rows = db.session.execute(
         select(PointEvidence, Message.conversation_id, Memory.content)
         .outerjoin(Message, Message.message_id == PointEvidence.message_id)
@@ -114,7 +112,6 @@ def load_evidence(
             Message.superseded_by_id.is_(None),
             Conversation.deleted_at.is_(None),
             Memory.valid_to.is_(None),
-            *(() if with_retired else (PointEvidence.retired_at.is_(None),)),
         )
         .order_by(PointEvidence.said_at, PointEvidence.evidence_id)
     )

@@ -59,10 +59,10 @@ class Pages(FPDF):
             width, height, text, align=align or self.start, wrapmode=wrap, new_x=XPos.LMARGIN, new_y=YPos.NEXT
         )
 
-    def own_block(self, text: str, *, height: float, indent: float = 0) -> None:
+    def own_block(self, text: str, *, height: float) -> None:
         """Write a paragraph in its own direction, whatever the page's, with lines that end as its script ends them."""
         align = Align.R if is_rtl_text(text) else Align.L
-        self.text_block(text, height=height, indent=indent, align=align, wrap=_wrap(text))
+        self.text_block(text, height=height, align=align, wrap=_wrap(text))
 
     def height_of(self, text: str, width: float, height: float) -> float:
         """Return the height of a text in the current font, in millimetres."""

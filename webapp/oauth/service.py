@@ -18,7 +18,7 @@ from webapp.audit.actions import Action
 from webapp.audit.actors import Actor
 from webapp.audit.service import record
 from webapp.db.base import db, get_or_raise, now, rows_changed
-from webapp.errors import Conflict, NotFound
+from webapp.errors import Conflict, require
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 
 ACCESS: tuple[Scope, ...] = ("mcp_read", "mcp", "mcp_write")
@@ -180,12 +180,10 @@ def disconnect(user_id: int, grant_id: int) -> None:
 
 
 def _grant_of(user_id: int, grant_id: int) -> OAuthGrant:
-    grant = db.session.scalar(
+    row = db.session.scalar(
         select(OAuthGrant).where(OAuthGrant.grant_id == grant_id, OAuthGrant.user_id == user_id).with_for_update()
     )
-    if grant is None:
-        raise NotFound("There is no such program.")
-    return grant
+    return require(row, "There is no such program.")
 
 
 def trust(user_id: int, grant_id: int, always: bool) -> None:

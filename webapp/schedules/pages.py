@@ -16,6 +16,7 @@ from webapp.conversations.messages import get_message
 from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import sentences
 from webapp.http.paging import PageQuery
 from webapp.http.problems import field_errors
@@ -98,9 +99,7 @@ def change_calendar() -> ViewResult:
     if deed != "withdraw":
         raise Invalid.field("do", "is not a possible action")
     feed.delete_feed(user_id)
-    db.session.commit()
-    flash(_("The link to your calendar no longer works."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), _("The link to your calendar no longer works."))
 
 
 @blueprint.get("/schedules/new")
@@ -159,9 +158,7 @@ def save(schedule_id: int) -> ViewResult:
         service.change_schedule(current_user_id(), schedule_id, _parse(ScheduleEdit, values))
     except Invalid as error:
         return _form(request.form, row=row, errors=sentences(error, LABELS)), 422
-    db.session.commit()
-    flash(_("Saved."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), _("Saved."))
 
 
 @blueprint.post("/schedules/<int:schedule_id>/do")
@@ -179,8 +176,7 @@ def act(schedule_id: int) -> ViewResult:
         flash(_("The schedule has been deleted. What it brought stays."), "message")
     else:
         raise Invalid.field("do", "is not a possible action")
-    db.session.commit()
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"))
 
 
 def _list(calendar_url: str = "") -> str:

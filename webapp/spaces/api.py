@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.db.base import db
 from webapp.extensions import limiter
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.spaces import documents, members, service
@@ -74,9 +74,7 @@ def get_space(path: SpacePath) -> ViewResult:
 def update_space(path: SpacePath, body: SpaceChanges) -> ViewResult:
     """Change name, description, instructions or persona, as the owner."""
     service.update_space(current_user_id(), path.space_id, body)
-    answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(service.view_space(current_user_id(), path.space_id))
 
 
 @blueprint.get("/spaces/<int:space_id>/dependents", responses={200: Consequences})
@@ -92,8 +90,7 @@ def dependents(path: SpacePath) -> ViewResult:
 def delete_space(path: SpacePath, query: SpaceEnd) -> ViewResult:
     """Delete a space with its documents, as the owner. Everybody keeps their conversations and memories from it."""
     service.delete_space(current_user_id(), path.space_id, forget=query.forget == "memories")
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/spaces/<int:space_id>/members", responses={200: MemberList})
@@ -118,9 +115,7 @@ def invite(path: SpacePath, body: Invitation) -> ViewResult:
 def accept(path: SpacePath) -> ViewResult:
     """Accept your invitation."""
     members.accept(current_user_id(), path.space_id)
-    answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(service.view_space(current_user_id(), path.space_id))
 
 
 @blueprint.delete("/spaces/<int:space_id>/members/<int:user_id>", responses={204: None})
@@ -129,8 +124,7 @@ def remove_member(path: MemberPath, query: SpaceEnd) -> ViewResult:
     """Decline an invitation, leave, or, as the owner, remove a member."""
     forget = query.forget == "memories"
     members.remove(current_user_id(), path.space_id, path.user_id, forget=forget)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.delete("/spaces/<int:space_id>/invitations/<int:invitation_id>", responses={204: None})
@@ -138,8 +132,7 @@ def remove_member(path: MemberPath, query: SpaceEnd) -> ViewResult:
 def withdraw_invitation(path: InvitationPath) -> ViewResult:
     """Withdraw an invitation, as the owner."""
     members.withdraw_invitation(current_user_id(), path.space_id, path.invitation_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.post("/spaces/<int:space_id>/owner", responses={200: SpaceOut})
@@ -147,9 +140,7 @@ def withdraw_invitation(path: InvitationPath) -> ViewResult:
 def hand_over(path: SpacePath, body: NewOwner) -> ViewResult:
     """Hand the space over to another member, as the owner."""
     members.hand_over(current_user_id(), path.space_id, body.user_id)
-    answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(service.view_space(current_user_id(), path.space_id))
 
 
 @blueprint.get("/spaces/<int:space_id>/documents", responses={200: DocumentList})
@@ -184,8 +175,7 @@ def get_document(path: DocumentPath) -> ViewResult:
 def delete_document(path: DocumentPath) -> ViewResult:
     """Delete a document, as the owner or the person who added it."""
     documents.delete_document(current_user_id(), path.space_id, path.document_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/ai/personas", responses={200: PersonaList})

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import sentences
 from webapp.http.paging import PageQuery
 from webapp.http.problems import field_errors
@@ -43,11 +44,8 @@ def add(space_id: int) -> ViewResult:
         document = documents.add_document(current_user_id(), space_id, _read_form())
     except (Invalid, Conflict) as error:
         db.session.rollback()
-        problems = sentences(error, LABELS, otherwise="content") if isinstance(error, Invalid) else {}
-        return _index(space_id, errors=problems or {"content": error.detail}, values=request.form), 422
-    db.session.commit()
-    flash(_("“%(title)s” has been added.", title=document.title), "message")
-    return redirect(url_for(".index", space_id=space_id), 303)
+        return _index(space_id, errors=sentences(error, LABELS, otherwise="content"), values=request.form), 422
+    return commit_and_go(url_for(".index", space_id=space_id), _("“%(title)s” has been added.", title=document.title))
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
@@ -70,9 +68,7 @@ def show(space_id: int, document_id: int) -> ViewResult:
 def delete(space_id: int, document_id: int) -> ViewResult:
     """Delete a document."""
     documents.delete_document(current_user_id(), space_id, document_id)
-    db.session.commit()
-    flash(_("Deleted. Replies no longer draw on it."), "message")
-    return redirect(url_for(".index", space_id=space_id), 303)
+    return commit_and_go(url_for(".index", space_id=space_id), _("Deleted. Replies no longer draw on it."))
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/retry")
@@ -80,8 +76,7 @@ def delete(space_id: int, document_id: int) -> ViewResult:
 def retry(space_id: int, document_id: int) -> ViewResult:
     """Retry preparing a document that could not be prepared."""
     documents.retry_document(current_user_id(), space_id, document_id)
-    db.session.commit()
-    return redirect(url_for(".index", space_id=space_id), 303)
+    return commit_and_go(url_for(".index", space_id=space_id))
 
 
 def _read_form() -> NewDocument:

@@ -16,7 +16,7 @@ from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.db.base import db, get_or_raise, now, rows_changed
-from webapp.errors import Conflict, Forbidden, NotFound
+from webapp.errors import Conflict, Forbidden, NotFound, require
 from webapp.extensions import app_settings
 from webapp.i18n.marks import say
 from webapp.spaces.models import Space, SpaceMember
@@ -141,9 +141,7 @@ def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None
 
 def accept(user_id: int, space_id: int) -> Space:
     """Join a space the user is invited to; joining twice changes nothing. Raises NotFound."""
-    row = _membership(user_id, space_id)
-    if row is None:
-        raise NotFound("There is no such space.")
+    row = require(_membership(user_id, space_id), "There is no such space.")
     if row.status == "invited":
         row.status, row.email, row.joined_at = "active", None, now()
         db.session.flush()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from webapp.accounts.emails import normalise_email
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Instant, Line
+from webapp.http.validation import Id, Input, Instant, Line
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
@@ -62,9 +62,7 @@ class SpaceQuery(PageQuery):
     kind: Kind | None = None
 
 
-class NewSpace(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewSpace(Input):
     kind: Kind
     name: Name = Field(description="Of a legacy: the person who is remembered.")
     description: Annotated[LongText, Field(max_length=4_000)] = ""
@@ -74,10 +72,8 @@ class NewSpace(BaseModel):
     persona: PersonaId = Field(None, description="Of a legacy: who speaks in it.")
 
 
-class SpaceChanges(BaseModel):
+class SpaceChanges(Input):
     """Only the given fields are changed; the kind of a space never changes."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Name | None = None
     description: Annotated[LongText, Field(max_length=4_000)] | None = None
@@ -90,21 +86,15 @@ class SpaceEnd(BaseModel):
     forget: Literal["memories"] | None = Field(None, description="`memories`: forget your own of this space for good.")
 
 
-class Invitation(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Invitation(Input):
     email: Email
 
 
-class NewOwner(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewOwner(Input):
     user_id: Id
 
 
-class NewDocument(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewDocument(Input):
     title: Annotated[Line, Field(min_length=1, max_length=255)]
     content: Annotated[LongText, Field(min_length=1, max_length=MAX_DOCUMENT), AfterValidator(_not_blank)] = Field(
         description="Text or Markdown."

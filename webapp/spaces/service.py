@@ -168,14 +168,10 @@ def active_members(space_id: int) -> Collection[int]:
 def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
     """Return the user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
     keyset = Keyset("spaces", query, int, scope=user_id)
-    statement = _select_spaces(user_id).order_by(Space.space_id.desc())
+    statement = _select_spaces(user_id)
     if query.kind is not None:
         statement = statement.where(Space.kind == query.kind)
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(Space.space_id < last_id)
-    rows = db.session.execute(statement.limit(query.limit + 1)).all()
-    return keyset.page([_out(row) for row in rows], lambda space: (space.space_id,))
+    return keyset.read(statement, Space.space_id).map(_out)
 
 
 def view_space(user_id: int, space_id: int) -> SpaceOut:

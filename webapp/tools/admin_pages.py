@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from webapp.accounts.auth import admin_only
 from webapp.db.base import db
 from webapp.errors import Invalid
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import sentences
 from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult
@@ -51,9 +52,7 @@ def set_web() -> ViewResult:
         db.session.rollback()
         wrong = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
         return _page(errors=sentences(wrong, LABELS, otherwise="provider"), fields=fields), 422
-    db.session.commit()
-    flash(_("Saved."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), _("Saved."))
 
 
 @blueprint.post("/web/test")

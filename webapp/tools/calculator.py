@@ -107,7 +107,7 @@ class _Reader:
             return -value if text == "-" else value
         if text == "(":
             value = self._part(0)
-            self._expect(")")
+            self._close_bracket()
             return value
         raise Unanswerable(f"“{text}” does not fit there.")
 
@@ -125,7 +125,7 @@ class _Reader:
         while self._sign() == ",":
             self._index += 1
             values.append(self._part(0))
-        self._expect(")")
+        self._close_bracket()
         return self._call(key, values)
 
     def _call(self, name: str, values: list[Number]) -> Number:
@@ -176,8 +176,8 @@ class _Reader:
     def _begins_operand(self, index: int) -> bool:
         return index < len(self._tokens) and (self._tokens[index][0] != "sign" or self._tokens[index][1] == "(")
 
-    def _expect(self, sign: str) -> None:
-        if self._sign() != sign:
+    def _close_bracket(self) -> None:
+        if self._sign() != ")":
             raise Unanswerable("A bracket is not closed.")
         self._index += 1
 

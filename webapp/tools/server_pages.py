@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from webapp.accounts.auth import current_identity, current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import sentences
 from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult
@@ -89,9 +90,7 @@ def change(server_id: int) -> ViewResult:
     except (ValidationError, Invalid) as error:
         db.session.rollback()
         return _page(_row(server_id), error=_wrong(error)), 422
-    db.session.commit()
-    flash(_("Saved."), "message")
-    return redirect(url_for(".show", server_id=server_id), 303)
+    return commit_and_go(url_for(".show", server_id=server_id), _("Saved."))
 
 
 @blueprint.post("/<int:server_id>/test")

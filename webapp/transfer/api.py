@@ -13,9 +13,10 @@ from webapp.accounts.auth import current_user_id, login_required, password_requi
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
+from webapp.http.answers import commit_json
 from webapp.http.paging import PageQuery
 from webapp.http.problems import field_errors
-from webapp.http.views import accepts_files, api_blueprint
+from webapp.http.views import ViewResult, accepts_files, api_blueprint
 from webapp.transfer import export_jobs, import_learning, service, storage
 from webapp.transfer.models import Import
 from webapp.transfer.schemas import (
@@ -88,23 +89,23 @@ def list_items(path: ImportPath, query: ItemQuery) -> dict[str, Any]:
 
 @blueprint.post("/imports/<int:import_id>/start", responses={202: ImportOut})
 @login_required
-def start_import(path: ImportPath, body: StartImport) -> tuple[Any, int]:
+def start_import(path: ImportPath, body: StartImport) -> ViewResult:
     """Take in what is in the file, or a part of it."""
-    return _import(service.start(current_user_id(), path.import_id, body)), 202
+    return commit_json(ImportOut.of(service.start(current_user_id(), path.import_id, body)), 202)
 
 
 @blueprint.post("/imports/<int:import_id>/cancel", responses={202: ImportOut})
 @login_required
-def cancel_import(path: ImportPath) -> tuple[Any, int]:
+def cancel_import(path: ImportPath) -> ViewResult:
     """Stop an import. What it has taken in stays until it is undone."""
-    return _import(service.cancel(current_user_id(), path.import_id)), 202
+    return commit_json(ImportOut.of(service.cancel(current_user_id(), path.import_id)), 202)
 
 
 @blueprint.post("/imports/<int:import_id>/undo", responses={202: ImportOut})
 @login_required
-def undo_import(path: ImportPath) -> tuple[Any, int]:
+def undo_import(path: ImportPath) -> ViewResult:
     """Take back everything an import brought."""
-    return _import(service.undo(current_user_id(), path.import_id)), 202
+    return commit_json(ImportOut.of(service.undo(current_user_id(), path.import_id)), 202)
 
 
 @blueprint.get("/imports/<int:import_id>/learning", responses={200: LearningOut})
@@ -187,9 +188,3 @@ def _learning(row: Import, *, commit: bool = False) -> dict[str, Any]:
         db.session.commit()
     estimate = import_learning.estimate(user_id, import_id)
     return LearningOut(status=status, progress=progress, **asdict(estimate)).model_dump(mode="json")
-
-
-def _import(row: Any) -> dict[str, Any]:
-    answer = ImportOut.of(row).model_dump(mode="json")
-    db.session.commit()
-    return answer
