@@ -190,10 +190,7 @@ def _render_row(conversation_id: int, *, error: str = "", tags: list[str] | None
 
 
 def _problem_sentence(error: DomainError) -> Any:
-    sentence = (
-        first_sentence(sentences(error, LABELS).values()) if isinstance(error, Invalid) else translate(error.detail)
-    )
-    flash(sentence, "message")
+    flash(first_sentence(sentences(error, LABELS).values()))
     return redirect(url_for(".index"), 303)
 
 

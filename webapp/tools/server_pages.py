@@ -16,7 +16,6 @@ from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import translate
 from webapp.tools import servers
 from webapp.tools.error_texts import translate_result
 from webapp.tools.models import ToolServer
@@ -131,9 +130,7 @@ def _row(server_id: int) -> ToolServer:
 def _wrong(error: ValidationError | Invalid | Conflict) -> str:
     if isinstance(error, ValidationError):
         error = Invalid("", errors=field_errors(error))
-    if isinstance(error, Invalid):
-        return " ".join(sentences(error, LABELS, otherwise="url").values())
-    return translate(error.detail)
+    return " ".join(sentences(error, LABELS, otherwise="url").values())
 
 
 def _page(row: ToolServer, error: str = "") -> str:
