@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from flask import flash, make_response, redirect, render_template, request, url_for
-from pydantic import ValidationError
 
 from webapp.accounts import auth, password_proof, second_factor, service, sessions, tokens
 from webapp.accounts.agents import describe_agent
@@ -20,9 +19,8 @@ from webapp.accounts.scopes import WORDS as SCOPE_WORDS
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.answers import commit_and_go
-from webapp.http.forms import read_form, sentences
+from webapp.http.forms import read_form, sentences, validate
 from webapp.http.paging import PageQuery
-from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult, absolute, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -182,10 +180,7 @@ def _new_token() -> NewToken:
     scopes = None if request.form.get("access") == FULL_ACCESS else request.form.getlist("scopes")
     if scopes == []:
         raise Invalid.field("scopes", N_("Choose full access, or at least one permission."))
-    try:
-        return NewToken(**fields, scopes=scopes)
-    except ValidationError as error:
-        raise Invalid("", errors=field_errors(error)) from None
+    return validate(NewToken, {**fields, "scopes": scopes})
 
 
 def _this_session() -> int | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
-from pydantic import BaseModel, ValidationError
 
 from webapp.accounts.auth import cookieless, current_user_id, login_required, public
 from webapp.accounts.mails import is_set_up as mail_is_set_up
@@ -17,9 +16,8 @@ from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.http.answers import commit_and_go
-from webapp.http.forms import sentences
+from webapp.http.forms import sentences, validate
 from webapp.http.paging import PageQuery
-from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.marks import N_
@@ -33,7 +31,6 @@ from webapp.schedules.recurrence import REPEATS, rule_of
 from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
 
 SHOWN_RUNS = 50
-Fields = TypeVar("Fields", bound=BaseModel)
 
 blueprint = Blueprint("schedules_pages", __name__)
 
@@ -125,7 +122,7 @@ def new() -> ViewResult:
 def create() -> ViewResult:
     """Make a schedule."""
     try:
-        row = service.create_schedule(current_user_id(), _parse(ScheduleFields, _read()))
+        row = service.create_schedule(current_user_id(), validate(ScheduleFields, _read()))
     except Invalid as error:
         if wants_partial():
             raise
@@ -155,7 +152,7 @@ def save(schedule_id: int) -> ViewResult:
         values.setdefault("title", service.title_of(values["prompt"]))
         if not mail_is_set_up():
             del values["sends_mail"]  # the form did not ask
-        service.change_schedule(current_user_id(), schedule_id, _parse(ScheduleEdit, values))
+        service.change_schedule(current_user_id(), schedule_id, validate(ScheduleEdit, values))
     except Invalid as error:
         return _form(request.form, row=row, errors=sentences(error, LABELS)), 422
     return commit_and_go(url_for(".index"), _("Saved."))
@@ -215,13 +212,6 @@ def _read() -> dict[str, Any]:
         **{name: form[name] for name in ("title", "timezone") if form.get(name)},
         **rule,
     }
-
-
-def _parse(fields: type[Fields], values: Mapping[str, Any]) -> Fields:
-    try:
-        return fields.model_validate(values)
-    except ValidationError as error:
-        raise Invalid("", errors=field_errors(error)) from None
 
 
 def _values(row: Schedule) -> dict[str, Any]:

@@ -6,15 +6,13 @@ from pathlib import PurePath
 from typing import Any
 
 from flask import Blueprint, render_template, request, url_for
-from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
 from webapp.http.answers import commit_and_go
-from webapp.http.forms import sentences
+from webapp.http.forms import sentences, validate
 from webapp.http.paging import PageQuery
-from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -93,10 +91,7 @@ def _read_form() -> NewDocument:
         except UnicodeDecodeError:
             raise Invalid.field("content", "is not plain text in UTF-8") from None
         title = title.strip() or PurePath(name).stem[:255]
-    try:
-        return NewDocument(title=title, content=content)
-    except ValidationError as error:
-        raise Invalid("", errors=field_errors(error)) from None
+    return validate(NewDocument, {"title": title, "content": content})
 
 
 def _index(space_id: int, **context: Any) -> str:

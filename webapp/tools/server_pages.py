@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from webapp.accounts.auth import current_identity, current_user_id, login_required
 from webapp.db.base import db
-from webapp.errors import Conflict, Invalid
+from webapp.errors import Conflict, DomainError, Invalid
 from webapp.http.answers import commit_and_go
 from webapp.http.forms import sentences
-from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -127,9 +126,7 @@ def _row(server_id: int) -> ToolServer:
     return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
 
 
-def _wrong(error: ValidationError | Invalid | Conflict) -> str:
-    if isinstance(error, ValidationError):
-        error = Invalid("", errors=field_errors(error))
+def _wrong(error: ValidationError | DomainError) -> str:
     return " ".join(sentences(error, LABELS, otherwise="url").values())
 
 

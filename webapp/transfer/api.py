@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 from flask import request, send_file
-from pydantic import ValidationError
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required, password_required
@@ -14,8 +13,8 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.http.answers import commit_json
+from webapp.http.forms import validate
 from webapp.http.paging import PageQuery
-from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult, accepts_files, api_blueprint
 from webapp.transfer import export_jobs, import_learning, service, storage
 from webapp.transfer.models import Import
@@ -49,11 +48,7 @@ limit_transfers = limiter.shared_limit("60 per hour", scope="transfer", key_func
 def create_import() -> tuple[Any, int]:
     """Bring in an export: a `file` as multipart form data, or pasted `text` as JSON. It is looked at first."""
     if request.is_json:
-        try:
-            fields = PastedImport.model_validate(request.get_json())
-        except ValidationError as error:
-            raise Invalid("", errors=field_errors(error)) from None
-        row = service.paste(current_user_id(), fields)
+        row = service.paste(current_user_id(), validate(PastedImport, request.get_json()))
     else:
         file = request.files.get("file")
         if file is None:
