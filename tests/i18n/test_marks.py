@@ -1,7 +1,5 @@
 """No text of the interface is left unmarked, and the catalogs hold every one, with the same places and markup."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

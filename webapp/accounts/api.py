@@ -1,7 +1,5 @@
 """JSON endpoints of one's own account and tokens, and of all accounts for admins."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.accounts import deletion, password_proof, service, sessions, site, tokens

@@ -1,7 +1,5 @@
 """Authentication and access rules: sessions, bearer tokens, CSRF, access rules of views."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Accounts and tokens on the command line: `flask --app wsgi user …` and `flask --app wsgi token …`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

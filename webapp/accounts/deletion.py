@@ -4,8 +4,6 @@ mind; a report says what was deleted.
 A large account is deleted by a job, piece by piece (webapp/transfer/account_erasure.py); a small one at once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from datetime import datetime, timedelta

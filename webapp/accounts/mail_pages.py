@@ -1,7 +1,5 @@
 """Pages that account e-mails link to: joining, a new password, a confirmed address. None without SMTP."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from flask import Blueprint, Flask, flash, redirect, render_template, request, session, url_for

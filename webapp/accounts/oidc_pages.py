@@ -1,7 +1,5 @@
 """Signing in at an OpenID provider (Authlib): discovery, PKCE, state and nonce."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

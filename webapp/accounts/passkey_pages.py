@@ -1,7 +1,5 @@
 """Pages of passkeys: signing in with one, and adding, renaming and removing them in Settings."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, render_template, request, session, url_for

@@ -4,8 +4,6 @@ A passkey proves both that its holder has the device and, as we ask for verifica
 password and second step. The library is loaded on first use: 25 MB that most processes never need.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import secrets

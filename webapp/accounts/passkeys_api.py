@@ -1,7 +1,5 @@
 """JSON endpoints of one's own passkeys: list, rename, remove; adding one takes the browser that creates it."""
 
-from __future__ import annotations
-
 from webapp.accounts import passkeys
 from webapp.accounts.auth import current_user_id, login_required, password_required, session_only
 from webapp.accounts.schemas import PasskeyList, PasskeyName, PasskeyOut, PasskeyPath

@@ -3,8 +3,6 @@
 A form that this interrupts is kept for half an hour, to go on with what was typed.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Callable

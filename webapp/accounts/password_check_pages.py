@@ -1,7 +1,5 @@
 """Pages on which users prove again who they are: the second step, the password again, a password of their own."""
 
-from __future__ import annotations
-
 import time
 
 from flask import Blueprint, redirect, render_template, request, session, url_for

@@ -1,7 +1,5 @@
 """A session whose user gives the password once more, or changes the credentials it rests on."""
 
-from __future__ import annotations
-
 from webapp.accounts import auth, service, sessions
 from webapp.accounts.models import User
 from webapp.db.base import db

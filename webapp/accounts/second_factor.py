@@ -1,7 +1,5 @@
 """The second step of signing in: time-based one-time passwords (RFC 6238), and codes for when the phone is lost."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """Accounts: registering, signing in, changing, deleting, and what admins do with them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import delete, or_, select, update

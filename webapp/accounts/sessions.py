@@ -1,7 +1,5 @@
 """Sessions of signed-in browsers, kept on the server: begun, recognised, listed, ended."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Pages of Settings that are about the account itself, in the blueprint of its pages: one topic a page."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

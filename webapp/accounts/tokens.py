@@ -1,7 +1,5 @@
 """API tokens: created, listed, revoked, recognised."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Sequence

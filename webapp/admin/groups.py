@@ -1,7 +1,5 @@
 """Groups of people, for admins: creating, filling, limiting and deleting them, over the API and on pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for

@@ -1,7 +1,5 @@
 """Admins' view of a user's journeys, and the reset of a point; every look is recorded in the audit."""
 
-from __future__ import annotations
-
 from flask import Blueprint, render_template, url_for
 
 from webapp.accounts.auth import admin_only, current_user_id

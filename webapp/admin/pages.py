@@ -1,7 +1,5 @@
 """Pages of the administration: overview, users, and what can be done about one of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, render_template, request, url_for

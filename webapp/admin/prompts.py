@@ -1,7 +1,5 @@
 """Pages of the prompt editor: versions, comparison, preview on a real conversation, replay of a stored reply."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for

@@ -1,7 +1,5 @@
 """Recording in the audit, and reading it."""
 
-from __future__ import annotations
-
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass

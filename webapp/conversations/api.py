@@ -1,7 +1,5 @@
 """JSON endpoints of conversations and their messages."""
 
-from __future__ import annotations
-
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations import lists, messages, service

@@ -1,7 +1,5 @@
 """Pages that keep conversations in order: a list with its filters in the URL, folders, and many at once."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

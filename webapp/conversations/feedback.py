@@ -1,7 +1,5 @@
 """People's ratings of replies: given, changed, removed by themselves; counted for admins, read only with consent."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """JSON endpoints of ratings of replies."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.accounts.auth import admin_only, current_user_id, login_required

@@ -1,7 +1,5 @@
 """Thumbs under a reply, and the small form that asks why."""
 
-from __future__ import annotations
-
 from flask import Blueprint, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required

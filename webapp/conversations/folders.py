@@ -1,7 +1,5 @@
 """A user's folders: create, list, rename, delete. Deleting one leaves its conversations in the list."""
 
-from __future__ import annotations
-
 from sqlalchemy import Select, func, select, update
 
 from webapp.conversations.models import Conversation, Folder

@@ -1,7 +1,5 @@
 """JSON endpoints of folders."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp import idempotency

@@ -1,7 +1,5 @@
 """The messages of a conversation: pages, versions, and what a new message, an edit or a restore does to the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache

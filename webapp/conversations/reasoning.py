@@ -1,7 +1,5 @@
 """The models' reasoning for their replies: stored apart from them, and read only by their owner."""
 
-from __future__ import annotations
-
 from sqlalchemy import insert
 
 from webapp.conversations.messages import get_message

@@ -1,7 +1,5 @@
 """A user's conversations: create, find, list, change, delete. Other people's behave as unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """The declarative base, portable column types and transaction helpers."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Encrypts what is stored and can be read again: each purpose has a key of its own, derived from SECRET_KEY."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """The digest of a conversation for its owner: in the header, as a page, being edited, and its history."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for

@@ -1,7 +1,5 @@
 """Digests: reading, writing with history, and which conversations need one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """JSON endpoints of files."""
 
-from __future__ import annotations
-
 from typing import Any, BinaryIO, cast
 
 from flask import Response, request

@@ -1,7 +1,5 @@
 """Documents of spaces as original files: adding, downloading, and viewing them page by page."""
 
-from __future__ import annotations
-
 from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required

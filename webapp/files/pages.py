@@ -1,7 +1,5 @@
 """Attaching files in the composer, and viewing their pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, g, render_template, request, url_for

@@ -1,7 +1,5 @@
 """Sends the bytes of a file, all or a range, as they come from storage."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from flask import Response, request

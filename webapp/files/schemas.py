@@ -1,7 +1,5 @@
 """Responses about files."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import BaseModel, Field

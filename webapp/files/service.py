@@ -1,7 +1,5 @@
 """A user's files: list, read page by page, attach, delete. Other people's files count as unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Adds files: identified, stored once per content, and read; and deletes bytes that nothing names."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import time

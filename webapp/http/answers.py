@@ -3,8 +3,6 @@
 What an answer is made of is read before the commit, after which every row would be read again.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import flash, redirect

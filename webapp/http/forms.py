@@ -1,7 +1,5 @@
 """HTML forms: their input, checked by the same models as the JSON API, and the errors by field."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, get_origin

@@ -1,7 +1,5 @@
 """The parts that schemas share: field types (storable text, possible ids, bounded JSON), and rows as responses."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, date, datetime

@@ -1,7 +1,5 @@
 """Finds the texts to be translated: in templates, in Python, in scripts."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from io import BytesIO

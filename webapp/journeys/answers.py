@@ -1,7 +1,5 @@
 """A user's changes to a point by hand: confirm, reject, correct, skip, ask again, and undo."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any

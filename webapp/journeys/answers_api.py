@@ -1,7 +1,5 @@
 """JSON endpoints for changing points by hand: everything the panel of a conversation can do."""
 
-from __future__ import annotations
-
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.schemas import ConversationPath

@@ -1,7 +1,5 @@
 """The open points in the extraction call of a turn: what is asked about them, and what is done with the answer."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Pages for writing journeys: the author's list, the editor, versions, import and export, and a preview."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for

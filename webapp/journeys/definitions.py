@@ -1,7 +1,5 @@
 """A journey as its author writes it: what may be left out, and how it becomes the form of a file; pure."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

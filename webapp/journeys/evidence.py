@@ -1,7 +1,5 @@
 """The rows with what a point rests on: created from grounded assessments, and retired when replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Journeys from their files: all are checked before any is written; what users have said is never touched."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Pages and fragments of journeys: the picker, the points beside a conversation, the summary."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, g, redirect, render_template, request, url_for

@@ -1,7 +1,5 @@
 """Reads the current points of a journey for a user: definition, state, evidence, and relevant memories."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType

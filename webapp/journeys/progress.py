@@ -1,7 +1,5 @@
 """A user's progress in each journey: what the library, the start page and the sidebar show."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """A4 pages with a footer, paragraphs and quotations, for PDFs of people's own words; no database, no web."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from fpdf import FPDF

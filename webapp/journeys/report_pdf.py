@@ -1,7 +1,5 @@
 """The summary of a journey as a PDF of A4 pages; no database, no web."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from datetime import date

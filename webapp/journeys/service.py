@@ -1,7 +1,5 @@
 """Journeys for their users: the list, the state of a conversation's points, and starting a point afresh."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

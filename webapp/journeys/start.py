@@ -1,7 +1,5 @@
 """Starting a journey: once, however often the button is clicked, and over when it is finished."""
 
-from __future__ import annotations
-
 from webapp.accounts.models import User
 from webapp.conversations.journey_links import find_journey
 from webapp.conversations.models import Conversation

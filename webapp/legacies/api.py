@@ -1,7 +1,5 @@
 """JSON endpoints of facts, and of what moving a conversation does."""
 
-from __future__ import annotations
-
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.http.answers import commit_empty, commit_json

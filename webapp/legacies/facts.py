@@ -1,7 +1,5 @@
 """Facts about the person of a legacy: a view of the memories of its space. Private until their owner shares them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

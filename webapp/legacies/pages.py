@@ -1,7 +1,5 @@
 """Pages of facts, of moving a conversation, and what the home of a space lists of both."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for

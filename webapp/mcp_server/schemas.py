@@ -1,7 +1,5 @@
 """The tools' arguments, and the tools as clients see them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

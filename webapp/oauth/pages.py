@@ -1,7 +1,5 @@
 """The page on which a person authorises a program, and disconnecting it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, Response, make_response, render_template, request, url_for

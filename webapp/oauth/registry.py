@@ -1,7 +1,5 @@
 """Programs: they register themselves, or are described by the document at the URL that is their id."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from datetime import timedelta

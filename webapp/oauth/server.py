@@ -3,8 +3,6 @@
 Authlib decides about the protocol (clients, redirects, PKCE, errors); webapp/oauth/service.py about codes and tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Consent of people to programs: consent, codes, rotating tokens, and ending it all."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Collection, Iterable, Sequence

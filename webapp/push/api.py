@@ -1,7 +1,5 @@
 """JSON endpoints of notifications."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.accounts.auth import current_user_id, login_required, session_only

@@ -1,7 +1,5 @@
 """Browsers of a user that are notified, and the key by which they know this installation (VAPID, RFC 8292)."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

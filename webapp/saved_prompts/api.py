@@ -1,7 +1,5 @@
 """JSON endpoints of the prompt library. `/api/prompts` are the texts that the product itself sends to models."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

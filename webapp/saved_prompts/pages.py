@@ -1,7 +1,5 @@
 """Pages of the prompt library, and what the composer asks of it."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from typing import Any

@@ -3,8 +3,6 @@
 Members of a space can use the prompts shared in it; their creator and the owner of the space can change them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """A user's schedules as a calendar (RFC 5545) that other programs read, at a URL that can be withdrawn."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

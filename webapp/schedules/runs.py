@@ -1,7 +1,5 @@
 """Runs of schedules: each is claimed once, whoever looks; its message is sent as an ordinary turn, by a worker."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Sequence

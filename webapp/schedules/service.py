@@ -1,7 +1,5 @@
 """Schedules of a user: made, changed, and the next time each is due."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

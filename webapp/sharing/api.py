@@ -1,7 +1,5 @@
 """JSON endpoints of shared links."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import url_for

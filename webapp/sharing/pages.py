@@ -1,7 +1,5 @@
 """Pages of shared links: what visitors see, creating a link, and the user's list."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

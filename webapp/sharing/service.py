@@ -1,7 +1,5 @@
 """Links to conversations: create, list, revoke, and what a visitor sees. Only the owner can create and list links."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

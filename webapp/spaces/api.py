@@ -1,7 +1,5 @@
 """JSON endpoints of spaces, their members and documents."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from webapp import idempotency

@@ -1,7 +1,5 @@
 """Pages of a space's documents: the list with progress, one document, pasting and uploading."""
 
-from __future__ import annotations
-
 from pathlib import PurePath
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Documents of a space: adding, listing, reading and deleting them, and splitting and indexing them."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from datetime import timedelta

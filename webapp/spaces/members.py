@@ -2,8 +2,6 @@
 OpenID provider's groups.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages of spaces: the list, the home of one, its settings and members, leaving and deleting."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for

@@ -1,7 +1,5 @@
 """Requests and responses for spaces, members and documents."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field

@@ -1,7 +1,5 @@
 """Spaces: membership, and creating, listing, changing and deleting them. Other people's are treated as unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

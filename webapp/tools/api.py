@@ -1,7 +1,5 @@
 """JSON endpoints of tools: what admins set up of the web, and MCP servers."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

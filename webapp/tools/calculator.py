@@ -1,7 +1,5 @@
 """Exact arithmetic on one line of text, with limits on everything that could grow; nothing is run as code. Pure."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The settings page for the tools that replies may use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for

@@ -1,7 +1,5 @@
 """The pages of MCP servers: a person's own, and, for admins, everybody's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for

@@ -1,7 +1,5 @@
 """The pages on which people delete their account, change their mind, and see that nothing is left."""
 
-from __future__ import annotations
-
 from flask import Blueprint, make_response, redirect, render_template, request, url_for
 from flask_babel import gettext
 

@@ -1,7 +1,5 @@
 """JSON endpoints of imports and exports."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

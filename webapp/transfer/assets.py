@@ -1,7 +1,5 @@
 """Files imported with conversations: taken in like uploads, within the same limits, and attached to messages."""
 
-from __future__ import annotations
-
 import hashlib
 import mimetypes
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """Imports and exports from the command line: `flask --app wsgi transfer …`."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The contents of an export, whichever program wrote it: plain data, made by the readers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Exports: a job writes what was requested, its owner can download it for a day, and then it is deleted."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable

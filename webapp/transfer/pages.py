@@ -1,7 +1,5 @@
 """The pages of imports and exports: upload, preview, progress, report; exports and their files."""
 
-from __future__ import annotations
-
 from typing import Any, get_args
 
 from flask import Blueprint, flash, make_response, redirect, render_template, request, send_file, url_for

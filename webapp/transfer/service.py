@@ -1,7 +1,5 @@
 """A user's imports: upload, examine, start, cancel, undo, list. Other people's are treated as unknown."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pages of usage: the user's own and, for admins, everybody's with their quotas."""
 
-from __future__ import annotations
-
 import csv
 import io
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """JSON endpoints of webhooks, and the stream of events."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp import idempotency

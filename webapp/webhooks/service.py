@@ -1,7 +1,5 @@
 """A person's webhooks: creating, changing, testing and deleting them, and noting what to tell them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial

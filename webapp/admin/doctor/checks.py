@@ -1,7 +1,5 @@
 """Checks of the parts of an installation: keys, data, database, Redis, queues and workers, disk, model."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime

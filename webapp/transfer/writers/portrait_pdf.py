@@ -4,8 +4,6 @@ Run as a program, in a process of its own: libraries that set pages take 25 MB, 
 no reply would stream. It reads a `PrintedPortrait` as JSON and writes {"pdf": base64}.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import sys
