@@ -21,6 +21,11 @@ class DomainError(Exception):
         self.errors = errors
         self.retry_after = retry_after
 
+    @property
+    def problem(self) -> str:
+        """Return what is wrong; of several fields, with the first."""
+        return str(self.errors[0]["msg"]) if self.errors else self.detail
+
 
 class Invalid(DomainError):
     """Well-formed but not acceptable; `errors` says which field."""

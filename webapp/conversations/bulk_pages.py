@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, login_required
@@ -11,7 +11,7 @@ from webapp.conversations import bulk_changes, folders, lists, service
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_go, lead_to
 from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
@@ -78,7 +78,7 @@ def undelete_many() -> Any:
         raise Invalid.field("at", "is not a date and time") from None
     flash(translate(bulk_changes.undelete_many(current_user_id(), deleted_at)), "message")
     db.session.commit()
-    return _to(url_for(".index"))
+    return lead_to(url_for(".index"))
 
 
 @blueprint.post("/organise/undo/<word>")
@@ -88,7 +88,7 @@ def take_back_many(word: str) -> Any:
     sentence = bulk_changes.restore_one(current_user_id(), word)
     db.session.commit()
     flash(translate(sentence), "message")
-    return _to(url_for(".index", **_filters(_query())))
+    return lead_to(url_for(".index", **_filters(_query())))
 
 
 @blueprint.post("/c/<int:conversation_id>/pin")
@@ -165,15 +165,6 @@ def delete_folder(folder_id: int) -> Any:
     """Delete a folder; its conversations stay."""
     folders.delete_folder(current_user_id(), folder_id)
     return commit_and_go(url_for(".index"), _("Folder deleted. Its conversations are still in your list."))
-
-
-def _to(address: str) -> Any:
-    """Redirect the page, whether a form asked or HTMX did for a notice's button."""
-    if not wants_partial():
-        return redirect(address, 303)
-    response = Response()
-    response.headers["HX-Redirect"] = address
-    return response
 
 
 def _render_row(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:

@@ -99,8 +99,7 @@ def attach() -> ViewResult:
             db.session.commit()
         except DomainError as error:
             db.session.rollback()
-            problem = (error.errors or [{"msg": error.detail}])[0]["msg"]
-            problems.append((file.filename[-60:], problem))
+            problems.append((file.filename[-60:], error.problem))
     for row in rows:
         db.session.refresh(row)
     model = _chosen_model(request.form.get("model", "")[:220])

@@ -161,7 +161,7 @@ def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
     try:
         return None, pictures.first_look(path, digest, media_type)
     except Invalid as error:
-        return str((error.errors or [{"msg": error.detail}])[0]["msg"]), 0
+        return error.problem, 0
 
 
 def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:

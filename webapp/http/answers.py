@@ -1,15 +1,15 @@
-"""How a view that changed something ends: it commits, and answers.
+"""How a view ends that changed something, or leads elsewhere: it commits, and answers.
 
 What an answer is made of is read before the commit, after which every row would be read again.
 """
 
 from typing import Any
 
-from flask import flash, redirect
+from flask import Response, flash, redirect
 from pydantic import BaseModel
-from werkzeug.wrappers import Response
 
 from webapp.db.base import db
+from webapp.http.views import wants_partial
 
 
 def commit_json(answer: BaseModel, status: int = 200) -> tuple[dict[str, Any], int]:
@@ -30,4 +30,11 @@ def commit_and_go(url: str, message: str = "") -> Response:
     db.session.commit()
     if message:
         flash(message)
-    return redirect(url, 303)
+    return redirect(url, 303)  # type: ignore[return-value]
+
+
+def lead_to(url: str, status: int = 200) -> Response:
+    """Send the browser to a page, also if HTMX asked for a part of one, which gets an empty answer of this status."""
+    if wants_partial():
+        return Response(status=status, headers={"HX-Redirect": url})
+    return redirect(url, 303)  # type: ignore[return-value]

@@ -51,8 +51,7 @@ def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) 
             try:
                 file_id, mode = _take_file(import_id, user_id, upload, file)
             except DomainError as error:
-                problem = error.detail or (error.errors or [{}])[0].get("msg") or "It cannot be attached."
-                result.left_out.append(f"{file.name}: {problem}")
+                result.left_out.append(f"{file.name}: {error.problem}")
                 continue
             except (ImportRefused, OSError, KeyError) as error:
                 result.left_out.append(f"{file.name}: {error}")
