@@ -41,7 +41,7 @@ def create_conversation(body: NewConversation) -> ViewResult:
     """Create a conversation."""
     check_choice(body.model)
     row = service.create_conversation(current_user_id(), body)
-    return idempotency.commit(ConversationOut.of(row).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(ConversationOut.of(row), 201)
 
 
 @blueprint.get("/conversations/current", responses={200: ConversationOut})

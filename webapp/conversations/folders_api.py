@@ -27,7 +27,7 @@ def list_folders(query: PageQuery) -> dict[str, Any]:
 def create_folder(body: FolderFields) -> tuple[Any, int]:
     """Create a folder."""
     row = folders.create_folder(current_user_id(), body)
-    return idempotency.commit(folders.folder_response(row, 0).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(folders.folder_response(row, 0), 201)
 
 
 @blueprint.patch("/folders/<int:folder_id>", responses={200: FolderOut})

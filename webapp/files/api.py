@@ -47,7 +47,7 @@ def create_file() -> tuple[Any, int]:
     if file is None:
         raise Invalid.field("file", "is missing")
     row = take_in(current_user_id(), file.filename or "file", stream_of(file))
-    return idempotency.commit(FileOut.from_row(row).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(FileOut.from_row(row), 201)
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/files", responses={201: DocumentOut})
@@ -56,7 +56,7 @@ def create_file() -> tuple[Any, int]:
 def add_file_to_space(path: SpacePath, body: FileAsDocument) -> tuple[Any, int]:
     """Make one of your files a document of a space: its text is found there page by page, and members can open it."""
     document = add_to_space(current_user_id(), path.space_id, body.file_id, body.title)
-    return idempotency.commit(document.model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(document, 201)
 
 
 @blueprint.get("/files", responses={200: FileList})

@@ -62,9 +62,7 @@ def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
 def reset(path: ConversationPointPath) -> ViewResult:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""
     count = service.reset_here(current_user_id(), path.conversation_id, path.point)
-    result = PointReset(conversations_read_again=count).model_dump(mode="json")
-    idempotency.commit(result, 202)
-    return result, 202
+    return idempotency.commit_json(PointReset(conversations_read_again=count), 202)
 
 
 def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:

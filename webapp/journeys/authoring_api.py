@@ -94,7 +94,9 @@ class ExportQuery(BaseModel):
 @idempotency.idempotent
 def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
     """Write a journey: a draft, which people see once it is published."""
-    return _created_response(authoring.create_draft(current_user_id(), body, is_private=query.private))
+    return idempotency.commit_json(
+        JourneyWork.of(authoring.create_draft(current_user_id(), body, is_private=query.private)), 201
+    )
 
 
 @blueprint.post("/journeys/import", responses={201: JourneyWork})
@@ -106,7 +108,9 @@ def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
         definition = read_definition(body.text)
     except ValueError as error:
         raise Invalid.field("text", str(error)) from None
-    return _created_response(authoring.create_draft(current_user_id(), definition, is_private=query.private))
+    return idempotency.commit_json(
+        JourneyWork.of(authoring.create_draft(current_user_id(), definition, is_private=query.private)), 201
+    )
 
 
 @blueprint.put("/journeys/<slug>", responses={200: JourneyWork})
@@ -128,9 +132,7 @@ def get_draft(path: JourneyPath) -> ViewResult:
 @idempotency.idempotent
 def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
     """Publish the draft, or restore an earlier version."""
-    work = JourneyWork.of(authoring.publish(current_user_id(), path.slug, body.version)).model_dump(mode="json")
-    idempotency.commit(work, 200)
-    return work
+    return idempotency.commit_json(JourneyWork.of(authoring.publish(current_user_id(), path.slug, body.version)), 200)
 
 
 @blueprint.post("/journeys/<slug>/duplicate", responses={201: JourneyWork})
@@ -138,7 +140,9 @@ def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
 @idempotency.idempotent
 def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
     """A copy, as your own draft."""
-    return _created_response(authoring.duplicate(current_user_id(), path.slug, is_private=query.private))
+    return idempotency.commit_json(
+        JourneyWork.of(authoring.duplicate(current_user_id(), path.slug, is_private=query.private)), 201
+    )
 
 
 @blueprint.delete("/journeys/<slug>", responses={204: None})
@@ -161,9 +165,3 @@ def file_response(work: Work, form: Literal["json", "yaml"]) -> Response:
     response = Response(write_definition(work.definition, form), mimetype=f"application/{form}")
     response.headers["Content-Disposition"] = f'attachment; filename="{work.journey.slug}.{form}"'
     return response
-
-
-def _created_response(work: Work) -> ViewResult:
-    answer = JourneyWork.of(work).model_dump(mode="json")
-    idempotency.commit(answer, 201)
-    return answer, 201

@@ -38,7 +38,7 @@ def add_fact(path: LegacyPath, body: NewFact) -> ViewResult:
     fact = facts.add_fact(
         current_user_id(), path.space_id, body.category, body.content, shared=body.visibility == "shared"
     )
-    return idempotency.commit(FactOut.of(fact).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(FactOut.of(fact), 201)
 
 
 @blueprint.patch("/ai/facts/<int:memory_id>/visibility", responses={200: FactOut})

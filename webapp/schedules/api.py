@@ -38,7 +38,7 @@ def list_schedules(query: PageQuery) -> dict[str, Any]:
 def create_schedule(body: ScheduleFields) -> ViewResult:
     """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
     row = service.create_schedule(current_user_id(), body, token_id=require_identity().token_id)
-    return idempotency.commit(ScheduleOut.of(row).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(ScheduleOut.of(row), 201)
 
 
 @blueprint.get("/schedules/feed", responses={200: FeedOut})
@@ -96,8 +96,7 @@ def delete_schedule(path: SchedulePath) -> ViewResult:
 @idempotency.idempotent
 def run_schedule(path: SchedulePath) -> ViewResult:
     """Send its message now, beside its times."""
-    answer = RunOut.of(service.run_now(current_user_id(), path.schedule_id), None).model_dump(mode="json")
-    return idempotency.commit(answer, 202), 202
+    return idempotency.commit_json(RunOut.of(service.run_now(current_user_id(), path.schedule_id), None), 202)
 
 
 @blueprint.get("/schedules/<int:schedule_id>/runs", responses={200: RunList})

@@ -56,8 +56,7 @@ def list_spaces(query: SpaceQuery) -> ViewResult:
 def create_space(body: NewSpace) -> ViewResult:
     """Create a project or a legacy."""
     row = service.create_space(current_user_id(), body)
-    answer = service.view_space(current_user_id(), row.space_id).model_dump(mode="json")
-    return idempotency.commit(answer, 201), 201
+    return idempotency.commit_json(service.view_space(current_user_id(), row.space_id), 201)
 
 
 @blueprint.get("/spaces/<int:space_id>", responses={200: SpaceOut})
@@ -105,7 +104,7 @@ def list_members(path: SpacePath) -> ViewResult:
 def invite(path: SpacePath, body: Invitation) -> ViewResult:
     """Invite somebody by the address of their account, as the owner. The response never says whether there is one."""
     member = members.invite(current_user_id(), path.space_id, body.email)
-    return idempotency.commit(member.model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(member, 201)
 
 
 @blueprint.post("/spaces/<int:space_id>/members/accept", responses={200: SpaceOut})
@@ -155,7 +154,7 @@ def list_documents(path: SpacePath, query: PageQuery) -> ViewResult:
 def add_document(path: SpacePath, body: NewDocument) -> ViewResult:
     """Add a text; replies in the space can draw on it once it is indexed."""
     document = documents.add_document(current_user_id(), path.space_id, body)
-    return idempotency.commit(document.model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(document, 201)
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>", responses={200: DocumentWithText})

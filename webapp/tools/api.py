@@ -79,7 +79,7 @@ def list_tool_servers() -> dict[str, Any]:
 def create_tool_server(body: NewToolServer) -> tuple[Any, int]:
     """Add an MCP server. Its token goes in and never comes out; its tools are known once it is tested, and off."""
     row = servers.create_server(current_user_id(), body, is_admin=is_admin())
-    return idempotency.commit(_out(row).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(_out(row), 201)
 
 
 @blueprint.get("/tool-servers/<int:server_id>", responses={200: ToolServerOut})

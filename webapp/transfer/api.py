@@ -52,7 +52,7 @@ def create_import() -> tuple[Any, int]:
         if file is None:
             raise Invalid.field("file", "is missing")
         row = service.upload(current_user_id(), file, request.form.get("format") or None)
-    return idempotency.commit(ImportOut.of(row).model_dump(mode="json"), 202), 202
+    return idempotency.commit_json(ImportOut.of(row), 202)
 
 
 @blueprint.get("/imports", responses={200: ImportList})
@@ -137,7 +137,7 @@ def stop_learning(path: ImportPath) -> tuple[Any, int]:
 def create_export(body: NewExport) -> tuple[Any, int]:
     """Have your account, a conversation or your memories written to a file."""
     row = export_jobs.create_export(current_user_id(), body)
-    return idempotency.commit(ExportOut.from_row(row).model_dump(mode="json"), 202), 202
+    return idempotency.commit_json(ExportOut.from_row(row), 202)
 
 
 @blueprint.get("/exports", responses={200: ExportList})

@@ -51,8 +51,7 @@ def list_webhooks() -> dict[str, Any]:
 def create_webhook(body: NewWebhook) -> tuple[Any, int]:
     """Have a URL told what happens. The answer holds the secret, this once. One made by a token ends with it."""
     row, secret = service.create_webhook(current_user_id(), body)
-    answer = CreatedWebhook.of(row, secret=secret).model_dump(mode="json")
-    return idempotency.commit(answer, 201), 201
+    return idempotency.commit_json(CreatedWebhook.of(row, secret=secret), 201)
 
 
 @blueprint.patch("/webhooks/<int:webhook_id>", responses={200: WebhookOut})
