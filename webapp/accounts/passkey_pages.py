@@ -52,7 +52,7 @@ def sign_in() -> ViewResult:
 @login_required
 def index() -> ViewResult:
     """The passkeys of the user."""
-    return _index()
+    return render_template("accounts/passkeys.html", passkeys=passkeys.list_passkeys(current_user_id()))
 
 
 @blueprint.get("/settings/passkeys/new")
@@ -100,10 +100,6 @@ def remove(passkey_id: int) -> ViewResult:
 def _place() -> Place:
     origin = f"{request.scheme}://{request.host}"
     return Place(domain=urlsplit(origin).hostname or "", origin=origin)
-
-
-def _index() -> str:
-    return render_template("accounts/passkeys.html", passkeys=passkeys.list_passkeys(current_user_id()))
 
 
 def _new(problem: str = "") -> str:

@@ -125,7 +125,8 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
     try:
         _use(challenge)
         assertion = _parse(credential)
-        passkey = _by_credential(base64url_to_bytes(str(assertion["rawId"])))
+        digest = _digest(base64url_to_bytes(str(assertion["rawId"])))
+        passkey = db.session.scalar(select(Passkey).where(Passkey.credential_hash == digest).with_for_update())
         handle = (assertion.get("response") or {}).get("userHandle")
         if passkey is None or (handle and base64url_to_bytes(str(handle)) != _handle(passkey.user_id)):
             raise Unauthenticated(_FAILED)
@@ -178,11 +179,6 @@ def remove(user_id: int, passkey_id: int) -> None:
 def _get_passkey(user_id: int, passkey_id: int) -> Passkey:
     row = db.session.scalar(select(Passkey).where(Passkey.passkey_id == passkey_id, Passkey.user_id == user_id))
     return require(row, "There is no such passkey.")
-
-
-def _by_credential(credential_id: bytes) -> Passkey | None:
-    statement = select(Passkey).where(Passkey.credential_hash == _digest(credential_id)).with_for_update()
-    return db.session.scalar(statement)
 
 
 def _use(challenge: str) -> None:

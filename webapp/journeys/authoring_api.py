@@ -94,9 +94,8 @@ class ExportQuery(BaseModel):
 @idempotency.idempotent
 def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
     """Write a journey: a draft, which people see once it is published."""
-    return idempotency.commit_json(
-        JourneyWork.of(authoring.create_draft(current_user_id(), body, is_private=query.private)), 201
-    )
+    work = authoring.create_draft(current_user_id(), body, is_private=query.private)
+    return idempotency.commit_json(JourneyWork.of(work), 201)
 
 
 @blueprint.post("/journeys/import", responses={201: JourneyWork})
@@ -108,9 +107,8 @@ def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
         definition = read_definition(body.text)
     except ValueError as error:
         raise Invalid.field("text", str(error)) from None
-    return idempotency.commit_json(
-        JourneyWork.of(authoring.create_draft(current_user_id(), definition, is_private=query.private)), 201
-    )
+    work = authoring.create_draft(current_user_id(), definition, is_private=query.private)
+    return idempotency.commit_json(JourneyWork.of(work), 201)
 
 
 @blueprint.put("/journeys/<slug>", responses={200: JourneyWork})
@@ -140,9 +138,8 @@ def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
 @idempotency.idempotent
 def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
     """A copy, as your own draft."""
-    return idempotency.commit_json(
-        JourneyWork.of(authoring.duplicate(current_user_id(), path.slug, is_private=query.private)), 201
-    )
+    work = authoring.duplicate(current_user_id(), path.slug, is_private=query.private)
+    return idempotency.commit_json(JourneyWork.of(work), 201)
 
 
 @blueprint.delete("/journeys/<slug>", responses={204: None})
