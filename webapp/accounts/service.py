@@ -23,6 +23,7 @@ from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_o
 from webapp.db.base import db, now
 from webapp.db.text_search import holds
 from webapp.errors import Conflict, Forbidden, Invalid, Unauthenticated, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 
@@ -178,7 +179,7 @@ def list_users(query: UserQuery) -> Page[User]:
     if query.q:
         in_email = User.email.contains(query.q.lower(), autoescape=True)
         statement = statement.where(or_(in_email, holds(User.name, query.q)))
-    return keyset.read(statement, User.user_id, newest_first=False).map(lambda row: row.User)
+    return read_page(keyset, statement, User.user_id, newest_first=False).map(lambda row: row.User)
 
 
 def update_user(user_id: int, changes: UserChanges) -> User:

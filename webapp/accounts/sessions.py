@@ -11,6 +11,7 @@ from sqlalchemy import Row, Select, bindparam, delete, or_, select, update
 from webapp.accounts.models import User, UserSession
 from webapp.db.base import Timestamp, db, now, rows_changed
 from webapp.errors import NotFound
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 
 MAX_SECRET = 100
@@ -62,7 +63,7 @@ def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
         .join(User, User.user_id == UserSession.user_id)
         .where(UserSession.user_id == user_id, *active_sessions(now()))
     )
-    return keyset.read(statement, UserSession.session_id).map(lambda row: row.UserSession)
+    return read_page(keyset, statement, UserSession.session_id).map(lambda row: row.UserSession)
 
 
 def end(user_id: int, session_id: int) -> None:

@@ -13,6 +13,7 @@ from webapp.audit.actors import Actor, current_actor
 from webapp.audit.models import AuditEvent
 from webapp.db.base import after_commit, db, now, pending_actions, rows_changed
 from webapp.extensions import redis
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 
 PURGED_AT_ONCE = 5_000
@@ -81,7 +82,7 @@ def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:
     statement = select(AuditEvent)
     if user_id is not None:
         statement = statement.where(AuditEvent.user_id == user_id)
-    return keyset.read(statement, AuditEvent.event_id).map(lambda row: row.AuditEvent)
+    return read_page(keyset, statement, AuditEvent.event_id).map(lambda row: row.AuditEvent)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from webapp.conversations.messages import get_message
 from webapp.conversations.models import Conversation, Message, MessageFeedback
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 
 LOOKED_ONCE_IN = 3_600
@@ -88,7 +89,7 @@ def readable(query: PageQuery) -> Page[SharedFeedback]:
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(MessageFeedback.may_read, Conversation.deleted_at.is_(None))
     )
-    page = keyset.read(statement, MessageFeedback.message_id).map(lambda row: SharedFeedback(row[0], row[1]))
+    page = read_page(keyset, statement, MessageFeedback.message_id).map(lambda row: SharedFeedback(row[0], row[1]))
     for item in page.items:
         row = item.feedback
         audit.record(row.user_id, Action.ADMIN_LOOKED, f"reply {row.message_id}", once_in=LOOKED_ONCE_IN)

@@ -6,6 +6,7 @@ from webapp.conversations.models import Conversation, Folder
 from webapp.conversations.schemas import FolderFields, FolderOut
 from webapp.db.base import db
 from webapp.errors import Conflict, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 
@@ -51,7 +52,7 @@ def delete_folder(user_id: int, folder_id: int) -> None:
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
     """The user's folders by name, with how many conversations are in each. Raises Invalid for a foreign cursor."""
     keyset = Keyset("folders", query, str, int, scope=user_id)
-    page = keyset.read(_count_conversations(user_id), Folder.name, Folder.folder_id, newest_first=False)
+    page = read_page(keyset, _count_conversations(user_id), Folder.name, Folder.folder_id, newest_first=False)
     return page.map(lambda row: folder_response(row[0], row[1]))
 
 

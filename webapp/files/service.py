@@ -13,6 +13,7 @@ from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.files.uploads import drop_orphan
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 
@@ -34,7 +35,7 @@ def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
 def list_files(user_id: int, query: PageQuery) -> Page[File]:
     """Return the user's files, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("files", query, int, scope=user_id)
-    return keyset.read(_files_of(user_id), File.file_id).map(lambda row: row.File)
+    return read_page(keyset, _files_of(user_id), File.file_id).map(lambda row: row.File)
 
 
 def page_of(user_id: int, file_id: int, number: int) -> FilePage:

@@ -1,4 +1,4 @@
-"""How a view ends that changed something, or leads elsewhere: it commits, and answers.
+"""The ends of views that changed something, or lead elsewhere: commit, then answer.
 
 What an answer is made of is read before the commit, after which every row would be read again.
 """

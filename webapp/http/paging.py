@@ -11,10 +11,7 @@ from hashlib import blake2b
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, Row, Select, and_, or_
-from sqlalchemy.orm import InstrumentedAttribute
 
-from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.validation import encodable
 
@@ -62,32 +59,22 @@ class Keyset:
     """
 
     def __init__(self, name: str, query: PageQuery, *types: type, scope: Any = None):
-        self._query = query
+        self.query = query
         self._types = types
         filters = query.model_dump(mode="json", exclude={"limit", "cursor"})
         identity = json.dumps([name, scope, filters], sort_keys=True, separators=(",", ":"))
         self._mark = blake2b(identity.encode(), digest_size=_MARK_BYTES).hexdigest()
 
-    def read(
-        self, statement: Select[*tuple[Any, ...]], *key: InstrumentedAttribute[Any], newest_first: bool = True
-    ) -> Page[Row[*tuple[Any, ...]]]:
-        """Return a page of the rows that a statement selects, in the order of these columns. Raises Invalid."""
-        if self._query.cursor:
-            statement = statement.where(_beyond(key, self.position(), newest_first=newest_first))
-        order = [column.desc() if newest_first else column.asc() for column in key]
-        page = statement.add_columns(*key).order_by(None).order_by(*order).limit(self._query.limit + 1)
-        return self.page(db.session.execute(page).all(), lambda row: tuple(row[-len(key) :]))
-
     def page(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
         """Return a page from limit + 1 fetched rows: the surplus row says that there is a next page."""
-        items = rows[: self._query.limit]
+        items = rows[: self.query.limit]
         has_more = len(rows) > len(items)
         return Page(items, self.cursor(*key(items[-1])) if has_more and items else None)
 
     def page_of(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
         """Return a page of a list so short that all its rows are read, sorted by this key. Raises Invalid."""
-        after = self.position() if self._query.cursor else ()
-        return self.page([row for row in rows if key(row) > after][: self._query.limit + 1], key)
+        after = self.position() if self.query.cursor else ()
+        return self.page([row for row in rows if key(row) > after][: self.query.limit + 1], key)
 
     def cursor(self, *key: str | int | float | datetime) -> str:
         """Return the cursor of the row with this sort key."""
@@ -97,24 +84,13 @@ class Keyset:
     def position(self) -> tuple[Any, ...]:
         """The sort key in the query's cursor. Raises Invalid for one that this list did not make, or not for this."""
         try:
-            cursor = self._query.cursor or ""
+            cursor = self.query.cursor or ""
             mark, *key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
             if mark != self._mark:
                 raise ValueError
             return tuple(_unpack_part(part, kind) for part, kind in zip(key, self._types, strict=True))
         except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
             raise Invalid.field("cursor", "is not a cursor of this list") from None
-
-
-def _beyond(
-    key: Sequence[InstrumentedAttribute[Any]], position: Sequence[Any], *, newest_first: bool
-) -> ColumnElement[bool]:
-    """Return the condition for rows that come after a position: by the first column, then by the others."""
-    column, value = key[0], position[0]
-    later: ColumnElement[bool] = column < value if newest_first else column > value
-    if len(key) == 1:
-        return later
-    return or_(later, and_(column == value, _beyond(key[1:], position[1:], newest_first=newest_first)))
 
 
 def _plain(part: str | int | float | datetime) -> str | int | float:

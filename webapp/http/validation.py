@@ -68,6 +68,13 @@ def _strip(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
+def not_null(value: object) -> object:
+    """Return a new value of a field, unchanged. Raises ValueError for null: a field that stays is left out."""
+    if value is None:
+        raise ValueError("cannot be null")
+    return value
+
+
 def _bounded_json(value: dict[str, Any]) -> dict[str, Any]:
     _check_parts(value)
     try:

@@ -57,6 +57,16 @@ class Pages(FPDF):
             width, height, text, align=align or self.start, wrapmode=wrap, new_x=XPos.LMARGIN, new_y=YPos.NEXT
         )
 
+    def heading(self, label: str, title: str) -> None:
+        """Write what kind of document this is, and below it its title."""
+        self.set_font("sans", "B", 9)
+        self.set_text_color(*OCHRE)
+        self.text_block(label, height=5)
+        self.ln(1)
+        self.set_font("serif", size=24)
+        self.set_text_color(*INK)
+        self.text_block(title, height=10.5)
+
     def own_block(self, text: str, *, height: float) -> None:
         """Write a paragraph in its own direction, whatever the page's, with lines that end as its script ends them."""
         align = Align.R if is_rtl_text(text) else Align.L

@@ -14,6 +14,7 @@ from webapp.accounts.models import User
 from webapp.db.base import db
 from webapp.db.text_search import holds
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.saved_prompts import formats
 from webapp.saved_prompts.formats import ReadPrompt, RejectedItem
@@ -58,7 +59,7 @@ def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]
         statement = statement.where(SavedPrompt.space_id == query.space_id)
     for word in (query.q or "").split():
         statement = statement.where(or_(holds(SavedPrompt.name, word), holds(SavedPrompt.description, word)))
-    page = keyset.read(statement, SavedPrompt.name, SavedPrompt.saved_prompt_id, newest_first=False)
+    page = read_page(keyset, statement, SavedPrompt.name, SavedPrompt.saved_prompt_id, newest_first=False)
     return page.map(lambda row: PromptForReader(row.SavedPrompt, bool(row.can_edit)))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, field_validator
 
 from webapp.accounts.preferences import TimeZone
-from webapp.http.validation import Flag, Id, Input, Instant, Line, MessageText
+from webapp.http.validation import Flag, Id, Input, Instant, Line, MessageText, not_null
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import LAST_YEAR, LONGEST, to_instant
 
@@ -59,12 +59,9 @@ class ScheduleEdit(Input):
     is_active: Flag | None = None
     sends_mail: Flag | None = None
 
-    @field_validator("title", "prompt", "repeat", "at", "timezone", "conversation", "is_active", "sends_mail")
-    @classmethod
-    def _not_null(cls, value: object) -> object:
-        if value is None:
-            raise ValueError("cannot be null")
-        return value
+    _not_null = field_validator(
+        "title", "prompt", "repeat", "at", "timezone", "conversation", "is_active", "sends_mail"
+    )(not_null)
 
 
 class ScheduleOut(BaseModel):

@@ -17,6 +17,7 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound, TooMany, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import EPOCH, Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 from webapp.journeys.authoring import visible_journey
@@ -141,7 +142,7 @@ def list_runs(user_id: int, schedule_id: int, query: PageQuery) -> Page[tuple[Sc
         .outerjoin(Message, Message.message_id == ScheduleRun.message_id)
         .where(ScheduleRun.schedule_id == schedule_id)
     )
-    return keyset.read(statement, ScheduleRun.due_at).map(lambda row: (row[0], row[1]))
+    return read_page(keyset, statement, ScheduleRun.due_at).map(lambda row: (row[0], row[1]))
 
 
 @dataclass(frozen=True, slots=True)

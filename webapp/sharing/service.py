@@ -14,6 +14,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid, NotFound, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 from webapp.sharing.models import ConversationShare
@@ -139,7 +140,7 @@ def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare
     )
     if query.conversation_id is not None:
         statement = statement.where(ConversationShare.conversation_id == query.conversation_id)
-    return keyset.read(statement, ConversationShare.share_id).map(lambda row: (row[0], row[1]))
+    return read_page(keyset, statement, ConversationShare.share_id).map(lambda row: (row[0], row[1]))
 
 
 def get_share(user_id: int, share_id: int) -> ConversationShare:

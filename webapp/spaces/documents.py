@@ -14,6 +14,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.db.base import db, now, rows_changed, write_transaction
 from webapp.errors import Conflict, Forbidden, NotFound, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 from webapp.llm.errors import ModelError
@@ -97,7 +98,7 @@ def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[Docume
     """Return the documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
     require_member(user_id, space_id)
     keyset = Keyset("documents of a space", query, int, scope=space_id)
-    return keyset.read(_select_documents(space_id), SpaceDocument.document_id).map(_out)
+    return read_page(keyset, _select_documents(space_id), SpaceDocument.document_id).map(_out)
 
 
 def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:

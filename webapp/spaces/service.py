@@ -11,6 +11,7 @@ from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 from webapp.spaces import signals
@@ -169,7 +170,7 @@ def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
     statement = _select_spaces(user_id)
     if query.kind is not None:
         statement = statement.where(Space.kind == query.kind)
-    return keyset.read(statement, Space.space_id).map(_out)
+    return read_page(keyset, statement, Space.space_id).map(_out)
 
 
 def view_space(user_id: int, space_id: int) -> SpaceOut:

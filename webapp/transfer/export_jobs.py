@@ -18,6 +18,7 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import after_commit, db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.http.validation import MAX_ID
 from webapp.i18n.marks import say
@@ -87,7 +88,7 @@ def get_export(user_id: int, export_id: int) -> Export:
 def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
     """Return the user's exports, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("exports", query, int, scope=user_id)
-    return keyset.read(_exports_of(user_id), Export.export_id).map(lambda row: row.Export)
+    return read_page(keyset, _exports_of(user_id), Export.export_id).map(lambda row: row.Export)
 
 
 def download(user_id: int, export_id: int) -> Export:

@@ -15,6 +15,7 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import after_commit, db, now
 from webapp.errors import Conflict, Invalid, TooLarge, require
 from webapp.extensions import app_settings
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.http.validation import MAX_ID
 from webapp.i18n.marks import say
@@ -74,7 +75,7 @@ def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
 def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
     """Return the user's imports, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("imports", query, int, scope=user_id)
-    return keyset.read(_imports_of(user_id), Import.import_id).map(lambda row: row.Import)
+    return read_page(keyset, _imports_of(user_id), Import.import_id).map(lambda row: row.Import)
 
 
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
@@ -91,7 +92,7 @@ def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportIte
         statement = statement.where(ImportItem.left_out.is_not(None))
     elif query.outcome:
         statement = statement.where(ImportItem.outcome == query.outcome)
-    page = keyset.read(statement, ImportItem.item_id, newest_first=False)
+    page = read_page(keyset, statement, ImportItem.item_id, newest_first=False)
     for item, title, _ in page.items:
         db.session.expunge(item)
         item.title = item.title or title or "Untitled"

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field, field_validator
 
 from webapp.background.events import Kind
-from webapp.http.validation import Flag, Id, Input, Instant, Line, Output
+from webapp.http.validation import Flag, Id, Input, Instant, Line, Output, not_null
 from webapp.webhooks.models import Webhook
 
 MAX_URL = 1_000
@@ -30,12 +30,7 @@ class WebhookChanges(Input):
     with_content: Flag | None = None
     is_active: Flag | None = Field(None, description="true switches one on again that was switched off.")
 
-    @field_validator("*")
-    @classmethod
-    def _not_null(cls, value: object) -> object:
-        if value is None:
-            raise ValueError("cannot be null")
-        return value
+    _not_null = field_validator("*")(not_null)
 
 
 class WebhookOut(BaseModel):

@@ -32,13 +32,7 @@ def make_pdf(portrait: PrintedPortrait) -> bytes:
 
 def _write(pages: Pages, portrait: PrintedPortrait) -> None:
     pages.add_page()
-    pages.set_font("sans", "B", 9)
-    pages.set_text_color(*OCHRE)
-    pages.text_block(portrait.heading, height=5)
-    pages.ln(1)
-    pages.set_font("serif", size=24)
-    pages.set_text_color(*INK)
-    pages.text_block(portrait.title, height=10.5)
+    pages.heading(portrait.heading, portrait.title)
     pages.ln(1)
     pages.set_font("sans", size=10)
     pages.set_text_color(*MUTED)
