@@ -13,7 +13,7 @@ from webapp.http.paging import Keyset, Page
 def read_page(
     keyset: Keyset, statement: Select[*tuple[Any, ...]], *key: InstrumentedAttribute[Any], newest_first: bool = True
 ) -> Page[Row[*tuple[Any, ...]]]:
-    """Return a page of the rows that a statement selects, in the order of these columns: the latest first, or the last.
+    """Return a page of the rows that a statement selects, by these columns, descending if `newest_first`.
 
     Each row ends with its key. Raises Invalid for a cursor that this list did not make.
     """
