@@ -11,7 +11,7 @@ from sqlalchemy.orm import load_only
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise, now
-from webapp.errors import NotFound
+from webapp.errors import NotFound, require
 from webapp.journeys.assessment_merge import PointState, as_it_stands, is_settled
 from webapp.journeys.evidence_matches import keyword_count
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
@@ -45,9 +45,7 @@ def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
                 ConversationPoint.is_archived == false(),
             )
         )
-    if row is None:
-        raise NotFound("There is no such point in this conversation.")
-    return row
+    return require(row, "There is no such point in this conversation.")
 
 
 def journey_view(

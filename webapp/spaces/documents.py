@@ -105,9 +105,7 @@ def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
     """Return a document without its text. Raises NotFound."""
     require_member(user_id, space_id)
     row = db.session.execute(_select_documents(space_id).where(SpaceDocument.document_id == document_id)).one_or_none()
-    if row is None:
-        raise NotFound("There is no such document.")
-    return _out(row)
+    return _out(require(row, "There is no such document."))
 
 
 def text_of(user_id: int, space_id: int, document_id: int) -> str:

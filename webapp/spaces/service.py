@@ -10,7 +10,7 @@ from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.db.base import db, now
-from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
@@ -176,9 +176,7 @@ def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
 def view_space(user_id: int, space_id: int) -> SpaceOut:
     """Return a space as its member, or somebody invited to it, sees it. Raises NotFound."""
     row = db.session.execute(_select_spaces(user_id).where(Space.space_id == space_id)).one_or_none()
-    if row is None:
-        raise NotFound("There is no such space.")
-    return _out(row)
+    return _out(require(row, "There is no such space."))
 
 
 def names_of(space_ids: Collection[int]) -> dict[int, str]:
