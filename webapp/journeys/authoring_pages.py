@@ -40,8 +40,7 @@ def take_file() -> ViewResult:
     except ValueError as error:
         return _render_own(text=text, errors=str(error).splitlines()), 422
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
-    slug = work.journey.slug
-    return commit_and_go(url_for(".edit", slug=slug))
+    return commit_and_go(url_for(".edit", slug=work.journey.slug))
 
 
 @blueprint.get("/journeys/new")
@@ -59,8 +58,7 @@ def create() -> ViewResult:
     if definition is None:
         return state
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
-    slug = work.journey.slug
-    return commit_and_go(url_for(".edit", slug=slug), _("Saved as a draft."))
+    return commit_and_go(url_for(".edit", slug=work.journey.slug), _("Saved as a draft."))
 
 
 @blueprint.get("/journeys/<slug>/edit")

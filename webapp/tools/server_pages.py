@@ -105,9 +105,7 @@ def delete(server_id: int) -> ViewResult:
     row = _row(server_id)
     location = url_for("tools_admin.index" if row.user_id is None else "tools_pages.index")
     servers.delete_server(row)
-    db.session.commit()
-    flash(_("Server deleted."), "message")
-    return redirect(f"{location}#servers", 303)
+    return commit_and_go(f"{location}#servers", _("Server deleted."))
 
 
 @blueprint.post("/grants/<int:grant_id>/delete")
@@ -115,9 +113,7 @@ def delete(server_id: int) -> ViewResult:
 def revoke(grant_id: int) -> ViewResult:
     """Ask again before a tool is called."""
     servers.revoke(current_user_id(), grant_id)
-    db.session.commit()
-    flash(_("You will be asked again."), "message")
-    return redirect(url_for("tools_pages.index") + "#grants", 303)
+    return commit_and_go(url_for("tools_pages.index", _anchor="grants"), _("You will be asked again."))
 
 
 def _row(server_id: int) -> ToolServer:

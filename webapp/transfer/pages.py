@@ -221,8 +221,7 @@ def create_export() -> ViewResult:
         export_jobs.create_export(current_user_id(), fields)
     except DomainError as error:
         return _page(error=error.detail[:1].upper() + error.detail[1:]), error.status
-    db.session.commit()
-    return redirect(url_for(".index") + "#exports", 303)
+    return commit_and_go(url_for(".index", _anchor="exports"))
 
 
 @blueprint.post("/exports/chosen")
