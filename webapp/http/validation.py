@@ -58,7 +58,8 @@ def _fits_text_column(value: str) -> str:
     return value
 
 
-def _not_blank(value: str) -> str:
+def not_blank(value: str) -> str:
+    """Return a text, unchanged. Raises ValueError for one of white space alone."""
     if not value.strip():
         raise ValueError("is empty")
     return value
@@ -127,7 +128,7 @@ SearchText = Annotated[str, AfterValidator(encodable)]
 """What is typed into a search box, unchanged: a space at its end means that the last word is finished."""
 
 MessageText = Annotated[
-    str, Field(min_length=1), AfterValidator(encodable), AfterValidator(_not_blank), AfterValidator(_fits_text_column)
+    str, Field(min_length=1), AfterValidator(encodable), AfterValidator(not_blank), AfterValidator(_fits_text_column)
 ]
 """What a person says in one message: not blank, at most MAX_TEXT_BYTES long."""
 

@@ -42,19 +42,8 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
     members = []
     for member, name, email in rows:
         if member.status == "invited":
-            if is_owner:  # as it was typed: who it reaches is not revealed
-                members.append(
-                    MemberOut(
-                        user_id=None,
-                        invitation_id=member.space_member_id,
-                        name=None,
-                        email=member.email,
-                        role=member.role,
-                        status="invited",
-                        is_you=False,
-                        joined_at=None,
-                    )
-                )
+            if is_owner:
+                members.append(_invitation(member))
             continue
         is_you = member.user_id == user_id
         members.append(
@@ -111,12 +100,17 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
             db.session.flush()
     except IntegrityError:
         raise Conflict("The members of this space are being changed. Try again.") from None
+    return _invitation(row)
+
+
+def _invitation(row: SpaceMember) -> MemberOut:
+    """Return an invitation by its address as it was typed: who it reaches is not revealed."""
     return MemberOut(
         user_id=None,
         invitation_id=row.space_member_id,
         name=None,
-        email=email,
-        role="member",
+        email=row.email,
+        role=row.role,
         status="invited",
         is_you=False,
         joined_at=None,

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from webapp.accounts.emails import normalise_email
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Input, Instant, Line
+from webapp.http.validation import Id, Input, Instant, Line, not_blank
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
@@ -25,12 +25,6 @@ def _known_persona(value: str | None) -> str | None:
 
 def _line_ends(value: object) -> object:
     return value.replace("\r\n", "\n").strip() if isinstance(value, str) else value
-
-
-def _not_blank(value: str) -> str:
-    if not value.strip():
-        raise ValueError("is empty")
-    return value
 
 
 Email = Annotated[str, Field(max_length=320), AfterValidator(normalise_email)]
@@ -94,7 +88,7 @@ class NewOwner(Input):
 
 class NewDocument(Input):
     title: Annotated[Line, Field(min_length=1, max_length=255)]
-    content: Annotated[LongText, Field(min_length=1, max_length=MAX_DOCUMENT), AfterValidator(_not_blank)] = Field(
+    content: Annotated[LongText, Field(min_length=1, max_length=MAX_DOCUMENT), AfterValidator(not_blank)] = Field(
         description="Text or Markdown."
     )
 
