@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from webapp.i18n.marks import N_
+
+T = TypeVar("T")
 
 
 class DomainError(Exception):
@@ -18,6 +20,11 @@ class DomainError(Exception):
         self.detail = detail
         self.errors = errors
         self.retry_after = retry_after
+
+    @property
+    def problem(self) -> str:
+        """Return what is wrong; of several fields, with the first."""
+        return str(self.errors[0]["msg"]) if self.errors else self.detail
 
 
 class Invalid(DomainError):
@@ -75,3 +82,10 @@ class OutOfDate(Unavailable):
 
     def __init__(self) -> None:
         super().__init__(N_("Something it was made from has just been forgotten. Try again."), retry_after=1)
+
+
+def require(thing: T | None, otherwise: str) -> T:
+    """Return something that must exist. Raises NotFound, in the words of `otherwise`."""
+    if thing is None:
+        raise NotFound(otherwise)
+    return thing

@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, overload
 
 from flask import Response, g, jsonify, request
+from pydantic import BaseModel
 from sqlalchemy.exc import IntegrityError
 
 from webapp.accounts.access import Decorator, View
@@ -40,8 +41,9 @@ def idempotent(*, replay: Callable[[Any, int], Any]) -> Decorator: ...
 def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any, int], Any] | None = None) -> Any:
     """Make a creating view answer a repeated key with its first answer.
 
-    The view ends with `commit(payload, status)`, which stores that answer in the transaction that did the work: a
-    failed request stores nothing and may be sent again. `replay` presents a stored answer (JSON by default).
+    The view ends with `commit(payload, status)` or `commit_json`, which stores that answer in the transaction that did
+    the work: a failed request stores nothing and may be sent again. `replay` presents a stored answer (JSON by
+    default).
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,6 +89,12 @@ def commit(payload: Any, status: int) -> Any:
             raise _Duplicate(stored)
     db.session.commit()
     return payload
+
+
+def commit_json(answer: BaseModel, status: int) -> tuple[dict[str, Any], int]:
+    """Commit as `commit` does, and answer with a model."""
+    payload: dict[str, Any] = answer.model_dump(mode="json")
+    return commit(payload, status), status
 
 
 def _fingerprint() -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from webapp.http.validation import Line, SearchText
+from webapp.http.validation import Input, Line, SearchText
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
@@ -21,10 +21,12 @@ Amount = Annotated[float, BeforeValidator(_no_truth)]
 Count = Annotated[int, BeforeValidator(_no_truth)]
 
 
-class _Stored(BaseModel):
+class JsonColumn(BaseModel):
+    """The contents of a JSON column; every field has a default."""
+
     @classmethod
     def of(cls, stored: Any) -> Self:
-        """Parameters as stored; a value that cannot be read counts as left out."""
+        """Return the fields as stored; a value that this version cannot read falls back to its default."""
         items = stored.items() if isinstance(stored, Mapping) else ()
         fields = {name: value for name, value in items if name in cls.model_fields}
         try:
@@ -35,10 +37,8 @@ class _Stored(BaseModel):
             return cls(**fields)
 
 
-class Parameters(_Stored):
+class Parameters(Input, JsonColumn):
     """Parameters of each request to a model; the server chooses what is left out."""
-
-    model_config = ConfigDict(extra="forbid")
 
     temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
     top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
@@ -55,7 +55,7 @@ class Parameters(_Stored):
 Stop = Annotated[SearchText, Field(min_length=1, max_length=500)]
 
 
-class RequestParameters(_Stored):
+class RequestParameters(JsonColumn):
     """Parameters that one request sets, for its reply only; what is left out follows the conversation and the model.
 
     `max_tokens` counts what is written, `max_completion_tokens` what is thought before that, too.

@@ -47,10 +47,11 @@ def _database() -> str:
         return "full" if database_is_full(error) else "away"
     finally:
         expect_writes(False)
-        _give_up()
+        give_up()
 
 
-def _give_up() -> None:
+def give_up() -> None:
+    """End what the session has begun, even on a connection that is dead."""
     try:
         db.session.rollback()
     except SQLAlchemyError:

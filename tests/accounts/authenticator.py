@@ -1,7 +1,5 @@
 """A passkey in software: what a browser and a device would make of the server's options."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A small OpenID provider on loopback, its keys and signatures made by Authlib's libraries."""
 
-from __future__ import annotations
-
 import base64
 import threading
 import time

@@ -1,7 +1,5 @@
 """The first account where other machines reach the site: only with the token that stands in the server's log."""
 
-from __future__ import annotations
-
 import logging
 import re
 import socket

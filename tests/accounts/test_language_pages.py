@@ -1,7 +1,5 @@
 """Choosing the language of the interface."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.people import api_client

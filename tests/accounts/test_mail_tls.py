@@ -1,7 +1,5 @@
 """Mail goes out encrypted, to the server that it is for: STARTTLS, TLS from the first byte, and certificates."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """E-mail about accounts against a real SMTP server: joining, a new password, a confirmed address, an invitation."""
 
-from __future__ import annotations
-
 import email
 import html
 import re

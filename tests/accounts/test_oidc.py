@@ -1,7 +1,5 @@
 """Signing in at an OpenID provider: discovery, PKCE, state, nonce, linking, groups, and all that may go wrong."""
 
-from __future__ import annotations
-
 import json
 from urllib.parse import parse_qs, urlsplit
 

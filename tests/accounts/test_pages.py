@@ -1,7 +1,5 @@
 """Pages of accounts: register, sign in and out, settings."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Passkeys: added, signed in with, renamed, removed; and refused where something does not fit."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

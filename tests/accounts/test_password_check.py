@@ -1,7 +1,5 @@
 """Proving oneself once more: the second step, the password before what is sensitive, a password of one's own."""
 
-from __future__ import annotations
-
 import html
 import re
 import time

@@ -1,7 +1,5 @@
 """What a token may do is decided in one place, from the method and the address."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.people import post_form

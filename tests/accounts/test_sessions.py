@@ -1,7 +1,5 @@
 """Sessions are kept on the server: a cookie that was copied is worth nothing once its session has ended."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from sqlalchemy import func, select, update

@@ -1,7 +1,5 @@
 """A backup restored elsewhere is equal: on the same kind of database and on the other one, ids and files included."""
 
-from __future__ import annotations
-
 import io
 import re
 import stat

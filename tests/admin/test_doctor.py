@@ -1,7 +1,5 @@
 """`flask doctor`: each fault is found, said with what to do, and told by the exit code."""
 
-from __future__ import annotations
-
 import threading
 import time
 import urllib.request

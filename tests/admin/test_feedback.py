@@ -1,7 +1,5 @@
 """Ratings as admins see them: by day, by model and prompt version, drawn and in tables, and at what cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Groups of people: models that are for them, limits of their members, and who may keep them."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.people import post_form

@@ -1,7 +1,5 @@
 """The one status: each thing that is not well is named, with where it is seen to, and what stops people comes first."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The past as the tables and the queues hold it, and the page that draws it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The RQ dashboard: lists, single jobs, workers and the schedule, for admins, under the site's strict policy."""
 
-from __future__ import annotations
-
 import pytest
 from rq import Worker
 from rq.job import Job

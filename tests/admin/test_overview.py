@@ -1,7 +1,5 @@
 """The state of the site."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 

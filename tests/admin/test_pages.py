@@ -1,7 +1,5 @@
 """The administration: who may open it, what it shows, and what it does to accounts."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The prompt editor: who may open it, saving, comparing, previewing and making a reply again."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import select
 

@@ -1,7 +1,5 @@
 """What admins may do to accounts, where the page cannot lead to."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """The row that says what came since last time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

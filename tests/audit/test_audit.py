@@ -1,7 +1,5 @@
 """The audit: what is recorded, who may read it, and that nothing in it changes."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """A person reads which program read or changed what is remembered about them, whichever door it used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

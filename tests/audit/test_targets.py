@@ -1,7 +1,5 @@
 """What events name, said in the reader's language, and that nothing is recorded which cannot be."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

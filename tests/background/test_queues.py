@@ -1,7 +1,5 @@
 """Enqueueing after the commit: never before, never for what was rolled back, and never at the request's expense."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How gunicorn is set up: which core a web process stays on, how it stops, and what it refuses."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import http.client

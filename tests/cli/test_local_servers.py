@@ -1,7 +1,5 @@
 """What the launcher tells of the model servers on this machine."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.processes import free_port

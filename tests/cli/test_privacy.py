@@ -1,7 +1,5 @@
 """Data of an installation is readable by its owner only, whoever made it first and with what umask."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

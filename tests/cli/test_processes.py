@@ -1,7 +1,5 @@
 """A lower priority, among processes of the same session and among sessions."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

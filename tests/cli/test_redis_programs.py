@@ -1,7 +1,5 @@
 """Which Redis is started: the newest of the machine's and the bundled one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows for tests, without a turn."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

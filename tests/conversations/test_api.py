@@ -1,7 +1,5 @@
 """The JSON API of conversations: each route for its owner, a stranger, an admin, nobody, and with bad input."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

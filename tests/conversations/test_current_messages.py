@@ -1,7 +1,5 @@
 """All replies to somebody, a portion at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

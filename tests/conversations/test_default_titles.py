@@ -1,7 +1,5 @@
 """What a model calls a conversation is held to what was said in it."""
 
-from __future__ import annotations
-
 import pytest
 
 from webapp.conversations.default_titles import clean_model_title, is_of, tidy

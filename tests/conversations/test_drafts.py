@@ -1,7 +1,5 @@
 """Drafts from links and from what other programs share: they fill the composer and count as nobody's own words."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from html import unescape

@@ -1,7 +1,5 @@
 """Ratings of replies: whose they are, what admins see of them, and their end."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 

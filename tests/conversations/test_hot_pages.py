@@ -1,7 +1,5 @@
 """The pages that are asked for all day send few statements, and as many for much as for little."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Folders, pins and tags, one at a time and many at once."""
 
-from __future__ import annotations
-
 import re
 from typing import NoReturn
 

@@ -1,7 +1,5 @@
 """Pages and fragments of conversations: what each shows, and to whom."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

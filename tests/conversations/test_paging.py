@@ -1,7 +1,5 @@
 """Keyset paging: every row once and in order, whatever the page size; few queries; no more rows read than shown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

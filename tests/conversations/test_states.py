@@ -1,7 +1,5 @@
 """What the list says of a conversation: being written, unread; and what it never lists."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Edits, regenerations and restores in any order: the conversation is always one chain, and nothing is ever lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

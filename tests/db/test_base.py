@@ -1,7 +1,5 @@
 """Columns and transactions: UTC with microseconds, byte-wise keys, one writer that waits its turn."""
 
-from __future__ import annotations
-
 import gc
 import os
 import threading

@@ -1,7 +1,5 @@
 """A transaction that lost, or whose server went away, is begun again as a whole; nothing is done twice."""
 
-from __future__ import annotations
-
 import io
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Words are found in a column alike on every database, however they are written."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from sqlalchemy import select

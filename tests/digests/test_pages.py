@@ -1,7 +1,5 @@
 """The digest for its owner: in the header, as a page without scripts, edited, made, brought back."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.people import post_form

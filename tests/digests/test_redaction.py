@@ -1,7 +1,5 @@
 """Forgetting reaches digests: those that may hold what was forgotten go, and do not come back with it."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

@@ -1,7 +1,5 @@
 """Every JSON route of digests, tasks, prompts and services: owner, stranger, admin, service, nobody, bad input."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import select
 

@@ -1,7 +1,5 @@
 """Digests in the tables: writing, history, staleness, and which conversations need one."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

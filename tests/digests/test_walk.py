@@ -1,7 +1,5 @@
 """The walk in docs/digests.md, run as it is written, against the live server; and changes seen by every process."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

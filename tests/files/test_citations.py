@@ -1,7 +1,5 @@
 """Pages that replies name: which file is meant, which words are marked, and what stays as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Files of every kind, good, broken, protected, huge and hostile: read or refused in words, within limits."""
 
-from __future__ import annotations
-
 import io
 import resource
 import struct

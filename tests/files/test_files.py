@@ -1,7 +1,5 @@
 """Files: what is read and what is refused, whose they are, and what they put into prompts."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

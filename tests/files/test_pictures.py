@@ -1,7 +1,5 @@
 """Pictures: turned, scaled and stripped for models that see, named for those that do not; scanned pages and quotes."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Callable

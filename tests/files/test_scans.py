@@ -1,7 +1,5 @@
 """Pages that are pictures: read by machine where tesseract is, page by page, once, and marked as read so."""
 
-from __future__ import annotations
-
 import io
 import os
 import shutil

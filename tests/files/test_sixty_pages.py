@@ -1,7 +1,5 @@
 """A PDF of sixty pages: page 41 is answered with its page, later turns keep the prefix, the cost was told before."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """Files as documents of a space: the same kinds, the same reading, found page by page."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

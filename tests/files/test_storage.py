@@ -1,7 +1,5 @@
 """Where bytes lie: a folder and a bucket on a real server keep the same promises."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import logging

@@ -1,7 +1,5 @@
 """Pages of other sites: let in with a token where an admin names their origin, and nowhere else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Keysets and their cursors; and for every list of the API, that it takes no other list's cursor."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

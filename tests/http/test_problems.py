@@ -1,7 +1,5 @@
 """How failures are shown: as problems to programs, as fragments to htmx, as pages to people; and never in detail."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Field types: what the database can hold passes unchanged, everything else is refused with a sentence."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

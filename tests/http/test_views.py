@@ -1,7 +1,5 @@
 """Who is answered how, and how requests are validated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

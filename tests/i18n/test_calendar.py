@@ -1,7 +1,5 @@
 """Dates in every language of the interface."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """No text of the interface is left unmarked, and the catalogs hold every one, with the same places and markup."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter
@@ -219,3 +217,7 @@ def test_translations_keep_places_and_markup(code: str) -> None:
             if form and not (allowed and complete and special):
                 wrong.append((sources[0], form))
     assert not wrong
+
+
+def test_the_sentence_about_what_must_exist_is_translated():
+    assert ("There is no such passkey.",) in all_texts(), "the second argument of require"

@@ -1,7 +1,5 @@
 """Texts of templates become constants of a language's templates when they are compiled."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

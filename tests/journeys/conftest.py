@@ -1,7 +1,5 @@
 """A small journey of two points, loaded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

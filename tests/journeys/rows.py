@@ -1,7 +1,5 @@
 """Journeys for tests: the shipped ones loaded, a small one of two points, and conversations that follow them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

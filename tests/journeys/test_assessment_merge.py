@@ -1,7 +1,5 @@
 """Merging of assessments: the documented examples, bounds, and where the order must not matter."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

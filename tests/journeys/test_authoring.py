@@ -1,7 +1,5 @@
 """Journeys written in the application: drafts, versions, roll back, whose they are, files in and out."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

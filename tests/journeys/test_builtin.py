@@ -1,7 +1,5 @@
 """Every shipped journey is played through by a scripted person, from the first question to the summary."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

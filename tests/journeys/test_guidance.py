@@ -1,7 +1,5 @@
 """The task of a turn that opens a point, and which words go with which point."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The guide at every turn: what the prompt says, what the person wishes, and what becomes of short answers."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from pathlib import Path

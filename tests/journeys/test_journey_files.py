@@ -1,7 +1,5 @@
 """Fixtures of journeys: their errors by file and path, loading twice, changing and archiving."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

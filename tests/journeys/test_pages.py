@@ -1,7 +1,5 @@
 """The pages of journeys, and the administration's view of what is known of a user."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -5,8 +5,6 @@ has nothing to go by and says so. The extraction understands a fixed list of sen
 in its prompt. Whether the journey ends well is thus up to what the application puts into the prompts.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Journeys that continue: one conversation however often Start is clicked, its progress, and starting over."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path

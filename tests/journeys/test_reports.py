@@ -1,7 +1,5 @@
 """The summary: what stands in it, that it is never out of date, and that any words can be printed."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Shipped journeys in the languages of the interface: read in one's own; kept, sent and exported as written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

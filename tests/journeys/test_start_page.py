@@ -1,7 +1,5 @@
 """What a new conversation's page offers to continue."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Opening points and assessing them: the whole way through the API, with a scripted model."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """ "Extract memories" in a legacy: all of a conversation is read for facts about its person, job after job."""
 
-from __future__ import annotations
-
 import json
 import re
 

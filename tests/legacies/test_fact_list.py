@@ -1,7 +1,5 @@
 """What is known of a person is numbered in the prompt; what disagrees with it stands beside it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

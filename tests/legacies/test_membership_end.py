@@ -1,7 +1,5 @@
 """However somebody goes, what they shared is theirs again or gone: nobody is told it, and what told it loses it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What is withdrawn leaves others' conversations, however long they are: batch by batch, and none kept in memory."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Iterator
 from typing import Any

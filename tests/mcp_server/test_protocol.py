@@ -1,7 +1,5 @@
 """The envelope of both ages: no server."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Schedules over MCP: with the scopes that their API asks for, marked as what they are, and ended with the token."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Memory over MCP: what tools find, propose and change, who may, and the official client in both ages."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A program that signs somebody in, step by step."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """What programs may say of themselves; where people may be sent."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 

@@ -1,7 +1,5 @@
 """Signing in for a program: consent, codes, tokens that rotate, limits by access and space, and the end of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import timedelta

@@ -2,8 +2,6 @@
 refresh, and over when the program is disconnected.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import timedelta

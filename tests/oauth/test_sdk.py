@@ -1,7 +1,5 @@
 """The official Python SDK's client signs somebody in: discovery, registration or a document, PKCE, refresh."""
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import json

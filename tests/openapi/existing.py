@@ -1,7 +1,5 @@
 """One of everything that has an address, for whoever tries all operations: made when it is first asked for."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Every operation does what its description says, whatever it is sent: found by Schemathesis from the description."""
 
-from __future__ import annotations
-
 import os
 import random
 import sys

@@ -1,7 +1,5 @@
 """The published description: valid, complete, and true about what each operation can answer."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

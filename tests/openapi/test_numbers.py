@@ -1,7 +1,5 @@
 """Numbers of request bodies are numbers: JSON's true and false are none, though Python counts with them."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from typing import Annotated, Any, get_args, get_type_hints

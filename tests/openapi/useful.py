@@ -1,7 +1,5 @@
 """Bodies that operations can do something with: what a description alone does not tell, such as ids of one's own."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Notifications: whose browsers get which, encrypted, once, and when they stop."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

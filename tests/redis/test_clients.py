@@ -1,7 +1,5 @@
 """Behind Sentinel every client follows the master: short commands, streams, queues, limits and turns."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

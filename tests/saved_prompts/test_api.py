@@ -1,7 +1,5 @@
 """The prompt library over HTTP: whose it is, what a space shares, import, export, and the end of things."""
 
-from __future__ import annotations
-
 import json
 from io import BytesIO
 

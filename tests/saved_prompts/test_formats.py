@@ -1,7 +1,5 @@
 """Files of prompts: ours, and Open WebUI's old and new ones."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

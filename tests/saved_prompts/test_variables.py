@@ -1,7 +1,5 @@
 """What stands in braces, and what becomes of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from webapp.saved_prompts.variables import InvalidValues, Variable, fill, variables_of, variables_to_fill

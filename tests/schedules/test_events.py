@@ -1,7 +1,5 @@
 """Events of schedules for webhooks: one for each run that ended, one when a schedule pauses itself; ids, never text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta

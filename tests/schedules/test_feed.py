@@ -1,7 +1,5 @@
 """Schedules in other programs' calendars."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The number of schedules a person may have: as configured, until an admin says otherwise on the page of limits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

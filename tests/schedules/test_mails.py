@@ -1,7 +1,5 @@
 """Mail about runs that have ended, against a real SMTP server: wanted, in the person's language, once."""
 
-from __future__ import annotations
-
 import email
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Schedules that a model proposes: shown under its reply, made with one click, never without."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Callable
 from typing import Any

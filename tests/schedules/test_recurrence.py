@@ -1,7 +1,5 @@
 """When something is due: wall clocks, months that are shorter, hours that are skipped or come twice."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 

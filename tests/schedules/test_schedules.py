@@ -1,7 +1,5 @@
 """Schedules over the API, in pages, and what is sent when one is due."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

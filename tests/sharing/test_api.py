@@ -1,7 +1,5 @@
 """Links by the API and as pages: who sees what, and that nothing but the messages goes out."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

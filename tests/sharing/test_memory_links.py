@@ -1,7 +1,5 @@
 """Which replies used a memory: what the report of forgetting names, and whom it names it to."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

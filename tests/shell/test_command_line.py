@@ -1,7 +1,5 @@
 """`flask --app wsgi`: help comes without loading the application; commands run in it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

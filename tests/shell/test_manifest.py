@@ -1,7 +1,5 @@
 """Manifest, service worker and the page without a connection: for anybody, and nothing of anybody's in them."""
 
-from __future__ import annotations
-
 import io
 import re
 import struct

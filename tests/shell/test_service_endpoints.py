@@ -1,7 +1,5 @@
 """/healthz, /readyz, /metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Spaces for tests, made through the API as people make them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Flask

@@ -1,7 +1,5 @@
 """The JSON API of spaces: who may do what, for everybody on every route."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.people import api_client

@@ -1,7 +1,5 @@
 """Whatever people do with spaces, memberships, facts and documents: nobody is ever given what they may not see."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from unittest.mock import patch

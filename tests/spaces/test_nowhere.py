@@ -1,8 +1,6 @@
 """What somebody withdraws or forgets is on no page, in no export, feed, search, protocol, webhook or prompt of another
 member's."""
 
-from __future__ import annotations
-
 import io
 import threading
 import zipfile

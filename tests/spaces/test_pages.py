@@ -1,7 +1,5 @@
 """The pages of spaces: every one of them for owner, member, invited, stranger and anonymous, and what they do."""
 
-from __future__ import annotations
-
 import html
 import io
 import re

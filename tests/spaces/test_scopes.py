@@ -1,7 +1,5 @@
 """A scope is what it says: what a space's panel shows, what its prompts hold, and what memory switched off means."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.people import post_form

@@ -1,7 +1,5 @@
 """What replies in a space are given: instructions, persona, facts, documents, and nothing that is others' own."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.people import api_client

@@ -1,7 +1,5 @@
 """What somebody withdraws or forgets is gone from what models told the other members, and from what is made of that."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import select
 

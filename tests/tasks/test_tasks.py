@@ -1,7 +1,5 @@
 """Digests by jobs and at once: what they make, when nothing is made, what a job's state says."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

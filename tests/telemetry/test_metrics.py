@@ -1,7 +1,5 @@
 """What /metrics tells of jobs, turns, the database and Redis; dashboard and alerts name nothing else."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

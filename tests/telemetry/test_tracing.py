@@ -1,7 +1,5 @@
 """Traces: what is told of a request, its turn and its jobs, what is not, and how it reaches a collector."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

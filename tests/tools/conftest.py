@@ -1,7 +1,5 @@
 """A site of somebody else's, and the web switched on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A real MCP server: the official SDK's, in a thread, in either age and either way of answering."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

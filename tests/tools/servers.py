@@ -1,7 +1,5 @@
 """Servers of others, as tools meet them: an HTTP server on this machine whose answers a test writes."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

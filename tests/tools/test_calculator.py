@@ -1,7 +1,5 @@
 """Arithmetic: exact, bounded, and never more than arithmetic."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

@@ -1,7 +1,5 @@
 """How a call is kept with a reply."""
 
-from __future__ import annotations
-
 import pytest
 
 from webapp.tools.calls import storable

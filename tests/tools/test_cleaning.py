@@ -1,7 +1,5 @@
 """Schemas of tools as every model server takes them: nothing odd is left, nothing that matters is lost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

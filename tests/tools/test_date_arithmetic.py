@@ -1,7 +1,5 @@
 """Dates: weekdays, days between, and dates so much later."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """What went wrong with a server or the search, in the reader's language on pages and in English for programs."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Records of calls: what they show, in which order, and what was heard from outside."""
 
-from __future__ import annotations
-
 from webapp.chat.turns.progress import Progress
 from webapp.conversations.tool_records import arguments_line, outside_texts, sources_of
 

@@ -1,7 +1,5 @@
 """A private tool that a model's server refuses: it costs nobody anything else, and its owner is told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

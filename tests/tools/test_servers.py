@@ -1,7 +1,5 @@
 """MCP servers: the official one in both ages, hostile ones, who keeps them, and asking before a tool that writes."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

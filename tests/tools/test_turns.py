@@ -1,7 +1,5 @@
 """Tools in real turns: offered where they are wanted, recorded, shown, bounded, and gone with the message."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

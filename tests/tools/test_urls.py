@@ -1,7 +1,5 @@
 """Which addresses may be reached, and where they may come from."""
 
-from __future__ import annotations
-
 import pytest
 
 from webapp.tools.urls import UrlRejected, check_url, is_known

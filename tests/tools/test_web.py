@@ -1,7 +1,5 @@
 """The web in turns: search, reading, what is refused, what others answer, and what is kept of it."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """What the screen tour says, and what it takes from what people tell it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The product while no model is connected: the screen tour says so, and what it cannot read waits for a model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The screen tour's server, as the product's clients and OpenAI's see it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Deleting an account: closed at once, kept if its owner thinks again, gone in pieces, and nothing left anywhere."""
 
-from __future__ import annotations
-
 import io
 import re
 from datetime import timedelta

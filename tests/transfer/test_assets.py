@@ -1,7 +1,5 @@
 """Files of imported conversations: found in each export, attached to their message, within the limits of uploads."""
 
-from __future__ import annotations
-
 import base64
 import io
 import zlib

@@ -1,7 +1,5 @@
 """The commands: an account out of one file and into another, and what is refused in words."""
 
-from __future__ import annotations
-
 import zipfile
 
 from testkit.exports import chatgpt_conversation, zipped

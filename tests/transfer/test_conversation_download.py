@@ -1,7 +1,5 @@
 """Conversations that were chosen, taken out at once."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

@@ -1,7 +1,5 @@
 """Rows of an export, read in batches: all of them, in order, and none twice."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from sqlalchemy import insert, select

@@ -1,7 +1,5 @@
 """Exports: what is in them, what never is, whose they are, and that they come back in."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

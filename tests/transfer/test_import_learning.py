@@ -1,7 +1,5 @@
 """Learning from an import: priced, capped, paused, stopped; oldest first, into review, and nothing twice."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.exports import chatgpt_conversation, zipped

@@ -1,7 +1,5 @@
 """Large imports and restores are taken back by a job: with progress, repeatable, and the same when it dies midway."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Imports from upload to undo: what arrives, what does not, running again, being killed, and whose it is."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """The odd cases that exist of each export (`docs/transfer.md`): read as far as they go, and what is not is named."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

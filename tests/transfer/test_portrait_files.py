@@ -1,7 +1,5 @@
 """Portraits as PDF, read by a reader of PDFs: what stands in them, in which scripts, for whom, and for how long."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

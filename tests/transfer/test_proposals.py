@@ -1,7 +1,5 @@
 """What imports brought, in groups of the review: counted, looked through, kept and dropped as a whole."""
 
-from __future__ import annotations
-
 import html
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every format, and the odd files that exist of it: read as their person saw them, hidden things left out."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A whole account: exported, deleted, restored and exported again, it is the same up to its numbers."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

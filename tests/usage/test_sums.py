@@ -1,7 +1,5 @@
 """Usage added up by day: at any moment what is read is exactly what the records say, and few rows are read for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from random import Random

@@ -1,7 +1,5 @@
 """What a file will take is told as the person's models count, whatever tokenizer they have."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 

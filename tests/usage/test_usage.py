@@ -1,7 +1,5 @@
 """Usage: what replies and background work took, who sees it, what it costs, and limits."""
 
-from __future__ import annotations
-
 import re
 import threading
 from datetime import timedelta

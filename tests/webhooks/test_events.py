@@ -1,7 +1,5 @@
 """`/api/events`: told as it happens, from where one was, to its own person, for as long as they may see it."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

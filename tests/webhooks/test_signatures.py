@@ -1,7 +1,5 @@
 """Signatures as the specification's own example has them."""
 
-from __future__ import annotations
-
 from webapp.webhooks import signatures
 
 

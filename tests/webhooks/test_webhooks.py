@@ -1,7 +1,5 @@
 """Webhooks: what they are told and when, whose they are, what is tried again and what ends them."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

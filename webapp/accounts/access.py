@@ -1,7 +1,5 @@
 """The access rule of a view: a mark under its route, read by webapp/accounts/auth.py before the view runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, overload
 

@@ -3,8 +3,6 @@
 Domains after this one add theirs at the start (`add_kind`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 

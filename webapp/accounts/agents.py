@@ -1,7 +1,5 @@
 """A browser in a few words, from its User-Agent."""
 
-from __future__ import annotations
-
 from webapp.i18n.marks import say
 
 # The more specific first: every browser calls itself Mozilla and most call themselves Safari.

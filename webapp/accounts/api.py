@@ -1,22 +1,17 @@
 """JSON endpoints of one's own account and tokens, and of all accounts for admins."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from webapp.accounts import deletion, service, sessions, site, tokens
+from webapp.accounts import deletion, password_proof, service, sessions, site, tokens
 from webapp.accounts.auth import (
     admin_only,
     count_attempt,
     current_identity,
     current_user_id,
-    forgive_attempts,
     login_required,
     password_required,
     session_only,
-    start_session,
 )
-from webapp.accounts.models import User
 from webapp.accounts.schemas import (
     AccountChanges,
     AccountOut,
@@ -41,6 +36,7 @@ from webapp.accounts.schemas import (
     UserQuery,
 )
 from webapp.db.base import db
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, api_blueprint
 
@@ -59,9 +55,7 @@ def get_account() -> ViewResult:
 def update_account(body: AccountChanges) -> ViewResult:
     """Change your name or settings."""
     user = service.update_account(current_user_id(), body)
-    answer = AccountOut.of(user).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(AccountOut.of(user))
 
 
 @blueprint.delete("/account", responses={204: None})
@@ -71,8 +65,7 @@ def delete_account(body: PasswordProof) -> ViewResult:
     """Delete your account and everything that is yours, for good."""
     user_id = _password_attempt()
     deletion.delete_account(user_id, body.password)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.post("/account/password", responses={204: None})
@@ -80,8 +73,7 @@ def delete_account(body: PasswordProof) -> ViewResult:
 @session_only
 def change_password(body: PasswordChange) -> ViewResult:
     """Change your password; your other sessions end."""
-    user = service.change_password(_password_attempt(), body)
-    _carry_on(user)
+    password_proof.renew_session(service.change_password(_password_attempt(), body))
     return "", 204
 
 
@@ -90,12 +82,7 @@ def change_password(body: PasswordChange) -> ViewResult:
 @session_only
 def prove_password(body: PasswordProof) -> ViewResult:
     """Confirm your password in this session, before you create a token or change a role."""
-    user_id, identity = _password_attempt(), current_identity()
-    service.prove_password(user_id, body.password)
-    if identity is not None and identity.session_id is not None:
-        sessions.prove(identity.session_id)
-    db.session.commit()
-    forgive_attempts("password", str(user_id))
+    password_proof.prove_password(body.password)
     return "", 204
 
 
@@ -106,7 +93,7 @@ def change_email(body: EmailChange) -> ViewResult:
     """Change the address you sign in with; your other sessions end."""
     user = service.change_email(_password_attempt(), body)
     answer = AccountOut.of(user).model_dump(mode="json")
-    _carry_on(user)
+    password_proof.renew_session(user)
     return answer
 
 
@@ -125,9 +112,7 @@ def list_tokens() -> ViewResult:
 def create_token(body: NewToken) -> ViewResult:
     """Create an API token. It is shown only in this response; only a signed-in session may create one."""
     token, secret = tokens.create_token(current_user_id(), body)
-    answer = CreatedToken(token=secret, details=TokenOut.from_row(token)).model_dump(mode="json")
-    db.session.commit()
-    return answer, 201
+    return commit_json(CreatedToken(token=secret, details=TokenOut.from_row(token)), 201)
 
 
 @blueprint.delete("/account/tokens/<int:token_id>", responses={204: None})
@@ -136,8 +121,7 @@ def create_token(body: NewToken) -> ViewResult:
 def revoke_token(path: TokenPath) -> ViewResult:
     """Revoke one of your API tokens."""
     tokens.revoke_token(current_user_id(), path.token_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/sessions", responses={200: SessionList})
@@ -156,8 +140,7 @@ def list_sessions(query: PageQuery) -> ViewResult:
 def end_session(path: SessionPath) -> ViewResult:
     """Sign out in another browser, or in this one."""
     service.end_session(current_user_id(), path.session_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/users", responses={200: UserList})
@@ -177,9 +160,7 @@ def list_users(query: UserQuery) -> ViewResult:
 def create_user(body: Registration) -> ViewResult:
     """Create an account for somebody, whether or not registration is open."""
     user = service.create_user(body)
-    answer = UserOut.from_row(user).model_dump(mode="json")
-    db.session.commit()
-    return answer, 201
+    return commit_json(UserOut.from_row(user), 201)
 
 
 @blueprint.put("/users/<int:user_id>", responses={200: UserOut})
@@ -189,9 +170,7 @@ def create_user(body: Registration) -> ViewResult:
 def update_user(path: UserPath, body: UserChanges) -> ViewResult:
     """Give or remove admin rights; deactivate an account, ending its sessions and tokens at once, or reactivate it."""
     user = service.update_user(path.user_id, body)
-    answer = UserOut.from_row(user).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(UserOut.from_row(user))
 
 
 @blueprint.get("/site", responses={200: SiteOut})
@@ -225,10 +204,3 @@ def _password_attempt() -> int:
     user_id = current_user_id()
     count_attempt("password", str(user_id))
     return user_id
-
-
-def _carry_on(user: User) -> None:
-    """Commit the new credentials; the session that changed them continues, the others have ended."""
-    db.session.commit()
-    forgive_attempts("password", str(user.user_id))
-    start_session(user, is_renewed=True)

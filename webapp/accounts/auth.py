@@ -1,14 +1,12 @@
 """Authentication and access rules: sessions, bearer tokens, CSRF, access rules of views."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from flask import Flask, Request, Response, current_app, g, redirect, request, session
+from flask import Flask, Request, Response, current_app, g, request, session
 from flask_login import current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import SQLAlchemyError
@@ -32,6 +30,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.db.base import database_is_away, db, expect_writes, now, write_transaction
 from webapp.errors import Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
+from webapp.http.answers import lead_to
 from webapp.http.views import bearer, check_ids, check_json_request, is_for_programs, wants_json, wants_partial
 from webapp.i18n.marks import say
 
@@ -215,13 +214,10 @@ def _to_login() -> Response:
     if wants_partial():
         # A fragment of a page cannot become the login page, so the whole page goes there.
         current_url = urlsplit(request.headers.get("HX-Current-URL", ""))
-        response = Response(status=401)
-        response.headers["HX-Redirect"] = _login_address(
-            current_url.path + ("?" + current_url.query if current_url.query else "")
-        )
-        return response
-    next_url = request.full_path.rstrip("?") if request.method in SAFE_METHODS else ""
-    return redirect(_login_address(next_url), 303)  # type: ignore[return-value]
+        next_url = current_url.path + ("?" + current_url.query if current_url.query else "")
+    else:
+        next_url = request.full_path.rstrip("?") if request.method in SAFE_METHODS else ""
+    return lead_to(_login_address(next_url), 401)
 
 
 def _login_address(next_url: str) -> str:

@@ -1,7 +1,5 @@
 """Facts that the person's browser reports, for work done without it: time zone and language."""
 
-from __future__ import annotations
-
 from flask import request
 
 from webapp.accounts import service

@@ -1,7 +1,5 @@
 """Accounts and tokens on the command line: `flask --app wsgi user …` and `flask --app wsgi token …`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -22,7 +20,7 @@ from webapp.errors import DomainError
 users = AppGroup("user", help="Accounts.")
 api_tokens = AppGroup("token", help="API tokens.")
 
-_email = click.option("--email", required=True, help="The account's email address.")
+email_option = click.option("--email", required=True, help="The account's email address.")
 
 
 def register_commands(app: Flask) -> None:
@@ -32,13 +30,13 @@ def register_commands(app: Flask) -> None:
 
 
 @users.command("create")
-@_email
+@email_option
 @click.option("--password", prompt=True, hide_input=True, confirmation_prompt=True)
 @click.option("--name", default="", help="The name shown to others.")
 @click.option("--admin", is_flag=True, help="Give admin rights; the first account gets them anyway.")
 def create_user(email: str, password: str, name: str, admin: bool) -> None:
     """Create an account, even while registration is closed."""
-    with _sentences(), write_transaction():
+    with report_problems(), write_transaction():
         user = service.create_user(Registration(email=email, password=password, name=name), is_admin=admin)
         line = f"{user.email} is user {user.user_id}" + (", an admin" if user.is_admin else "")
     click.echo(line)
@@ -59,7 +57,7 @@ def list_users() -> None:
 
 
 @users.command("set-admin")
-@_email
+@email_option
 @click.option("--off", is_flag=True, help="Take admin rights away.")
 def set_admin(email: str, off: bool) -> None:
     """Give or take admin rights."""
@@ -67,7 +65,7 @@ def set_admin(email: str, off: bool) -> None:
 
 
 @users.command("set-active")
-@_email
+@email_option
 @click.option("--off", is_flag=True, help="Deactivate: sessions and tokens stop working at once.")
 def set_active(email: str, off: bool) -> None:
     """Deactivate or reactivate an account."""
@@ -75,21 +73,21 @@ def set_active(email: str, off: bool) -> None:
 
 
 @users.command("reset-password")
-@_email
+@email_option
 @click.option("--password", prompt=True, hide_input=True, confirmation_prompt=True)
 def reset_password(email: str, password: str) -> None:
     """Set a new password; the user is signed out everywhere."""
-    with _sentences(), write_transaction():
+    with report_problems(), write_transaction():
         user = service.reset_password(service.find_user(email).user_id, password)
         line = f"{user.email} has a new password"
     click.echo(line)
 
 
 @users.command("reset-two-step")
-@_email
+@email_option
 def reset_two_step(email: str) -> None:
     """Turn off two-step sign-in for someone who has lost their phone and recovery codes."""
-    with _sentences(), write_transaction():
+    with report_problems(), write_transaction():
         user = service.find_user(email)
         second_factor.turn_off(user.user_id)
         line = f"{user.email} signs in with the password alone"
@@ -97,16 +95,16 @@ def reset_two_step(email: str) -> None:
 
 
 @users.command("delete")
-@_email
+@email_option
 @click.confirmation_option(prompt="Delete the account and everything that is theirs?")
 def delete_user(email: str) -> None:
     """Delete an account and everything in it, permanently."""
-    with _sentences(), write_transaction():
+    with report_problems(), write_transaction():
         deletion.end(service.find_user(email).user_id)
 
 
 @api_tokens.command("create")
-@_email
+@email_option
 @click.option("--service", "is_service", is_flag=True, help="For /api/internal, /api/tasks and /metrics.")
 @click.option("--name", default="command line", help="What the token is for.")
 @click.option("--days", type=int, help="Days until it expires; it never does if left out.")
@@ -115,7 +113,7 @@ def delete_user(email: str) -> None:
 )
 def create_token(email: str, is_service: bool, name: str, days: int | None, chosen: tuple[Scope, ...]) -> None:
     """Create a token and print it once, alone on its line."""
-    with _sentences(), write_transaction():
+    with report_problems(), write_transaction():
         user = service.find_user(email)
         token_fields = NewToken(name=name, expires_in_days=days, scopes=list(chosen) or None)
         _, secret = tokens.create_token(user.user_id, token_fields, is_service=is_service)
@@ -123,10 +121,10 @@ def create_token(email: str, is_service: bool, name: str, days: int | None, chos
 
 
 @api_tokens.command("list")
-@_email
+@email_option
 def list_tokens(email: str) -> None:
     """List usable tokens, one per line: id, prefix, name, kind, last use."""
-    with _sentences():
+    with report_problems():
         rows = tokens.list_tokens(service.find_user(email).user_id)
     for row in rows:
         last_use = row.last_used_at.isoformat(timespec="minutes") if row.last_used_at else "never used"
@@ -135,23 +133,23 @@ def list_tokens(email: str) -> None:
 
 
 @api_tokens.command("revoke")
-@_email
+@email_option
 @click.argument("token_id", type=int)
 def revoke_token(email: str, token_id: int) -> None:
     """Revoke a token."""
-    with _sentences(), write_transaction():
+    with report_problems(), write_transaction():
         tokens.revoke_token(service.find_user(email).user_id, token_id)
 
 
 def _update(email: str, changes: UserChanges, action: str) -> None:
-    with _sentences(), write_transaction():
+    with report_problems(), write_transaction():
         user = service.update_user(service.find_user(email).user_id, changes)
         line = f"{user.email} is {action}"
     click.echo(line)
 
 
 @contextmanager
-def _sentences() -> Iterator[None]:
+def report_problems() -> Iterator[None]:
     """Report what went wrong as a sentence on standard error, with exit code 1."""
     try:
         yield

@@ -4,9 +4,6 @@ mind; a report says what was deleted.
 A large account is deleted by a job, piece by piece (webapp/transfer/account_erasure.py); a small one at once.
 """
 
-from __future__ import annotations
-
-import hashlib
 import secrets
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,7 +15,8 @@ from webapp.accounts import service, signals
 from webapp.accounts.models import AccountDeletion
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import db, now, rows_changed
-from webapp.errors import Conflict, NotFound
+from webapp.db.encryption import digest_of
+from webapp.errors import Conflict, require
 from webapp.extensions import app_settings
 
 AT_ONCE = 1_000
@@ -107,10 +105,8 @@ def finish(user_id: int, report: dict[str, Any]) -> None:
 
 def find_by_secret(secret: str) -> AccountDeletion:
     """Return the outcome of a deletion, for the person who asked for it. Raises NotFound."""
-    row = db.session.scalar(select(AccountDeletion).where(AccountDeletion.secret_hash == _hashed(secret)))
-    if row is None:
-        raise NotFound("There is no such report, or it has expired.")
-    return row
+    row = db.session.scalar(select(AccountDeletion).where(AccountDeletion.secret_hash == digest_of(secret)))
+    return require(row, "There is no such report, or it has expired.")
 
 
 def due_deletions(limit: int = 50) -> list[int]:
@@ -126,7 +122,7 @@ def purge(moment: datetime) -> int:
 
 def _add(user_id: int, due_at: datetime) -> str:
     secret = secrets.token_urlsafe(24)
-    db.session.add(AccountDeletion(user_id=user_id, secret_hash=_hashed(secret), due_at=due_at))
+    db.session.add(AccountDeletion(user_id=user_id, secret_hash=digest_of(secret), due_at=due_at))
     db.session.flush()
     if due_at <= now():
         enqueue_after_commit("delete_account", user_id=user_id)
@@ -135,7 +131,3 @@ def _add(user_id: int, due_at: datetime) -> str:
 
 def _pending(user_id: int) -> Select[AccountDeletion]:
     return select(AccountDeletion).where(AccountDeletion.user_id == user_id, AccountDeletion.done_at.is_(None))
-
-
-def _hashed(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

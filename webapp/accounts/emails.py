@@ -1,7 +1,5 @@
 """The canonical spelling of an e-mail address, by which accounts are found."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

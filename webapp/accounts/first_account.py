@@ -5,8 +5,6 @@ machine itself. The token is derived from SECRET_KEY: every process of an instal
 has to store it.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

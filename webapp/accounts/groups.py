@@ -1,7 +1,5 @@
 """Groups of people, kept by admins: members are added by an admin or by an OpenID provider."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Accounts of people an OpenID provider vouches for: one account is one person's, whoever claims its address."""
 
-from __future__ import annotations
-
 import secrets
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """The identity behind a request, as the rest of the application sees it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal

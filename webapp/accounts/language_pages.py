@@ -1,7 +1,5 @@
 """Choosing the language of the interface: for the account in the settings, for this browser before signing in."""
 
-from __future__ import annotations
-
 from flask import Blueprint, redirect, request, url_for
 
 from webapp.accounts import auth, service

@@ -1,11 +1,8 @@
 """Pages that account e-mails link to: joining, a new password, a confirmed address. None without SMTP."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from flask import Blueprint, Flask, flash, redirect, render_template, request, session, url_for
-from pydantic import BaseModel, ConfigDict
 
 from webapp.accounts import auth, mails
 from webapp.accounts.access import admin_only
@@ -19,7 +16,9 @@ from webapp.accounts.site import has_users, registration_is_open
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, NotFound, TooMany
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import read_form, sentences
+from webapp.http.validation import Input
 from webapp.http.views import ViewResult
 from webapp.i18n.request_language import gettext as _
 
@@ -32,17 +31,15 @@ LONGEST_NEXT = 1_500  # a browser keeps 4 kB of a cookie
 LABELS = {"email": "The e-mail address", "password": "The password", "name": "The name"}
 
 
-class Address(BaseModel):
+class Address(Input):
     """The address of a mail."""
 
-    model_config = ConfigDict(extra="forbid")
     email: Email
 
 
-class Choice(BaseModel):
+class Choice(Input):
     """The choice of somebody who followed a link."""
 
-    model_config = ConfigDict(extra="forbid")
     password: Password
     name: PersonName = ""
 
@@ -149,9 +146,10 @@ def reset() -> ViewResult:
         return _choose(RESET, sentences(error, LABELS, otherwise="password")), 422
     except LinkGone as error:
         return _show_dead_link(error)
-    db.session.commit()
-    flash(_("Your password has been changed. Sign in with the new one."))
-    return redirect(url_for("accounts_pages.login", next=session.pop(NEXT, None)), 303)
+    return commit_and_go(
+        url_for("accounts_pages.login", next=session.pop(NEXT, None)),
+        _("Your password has been changed. Sign in with the new one."),
+    )
 
 
 @blueprint.get("/verify-email")
@@ -170,9 +168,7 @@ def verify() -> ViewResult:
         mails.verify(_token())
     except LinkGone as error:
         return _show_dead_link(error)
-    db.session.commit()
-    flash(_("Your e-mail address is confirmed."))
-    return redirect(url_for("accounts_pages.general"), 303)
+    return commit_and_go(url_for("accounts_pages.general"), _("Your e-mail address is confirmed."))
 
 
 @blueprint.post("/settings/verify-email")
@@ -201,10 +197,7 @@ def invite() -> ViewResult:
         flash(_("An invitation is on its way to %(email)s.", email=email))
     except (Invalid, TooMany) as error:
         db.session.rollback()
-        reason = (
-            sentences(error, LABELS, otherwise="email").get("email") if isinstance(error, Invalid) else error.detail
-        )
-        flash(str(reason))
+        flash(sentences(error, LABELS, otherwise="email")["email"])
     return redirect(url_for("admin_pages.users"), 303)
 
 

@@ -1,7 +1,5 @@
 """The texts of the e-mails about accounts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from webapp.i18n.request_language import gettext as _

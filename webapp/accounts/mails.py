@@ -4,8 +4,6 @@ A link's token is derived from its row and SECRET_KEY: the database alone opens 
 carries the same link. It works once, for a limited time, and not after the password has changed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import logging

@@ -1,7 +1,5 @@
 """Users and their groups, their API tokens, and the settings of the site."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Signing in at an OpenID provider (Authlib): discovery, PKCE, state and nonce."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 
@@ -14,7 +12,7 @@ from webapp.accounts.password_check_pages import let_in
 from webapp.accounts.provider_claims import ClaimNames, ProviderClaims, find_claim
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
-from webapp.errors import Forbidden, NotFound, Unavailable
+from webapp.errors import Forbidden, Unavailable, require
 from webapp.extensions import app_settings
 from webapp.http.views import ViewResult, absolute
 from webapp.i18n.request_language import gettext as _
@@ -138,10 +136,7 @@ callback.writes = True  # type: ignore[attr-defined]  # a new account, or a new 
 
 
 def _client() -> Any:
-    client = current_app.extensions.get("oidc")
-    if client is None:
-        raise NotFound("There is nothing at this address.")
-    return client
+    return require(current_app.extensions.get("oidc"), "There is nothing at this address.")
 
 
 def _away(error: Exception) -> Unavailable:

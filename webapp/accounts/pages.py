@@ -1,7 +1,5 @@
 """Pages of accounts: register, sign in and out. Those of Settings are in settings_pages.py."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from flask import Blueprint, redirect, render_template, request, url_for

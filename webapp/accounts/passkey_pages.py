@@ -1,10 +1,8 @@
 """Pages of passkeys: signing in with one, and adding, renaming and removing them in Settings."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, flash, redirect, render_template, request, session, url_for
+from flask import Blueprint, Response, render_template, request, session, url_for
 
 from webapp.accounts import auth, passkeys, service
 from webapp.accounts.agents import describe_agent
@@ -13,6 +11,7 @@ from webapp.accounts.passkeys import Place
 from webapp.accounts.password_check_pages import let_in
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, Unauthenticated
+from webapp.http.answers import commit_and_go
 from webapp.http.views import ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
@@ -53,7 +52,7 @@ def sign_in() -> ViewResult:
 @login_required
 def index() -> ViewResult:
     """The passkeys of the user."""
-    return _index()
+    return render_template("accounts/passkeys.html", passkeys=passkeys.list_passkeys(current_user_id()))
 
 
 @blueprint.get("/settings/passkeys/new")
@@ -76,9 +75,7 @@ def add() -> ViewResult:
     except (Invalid, Conflict) as error:
         db.session.rollback()
         return _new(error.detail), 422
-    db.session.commit()
-    flash(_("“%(name)s” can sign you in from now on.", name=passkey.name))
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), _("“%(name)s” can sign you in from now on.", name=passkey.name))
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/rename")
@@ -86,8 +83,7 @@ def add() -> ViewResult:
 def rename(passkey_id: int) -> ViewResult:
     """Rename it."""
     passkeys.rename(current_user_id(), passkey_id, request.form.get("name", ""))
-    db.session.commit()
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"))
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/remove")
@@ -96,18 +92,14 @@ def rename(passkey_id: int) -> ViewResult:
 def remove(passkey_id: int) -> ViewResult:
     """Remove it."""
     passkeys.remove(current_user_id(), passkey_id)
-    db.session.commit()
-    flash(_("The passkey has been removed. Delete it in your browser or password manager too."))
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(
+        url_for(".index"), _("The passkey has been removed. Delete it in your browser or password manager too.")
+    )
 
 
 def _place() -> Place:
     origin = f"{request.scheme}://{request.host}"
     return Place(domain=urlsplit(origin).hostname or "", origin=origin)
-
-
-def _index() -> str:
-    return render_template("accounts/passkeys.html", passkeys=passkeys.list_passkeys(current_user_id()))
 
 
 def _new(problem: str = "") -> str:

@@ -4,8 +4,6 @@ A passkey proves both that its holder has the device and, as we ask for verifica
 password and second step. The library is loaded on first use: 25 MB that most processes never need.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import secrets
@@ -17,7 +15,7 @@ from sqlalchemy import func, select
 from webapp.accounts import service, signals
 from webapp.accounts.models import Passkey, User
 from webapp.db.base import db, now
-from webapp.errors import Conflict, Invalid, NotFound, Unauthenticated
+from webapp.errors import Conflict, Invalid, Unauthenticated, require
 from webapp.extensions import redis
 from webapp.i18n.marks import say
 
@@ -127,7 +125,8 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
     try:
         _use(challenge)
         assertion = _parse(credential)
-        passkey = _by_credential(base64url_to_bytes(str(assertion["rawId"])))
+        digest = _digest(base64url_to_bytes(str(assertion["rawId"])))
+        passkey = db.session.scalar(select(Passkey).where(Passkey.credential_hash == digest).with_for_update())
         handle = (assertion.get("response") or {}).get("userHandle")
         if passkey is None or (handle and base64url_to_bytes(str(handle)) != _handle(passkey.user_id)):
             raise Unauthenticated(_FAILED)
@@ -178,15 +177,8 @@ def remove(user_id: int, passkey_id: int) -> None:
 
 
 def _get_passkey(user_id: int, passkey_id: int) -> Passkey:
-    passkey = db.session.scalar(select(Passkey).where(Passkey.passkey_id == passkey_id, Passkey.user_id == user_id))
-    if passkey is None:
-        raise NotFound("There is no such passkey.")
-    return passkey
-
-
-def _by_credential(credential_id: bytes) -> Passkey | None:
-    statement = select(Passkey).where(Passkey.credential_hash == _digest(credential_id)).with_for_update()
-    return db.session.scalar(statement)
+    row = db.session.scalar(select(Passkey).where(Passkey.passkey_id == passkey_id, Passkey.user_id == user_id))
+    return require(row, "There is no such passkey.")
 
 
 def _use(challenge: str) -> None:

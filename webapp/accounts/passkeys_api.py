@@ -1,11 +1,9 @@
 """JSON endpoints of one's own passkeys: list, rename, remove; adding one takes the browser that creates it."""
 
-from __future__ import annotations
-
 from webapp.accounts import passkeys
 from webapp.accounts.auth import current_user_id, login_required, password_required, session_only
 from webapp.accounts.schemas import PasskeyList, PasskeyName, PasskeyOut, PasskeyPath
-from webapp.db.base import db
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.views import ViewResult, api_blueprint
 
 blueprint = api_blueprint("passkeys_api", __name__, tag="Accounts")
@@ -24,9 +22,7 @@ def list_passkeys() -> ViewResult:
 @session_only
 def rename_passkey(path: PasskeyPath, body: PasskeyName) -> ViewResult:
     """Rename a passkey; only in a signed-in session."""
-    answer = PasskeyOut.from_row(passkeys.rename(current_user_id(), path.passkey_id, body.name)).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(PasskeyOut.from_row(passkeys.rename(current_user_id(), path.passkey_id, body.name)))
 
 
 @blueprint.delete("/account/passkeys/<int:passkey_id>", responses={204: None})
@@ -36,5 +32,4 @@ def rename_passkey(path: PasskeyPath, body: PasskeyName) -> ViewResult:
 def remove_passkey(path: PasskeyPath) -> ViewResult:
     """Remove a passkey, which then signs nobody in. Only in a session whose password was confirmed recently."""
     passkeys.remove(current_user_id(), path.passkey_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()

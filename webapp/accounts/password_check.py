@@ -3,8 +3,6 @@
 A form that this interrupts is kept for half an hour, to go on with what was typed.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Callable
@@ -12,14 +10,15 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from flask import Response, redirect, request
+from flask import Response, request
 from redis.exceptions import RedisError
 
 from webapp.accounts.identity import Identity
 from webapp.db.base import now
 from webapp.errors import Forbidden
 from webapp.extensions import redis
-from webapp.http.views import wants_json, wants_partial
+from webapp.http.answers import lead_to
+from webapp.http.views import wants_json
 
 PROVED_FOR = timedelta(minutes=30)
 NEW_PASSWORD, CONFIRM, CONTINUE = "/new-password", "/confirm", "/confirm/continue"
@@ -48,11 +47,7 @@ def _first(path: str, next_url: str, detail: str) -> Response:
     if wants_json():
         raise Forbidden(detail)
     target = f"{request.script_root}{path}" + (f"?{urlencode({'next': next_url})}" if next_url else "")
-    if wants_partial():
-        response = Response(status=403)
-        response.headers["HX-Redirect"] = target
-        return response
-    return redirect(target, 303)  # type: ignore[return-value]
+    return lead_to(target, 403)
 
 
 def _way_back(user_id: int, *, keeps_form: bool) -> str:

@@ -1,17 +1,16 @@
 """Pages on which users prove again who they are: the second step, the password again, a password of their own."""
 
-from __future__ import annotations
-
 import time
 
-from flask import Blueprint, flash, redirect, render_template, request, session, url_for
+from flask import Blueprint, redirect, render_template, request, session, url_for
 
-from webapp.accounts import auth, passkeys, password_check, provider_links, second_factor, service, sessions
-from webapp.accounts.auth import current_identity, current_user_id, login_required, password_required, public
+from webapp.accounts import auth, passkeys, password_check, password_proof, provider_links, second_factor, service
+from webapp.accounts.auth import current_user_id, login_required, password_required, public
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import read_form, sentences
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
@@ -82,16 +81,10 @@ def confirm() -> ViewResult:
 @login_required
 def prove() -> ViewResult:
     """Note that the password was given just now, and go back."""
-    identity, user_id = current_identity(), current_user_id()
-    auth.count_attempt("password", str(user_id))
     try:
-        service.prove_password(user_id, request.form.get("password", "")[:1_000])
+        password_proof.prove_password(request.form.get("password", "")[:1_000])
     except Invalid:
         return _confirm_form({"password": "That is not your password."}), 422
-    if identity is not None and identity.session_id is not None:
-        sessions.prove(identity.session_id)
-    db.session.commit()
-    auth.forgive_attempts("password", str(user_id))
     return redirect(auth.safe_next(request.args.get("next"), url_for("accounts_pages.settings")), 303)
 
 
@@ -119,12 +112,10 @@ def set_new_password() -> ViewResult:
     auth.count_attempt("password", str(current_user_id()))
     try:
         user = service.change_password(current_user_id(), read_form(PasswordChange))
-        db.session.commit()
     except Invalid as error:
         db.session.rollback()
         return _new_password_form(sentences(error, PASSWORD_LABELS, otherwise="new_password")), 422
-    auth.forgive_attempts("password", str(user.user_id))
-    auth.start_session(user, is_renewed=True)
+    password_proof.renew_session(user)
     return redirect(url_for("conversations_pages.new"), 303)
 
 
@@ -141,8 +132,7 @@ def two_step() -> ViewResult:
 def start_two_step() -> ViewResult:
     """Create a new secret for an authenticator."""
     second_factor.begin(current_user_id())
-    db.session.commit()
-    return redirect(url_for(".two_step"), 303)
+    return commit_and_go(url_for(".two_step"))
 
 
 @blueprint.post("/settings/two-step/confirm")
@@ -165,9 +155,7 @@ def confirm_two_step() -> ViewResult:
 def end_two_step() -> ViewResult:
     """Turn it off."""
     second_factor.turn_off(current_user_id())
-    db.session.commit()
-    flash(_("Two-step sign-in is off."))
-    return redirect(url_for(".two_step"), 303)
+    return commit_and_go(url_for(".two_step"), _("Two-step sign-in is off."))
 
 
 def _remember(name: str, user: User) -> None:

@@ -1,7 +1,5 @@
 """Passwords: which are good enough (NIST SP 800-63B: long and not common), and how they are stored (Argon2id)."""
 
-from __future__ import annotations
-
 import os
 import threading
 import unicodedata

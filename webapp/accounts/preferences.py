@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field
 
-from webapp.http.validation import Flag, Line
+from webapp.http.validation import Flag, Input, Line
 from webapp.i18n import SOURCE, LanguageCode
-from webapp.parameters import Parameters
+from webapp.parameters import JsonColumn, Parameters
 
 MAX_INSTRUCTIONS = 8_000
 
@@ -32,10 +32,8 @@ THEMES = ("system", "light", "dark")
 Theme = Literal["system", "light", "dark"]
 
 
-class UserSettings(BaseModel):
+class UserSettings(Input, JsonColumn):
     """A user's settings; kept as JSON with the user, so every field has a default."""
-
-    model_config = ConfigDict(extra="forbid")
 
     theme: Theme = "system"
     language: LanguageCode | Literal[""] = Field(
@@ -70,22 +68,9 @@ class UserSettings(BaseModel):
         """The language of files created for the user without a browser to ask for one."""
         return self.language or self.browser_language or SOURCE
 
-    @classmethod
-    def of(cls, stored: dict[str, Any] | None) -> UserSettings:
-        """Settings as stored; a value that this version cannot read falls back to its default."""
-        fields = {name: value for name, value in (stored or {}).items() if name in cls.model_fields}
-        try:
-            return cls(**fields)
-        except ValidationError as error:
-            for item in error.errors():
-                fields.pop(str(item["loc"][0]), None)
-            return cls(**fields)
 
-
-class SettingsChanges(BaseModel):
+class SettingsChanges(Input):
     """Settings to change; what is left out stays."""
-
-    model_config = ConfigDict(extra="forbid")
 
     theme: Theme | None = None
     language: LanguageCode | Literal[""] | None = None

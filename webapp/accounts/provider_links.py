@@ -1,7 +1,5 @@
 """Linking somebody at a provider to the account with their address: after they signed in to it in the same browser."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator
 
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.emails import MAX_EMAIL, normalise_email
@@ -15,7 +15,7 @@ from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import MOST_SCHEDULES
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Flag, Id, Instant, Line, Output, Whole
+from webapp.http.validation import Flag, Id, Input, Instant, Line, Output, Whole
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""
@@ -25,13 +25,7 @@ Password = Annotated[str, Field(max_length=MAX_PASSWORD)]
 TokenName = Annotated[Line, Field(min_length=1, max_length=100)]
 
 
-class Request(BaseModel):
-    """A body with no fields but these."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class Registration(Request):
+class Registration(Input):
     """A new account."""
 
     email: Email
@@ -46,21 +40,21 @@ class Registration(Request):
         return password
 
 
-class NewUser(Request):
+class NewUser(Input):
     """A new account created by an admin, with a generated password."""
 
     email: Email
     name: PersonName = ""
 
 
-class Credentials(Request):
+class Credentials(Input):
     """Signing in. A malformed address counts as one that nobody has."""
 
     email: Annotated[str, Field(max_length=1_000)]
     password: Annotated[str, Field(max_length=10_000)]
 
 
-class PasswordChange(Request):
+class PasswordChange(Input):
     """A new password, and the current one."""
 
     current_password: Password
@@ -68,20 +62,20 @@ class PasswordChange(Request):
     revoke_tokens: Flag = Field(False, description="Whether every API token is revoked too.")
 
 
-class PasswordProof(Request):
+class PasswordProof(Input):
     """The current password, for what cannot be undone."""
 
     password: Password
 
 
-class AccountChanges(Request):
+class AccountChanges(Input):
     """The changes that a user may make to the account without the password."""
 
     name: PersonName | None = None
     settings: SettingsChanges | None = None
 
 
-class EmailChange(Request):
+class EmailChange(Input):
     """Another address to sign in with."""
 
     email: Email
@@ -104,7 +98,7 @@ class AccountOut(Output):
         return cls.from_row(user, settings=UserSettings.of(user.settings))
 
 
-class NewToken(Request):
+class NewToken(Input):
     """An API token to create."""
 
     name: TokenName
@@ -178,7 +172,7 @@ class PasskeyPath(BaseModel):
     passkey_id: Id
 
 
-class PasskeyName(Request):
+class PasskeyName(Input):
     """The name of a passkey."""
 
     name: Line = Field(min_length=1, max_length=100)
@@ -228,7 +222,7 @@ class UserList(BaseModel):
     next_cursor: str | None
 
 
-class UserChanges(Request):
+class UserChanges(Input):
     """The changes that an admin may make to an account."""
 
     is_admin: Flag | None = None
@@ -244,7 +238,7 @@ class SiteOut(BaseModel):
     )
 
 
-class SiteChanges(Request):
+class SiteChanges(Input):
     """Settings of the site to change; what is left out stays."""
 
     registration_open: Flag | None = None

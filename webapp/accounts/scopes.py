@@ -1,7 +1,5 @@
 """The scopes of tokens, and which of them a request needs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Literal, get_args
 

@@ -1,7 +1,5 @@
 """Accounts: registering, signing in, changing, deleting, and what admins do with them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import delete, or_, select, update
@@ -24,7 +22,8 @@ from webapp.accounts.schemas import (
 from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
 from webapp.db.base import db, now
 from webapp.db.text_search import holds
-from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
+from webapp.errors import Conflict, Forbidden, Invalid, Unauthenticated, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 
@@ -85,18 +84,13 @@ def may_sign_in(user: User) -> bool:
 
 def get_user(user_id: int) -> User:
     """Return the user. Raises NotFound."""
-    user = db.session.get(User, user_id)
-    if user is None:
-        raise NotFound("There is no such account.")
-    return user
+    return require(db.session.get(User, user_id), "There is no such account.")
 
 
 def find_user(email: str) -> User:
     """Return the user with this address. Raises NotFound."""
-    user = db.session.scalar(select(User).where(User.email == _spelling(email)))
-    if user is None:
-        raise NotFound(say("There is no account with the address %(email)s.", email=email))
-    return user
+    row = db.session.scalar(select(User).where(User.email == _spelling(email)))
+    return require(row, say("There is no account with the address %(email)s.", email=email))
 
 
 def update_account(user_id: int, changes: AccountChanges) -> User:
@@ -181,14 +175,11 @@ def delete_user(user_id: int) -> None:
 def list_users(query: UserQuery) -> Page[User]:
     """Return a page of all accounts, or of those with some letters in address or name; oldest first. Raises Invalid."""
     keyset = Keyset("users", query, int)
-    statement = select(User).order_by(User.user_id).limit(query.limit + 1)
+    statement = select(User)
     if query.q:
         in_email = User.email.contains(query.q.lower(), autoescape=True)
         statement = statement.where(or_(in_email, holds(User.name, query.q)))
-    if query.cursor:
-        (after,) = keyset.position()
-        statement = statement.where(User.user_id > after)
-    return keyset.page(db.session.scalars(statement).all(), lambda user: (user.user_id,))
+    return read_page(keyset, statement, User.user_id, newest_first=False).map(lambda row: row.User)
 
 
 def update_user(user_id: int, changes: UserChanges) -> User:

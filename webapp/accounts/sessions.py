@@ -1,8 +1,5 @@
 """Sessions of signed-in browsers, kept on the server: begun, recognised, listed, ended."""
 
-from __future__ import annotations
-
-import hashlib
 import secrets
 from datetime import datetime, timedelta
 from functools import cache
@@ -12,7 +9,9 @@ from sqlalchemy import Row, Select, bindparam, delete, or_, select, update
 
 from webapp.accounts.models import User, UserSession
 from webapp.db.base import Timestamp, db, now, rows_changed
+from webapp.db.encryption import digest_of
 from webapp.errors import NotFound
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 
 MAX_SECRET = 100
@@ -25,7 +24,7 @@ def begin(user: User, *, user_agent: str, address: str, days: int) -> tuple[User
     secret = secrets.token_urlsafe(32)
     row = UserSession(
         user_id=user.user_id,
-        secret_hash=_digest(secret),
+        secret_hash=digest_of(secret),
         auth_version=user.auth_version,
         user_agent=user_agent[:300],
         address=address[:64],
@@ -40,7 +39,7 @@ def find(secret: str) -> Row[User, UserSession] | None:
     """Return the session with this secret and its active user, in one statement; None for one that has ended."""
     if not 0 < len(secret) <= MAX_SECRET:
         return None
-    return db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()
+    return db.session.execute(_by_hash(), {"hash": digest_of(secret), "now": now()}).one_or_none()
 
 
 @cache
@@ -63,13 +62,8 @@ def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
         select(UserSession)
         .join(User, User.user_id == UserSession.user_id)
         .where(UserSession.user_id == user_id, *active_sessions(now()))
-        .order_by(UserSession.session_id.desc())
-        .limit(query.limit + 1)
     )
-    if query.cursor:
-        (before,) = keyset.position()
-        statement = statement.where(UserSession.session_id < before)
-    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.session_id,))
+    return read_page(keyset, statement, UserSession.session_id).map(lambda row: row.UserSession)
 
 
 def end(user_id: int, session_id: int) -> None:
@@ -113,8 +107,3 @@ def active_sessions(moment: Any) -> tuple[Any, ...]:
         UserSession.auth_version == User.auth_version,
         or_(UserSession.expires_at.is_(None), UserSession.expires_at > moment),
     )
-
-
-def _digest(secret: str) -> str:
-    # 256 random bits cannot be guessed: a fast hash will do.
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

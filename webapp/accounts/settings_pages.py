@@ -1,26 +1,24 @@
 """Pages of Settings that are about the account itself, in the blueprint of its pages: one topic a page."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any
 
 from flask import flash, make_response, redirect, render_template, request, url_for
-from pydantic import ValidationError
 
-from webapp.accounts import auth, second_factor, service, sessions, tokens
+from webapp.accounts import auth, password_proof, second_factor, service, sessions, tokens
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_identity, current_user_id, login_required, password_required
 from webapp.accounts.pages import blueprint as blueprint
+from webapp.accounts.password_check_pages import PASSWORD_LABELS
 from webapp.accounts.preferences import THEMES
 from webapp.accounts.schemas import AccountChanges, NewToken, PasswordChange, SettingsChanges
 from webapp.accounts.scopes import WORDS as SCOPE_WORDS
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.forms import read_form, sentences
+from webapp.http.answers import commit_and_go
+from webapp.http.forms import read_form, sentences, validate
 from webapp.http.paging import PageQuery
-from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult, absolute, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -30,7 +28,6 @@ BOOKMARK = (
     "+'&text='+encodeURIComponent(String(getSelection()).slice(0,1500))"
 )
 """The rest of a bookmark that leads to the first page: what the page it is clicked on shares."""
-PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
 PROFILE_LABELS = N_({"name": "The name"})
 INSTRUCTION_LABELS = N_({"custom_instructions": "The instructions"})
 TOKEN_LABELS = N_({"token_name": "The name", "scopes": "This"})
@@ -57,9 +54,7 @@ def profile() -> ViewResult:
     except Invalid as error:
         errors = sentences(error, PROFILE_LABELS, otherwise="name")
         return _general(errors, name=request.form.get("name", "")), 422
-    db.session.commit()
-    flash(_("Saved."))
-    return redirect(url_for(".general"), 303)
+    return commit_and_go(url_for(".general"), _("Saved."))
 
 
 @blueprint.post("/settings/appearance")
@@ -96,9 +91,7 @@ def personalise() -> ViewResult:
         errors = sentences(error, INSTRUCTION_LABELS, otherwise="custom_instructions")
         instructions = request.form.get("custom_instructions", "")
         return _personalisation(errors, custom_instructions=instructions, **switches), 422
-    db.session.commit()
-    flash(_("Saved."))
-    return redirect(url_for(".personalisation"), 303)
+    return commit_and_go(url_for(".personalisation"), _("Saved."))
 
 
 @blueprint.get("/settings/security")
@@ -115,12 +108,10 @@ def password() -> ViewResult:
     auth.count_attempt("password", str(current_user_id()))
     try:
         user = service.change_password(current_user_id(), read_form(PasswordChange))
-        db.session.commit()
     except Invalid as error:
         db.session.rollback()
         return _security(sentences(error, PASSWORD_LABELS, otherwise="new_password")), 422
-    auth.forgive_attempts("password", str(user.user_id))
-    auth.start_session(user, is_renewed=True)
+    password_proof.renew_session(user)
     flash(_("Your password has been changed. You have been signed out everywhere else."))
     return redirect(url_for(".security"), 303)
 
@@ -151,9 +142,7 @@ def create_token() -> ViewResult:
 def revoke_token(token_id: int) -> ViewResult:
     """End a token."""
     tokens.revoke_token(current_user_id(), token_id)
-    db.session.commit()
-    flash(_("The token has been revoked."))
-    return redirect(url_for(".tokens_page"), 303)
+    return commit_and_go(url_for(".tokens_page"), _("The token has been revoked."))
 
 
 @blueprint.get("/settings/sessions")
@@ -171,9 +160,7 @@ def sessions_page() -> ViewResult:
 def end_session(session_id: int) -> ViewResult:
     """Sign out in another browser."""
     service.end_session(current_user_id(), session_id)
-    db.session.commit()
-    flash(_("That browser has been signed out."))
-    return redirect(url_for(".sessions_page"), 303)
+    return commit_and_go(url_for(".sessions_page"), _("That browser has been signed out."))
 
 
 @blueprint.post("/settings/sessions/end-others")
@@ -181,9 +168,7 @@ def end_session(session_id: int) -> ViewResult:
 def end_other_sessions() -> ViewResult:
     """Sign out everywhere but here."""
     service.end_sessions(current_user_id(), _this_session())
-    db.session.commit()
-    flash(_("You have been signed out everywhere else."))
-    return redirect(url_for(".sessions_page"), 303)
+    return commit_and_go(url_for(".sessions_page"), _("You have been signed out everywhere else."))
 
 
 def _new_token() -> NewToken:
@@ -193,10 +178,7 @@ def _new_token() -> NewToken:
     scopes = None if request.form.get("access") == FULL_ACCESS else request.form.getlist("scopes")
     if scopes == []:
         raise Invalid.field("scopes", N_("Choose full access, or at least one permission."))
-    try:
-        return NewToken(**fields, scopes=scopes)
-    except ValidationError as error:
-        raise Invalid("", errors=field_errors(error)) from None
+    return validate(NewToken, {**fields, "scopes": scopes})
 
 
 def _this_session() -> int | None:

@@ -1,7 +1,5 @@
 """The parts of accounts that the factory wires: identity, other ways to sign in, mail, and the pages."""
 
-from __future__ import annotations
-
 from flask import Blueprint, Flask
 
 from webapp.accounts import auth

@@ -1,7 +1,5 @@
 """Events of accounts, for the domains that build on them; sent inside the transaction that does it."""
 
-from __future__ import annotations
-
 from blinker import Signal
 
 account_deleted = Signal()

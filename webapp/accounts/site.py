@@ -1,7 +1,5 @@
 """Settings of the site that an admin changes while it runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import select

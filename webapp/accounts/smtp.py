@@ -1,7 +1,5 @@
 """Sends one e-mail by SMTP as the SMTP_* settings say. Its content is up to the caller."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable
 from contextlib import suppress

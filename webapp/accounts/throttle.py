@@ -1,7 +1,5 @@
 """Limits on guessing passwords: attempts are counted in Redis, by address, and by address and account together."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from ipaddress import ip_address, ip_network

@@ -1,8 +1,5 @@
 """API tokens: created, listed, revoked, recognised."""
 
-from __future__ import annotations
-
-import hashlib
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -15,6 +12,7 @@ from webapp.accounts import signals
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
 from webapp.db.base import Timestamp, db, now, rows_changed
+from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, NotFound
 from webapp.i18n.marks import say
 
@@ -44,7 +42,7 @@ def new_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tupl
     token = ApiToken(
         user_id=user_id,
         name=data.name,
-        token_hash=_digest(secret),
+        token_hash=digest_of(secret),
         prefix=secret[:_SHOWN],
         is_service=is_service,
         scopes=list(data.scopes) if data.scopes is not None else None,
@@ -57,17 +55,11 @@ def create_delegated(
     user_id: int, data: NewToken, *, space_ids: Sequence[int] | None, expires_at: datetime
 ) -> tuple[ApiToken, str]:
     """Return the row of a token for a program the user authorised, and the token itself."""
-    secret = PREFIX + secrets.token_urlsafe(32)
-    token = ApiToken(
-        user_id=user_id,
-        name=data.name,
-        token_hash=_digest(secret),
-        prefix=secret[:_SHOWN],
-        scopes=list(data.scopes or []),
-        space_ids=list(space_ids) if space_ids is not None else None,
-        is_delegated=True,
-        expires_at=expires_at,
-    )
+    token, secret = new_token(user_id, data)
+    token.scopes = list(data.scopes or [])
+    token.space_ids = list(space_ids) if space_ids is not None else None
+    token.is_delegated = True
+    token.expires_at = expires_at
     db.session.add(token)
     db.session.flush()
     return token, secret
@@ -77,7 +69,7 @@ def renew_delegated(token_id: int, expires_at: datetime) -> str:
     """Return a new secret for the token of a program; the previous one is worthless from now on."""
     secret = PREFIX + secrets.token_urlsafe(32)
     statement = update(ApiToken).where(ApiToken.token_id == token_id, ApiToken.revoked_at.is_(None))
-    if rows_changed(statement.values(token_hash=_digest(secret), prefix=secret[:_SHOWN], expires_at=expires_at)) == 0:
+    if rows_changed(statement.values(token_hash=digest_of(secret), prefix=secret[:_SHOWN], expires_at=expires_at)) == 0:
         raise NotFound("There is no such token.")
     return secret
 
@@ -118,7 +110,7 @@ def find_by_secret(secret: str) -> Row[*tuple[Any, ...]] | None:
     """Return the usable token with this secret and its active owner, as named columns."""
     if not secret.startswith((PREFIX, SERVICE_PREFIX)):
         return None
-    return db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()
+    return db.session.execute(_by_hash(), {"hash": digest_of(secret), "now": now()}).one_or_none()
 
 
 @cache
@@ -159,8 +151,3 @@ def usable_tokens(moment: Any = None) -> tuple[Any, ...]:
     """Return the conditions under which a token is neither revoked nor expired."""
     moment = now() if moment is None else moment
     return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > moment)
-
-
-def _digest(secret: str) -> str:
-    # A fast hash is right here: 256 random bits cannot be guessed, and every API call pays for it.
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

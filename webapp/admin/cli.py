@@ -1,7 +1,5 @@
 """Maintaining an installation from the command line: `flask --app wsgi doctor` and `… backup …`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial

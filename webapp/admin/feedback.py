@@ -1,7 +1,5 @@
 """Feedback on replies: counts for admins, drawn by day, model and prompt version, and the replies they may read."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

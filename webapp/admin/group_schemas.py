@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from webapp.accounts import groups
 from webapp.accounts.models import UserGroup
-from webapp.http.validation import Id, Instant, Line, Output
+from webapp.http.validation import Id, Input, Instant, Line, Output
 from webapp.usage import service as usage
 from webapp.usage.schemas import QuotaFields, Quotas
 
@@ -21,18 +21,14 @@ class GroupPath(BaseModel):
     group_id: Id
 
 
-class NewGroup(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewGroup(Input):
     name: Line = Field(min_length=1, max_length=100, description="Follows a group of the OpenID provider.")
     user_ids: Members = Field([], description=MEMBERS)
     quotas: list[QuotaFields] = Field([], max_length=2, description=QUOTAS)
 
 
-class GroupChanges(BaseModel):
+class GroupChanges(Input):
     """Only the fields that are given are changed; lists are replaced whole."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Line | None = Field(None, min_length=1, max_length=100)
     user_ids: Members | None = Field(None, description=MEMBERS)

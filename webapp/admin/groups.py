@@ -1,7 +1,5 @@
 """Groups of people, for admins: creating, filling, limiting and deleting them, over the API and on pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
@@ -84,7 +82,7 @@ def add() -> ViewResult:
         db.session.commit()
     except DomainError as error:
         db.session.rollback()
-        return render_template("admin/groups.html", groups=groups.list_groups(), error=_error_text(error)), 422
+        return render_template("admin/groups.html", groups=groups.list_groups(), error=translate(error.problem)), 422
     return redirect(url_for(".show", group_id=row.group_id), 303)
 
 
@@ -114,7 +112,7 @@ def change(group_id: int) -> ViewResult:
         db.session.commit()
     except DomainError as error:
         db.session.rollback()
-        return _page(group_id, error=_error_text(error)), 422
+        return _page(group_id, error=translate(error.problem)), 422
     flash(_("Saved."), "message")
     return redirect(url_for(".show", group_id=group_id), 303)
 
@@ -143,10 +141,6 @@ def _name() -> str:
         return NewGroup(name=request.form.get("name", "")).name
     except ValidationError:
         raise Invalid.field("name", "must have between 1 and 100 characters") from None
-
-
-def _error_text(error: DomainError) -> str:
-    return translate((error.errors or [{"msg": error.detail}])[0]["msg"])
 
 
 def _change(group_id: int, changes: GroupChanges) -> None:

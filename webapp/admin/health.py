@@ -1,7 +1,5 @@
 """One sentence on whether all is well, and what is not: each concern with where it is dealt with; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """The past as tables and queues hold it: people who were active, files that came, jobs that were done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta

@@ -1,7 +1,5 @@
 """The RQ dashboard's data: queues, jobs, workers and the schedule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any

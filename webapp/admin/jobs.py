@@ -1,7 +1,5 @@
 """Background work as RQ keeps it: queues by state, single jobs, workers, the schedule; and what an admin may do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """The RQ dashboard at /admin/rq: our own pages over RQ's API, under the site's policy and rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for

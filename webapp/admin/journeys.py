@@ -1,13 +1,12 @@
 """Admins' view of a user's journeys, and the reset of a point; every look is recorded in the audit."""
 
-from __future__ import annotations
-
-from flask import Blueprint, flash, redirect, render_template, url_for
+from flask import Blueprint, render_template, url_for
 
 from webapp.accounts.auth import admin_only, current_user_id
 from webapp.accounts.service import get_user
 from webapp.db.base import db
 from webapp.errors import NotFound
+from webapp.http.answers import commit_and_go
 from webapp.http.validation import MAX_ID
 from webapp.http.views import ViewResult
 from webapp.i18n.request_language import ngettext
@@ -48,15 +47,14 @@ def reset(user_id: int, journey: str, point: str) -> ViewResult:
     user = get_user(_existing(user_id))
     count = service.reset_point(user.user_id, journey, point)
     note_look(current_user_id(), user_id, "point reset", is_change=True)
-    db.session.commit()
-    flash(
+    return commit_and_go(
+        url_for(".look", user_id=user_id),
         ngettext(
             "The point is reset; %(num)s conversation will be read again.",
             "The point is reset; %(num)s conversations will be read again.",
             count,
-        )
+        ),
     )
-    return redirect(url_for(".look", user_id=user_id), 303)
 
 
 def _existing(user_id: int) -> int:

@@ -1,7 +1,5 @@
 """The state of the site on one page: how much it holds, what is queued, what is connected, what is installed."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 from collections.abc import Mapping

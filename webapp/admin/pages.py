@@ -1,10 +1,8 @@
 """Pages of the administration: overview, users, and what can be done about one of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts import service, site
@@ -19,6 +17,7 @@ from webapp.charts import sparkline
 from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import redis
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import read_form, sentences
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.marks import N_
@@ -71,9 +70,10 @@ def registration() -> ViewResult:
     """Open or close registration."""
     is_open = _switch("open")
     service.set_registration_open(is_open)
-    db.session.commit()
-    flash(_("Anyone can create an account now.") if is_open else _("Registration is closed."))
-    return redirect(url_for(".users", _anchor="registration"), 303)
+    return commit_and_go(
+        url_for(".users", _anchor="registration"),
+        _("Anyone can create an account now.") if is_open else _("Registration is closed."),
+    )
 
 
 @blueprint.get("/admin/users")
@@ -154,9 +154,9 @@ def delete_user(user_id: int) -> ViewResult:
     except Invalid as error:
         errors = sentences(error, N_({"email": "What you typed"}))
         return _render_user(service.get_user(user_id), errors=errors, typed=request.form.get("email", "")), 422
-    db.session.commit()
-    flash(_("%(email)s has been deleted, along with everything of theirs.", email=email))
-    return redirect(url_for(".users"), 303)
+    return commit_and_go(
+        url_for(".users"), _("%(email)s has been deleted, along with everything of theirs.", email=email)
+    )
 
 
 def _render_users(*, partial: bool = False, **extra: Any) -> str:
@@ -179,9 +179,7 @@ def _render_user(user: User, **extra: Any) -> str:
 
 
 def _respond(user_id: int, message: str) -> ViewResult:
-    db.session.commit()
-    flash(message)
-    return redirect(url_for(".user", user_id=user_id), 303)
+    return commit_and_go(url_for(".user", user_id=user_id), message)
 
 
 def _switch(name: str) -> bool:

@@ -3,8 +3,6 @@
 Nothing here is stored. Reading somebody else's conversation is recorded first (webapp/digests/access.py).
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Sequence

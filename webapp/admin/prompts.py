@@ -1,7 +1,5 @@
 """Pages of the prompt editor: versions, comparison, preview on a real conversation, replay of a stored reply."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
@@ -15,6 +13,7 @@ from webapp.digests.access import note_look
 from webapp.digests.service import existing_conversation
 from webapp.errors import DomainError, Invalid, NotFound
 from webapp.extensions import app_settings
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import MAX_ID
 from webapp.http.views import ViewResult, wants_partial
@@ -71,9 +70,7 @@ def save(name: str) -> ViewResult:
 def activate(name: str, version: int) -> ViewResult:
     """Put a version into use."""
     service.activate(current_user_id(), name, _existing(version))
-    db.session.commit()
-    flash(_("Version %(version)s is in use.", version=version))
-    return redirect(url_for(".editor", name=name), 303)
+    return commit_and_go(url_for(".editor", name=name), _("Version %(version)s is in use.", version=version))
 
 
 @blueprint.get("/<name>/compare")

@@ -1,7 +1,5 @@
 """An admin's actions on other accounts; the rules for accounts in general are in webapp/accounts/service.py."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The row on the page of a new conversation that says what came since last time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from flask import Blueprint, redirect, render_template, request, url_for

@@ -1,7 +1,5 @@
 """Things that came since last time, each kind as one line; none is said again once it was dismissed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta

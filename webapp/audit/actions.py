@@ -1,7 +1,5 @@
 """The actions that the audit records, and how people read it. Another package's action is one more line here."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from webapp.i18n.marks import N_

@@ -1,7 +1,5 @@
 """The actor of an audit event: the person or the program behind a request, or the system itself."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The audit over the API: one's own events."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.accounts.auth import current_user_id, login_required

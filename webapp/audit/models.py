@@ -1,7 +1,5 @@
 """The audit's only table: rows are added and, when they expire, purged; they are never changed."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The audit's pages: one's own activity, its download, and the events of the site for admins."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Recording in the audit, and reading it."""
 
-from __future__ import annotations
-
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from webapp.audit.actors import Actor, current_actor
 from webapp.audit.models import AuditEvent
 from webapp.db.base import after_commit, db, now, pending_actions, rows_changed
 from webapp.extensions import redis
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 
 PURGED_AT_ONCE = 5_000
@@ -80,13 +79,10 @@ def purge(days: int) -> int:
 
 def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:
     keyset = Keyset("audit", query, int, scope=user_id)
-    statement = select(AuditEvent).order_by(AuditEvent.event_id.desc()).limit(query.limit + 1)
+    statement = select(AuditEvent)
     if user_id is not None:
         statement = statement.where(AuditEvent.user_id == user_id)
-    if query.cursor:
-        (before,) = keyset.position()
-        statement = statement.where(AuditEvent.event_id < before)
-    return keyset.page(db.session.scalars(statement).all(), lambda event: (event.event_id,))
+    return read_page(keyset, statement, AuditEvent.event_id).map(lambda row: row.AuditEvent)
 
 
 @dataclass(frozen=True)

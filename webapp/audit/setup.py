@@ -2,8 +2,6 @@
 and cannot call it, and what programs read and change of somebody's memory with a token, at whatever door.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

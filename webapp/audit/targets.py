@@ -4,8 +4,6 @@ get it.
 A new `what` with words in it is one more line in THINGS; names (of a token, a file, a program) are shown as they are.
 """
 
-from __future__ import annotations
-
 import re
 
 from webapp.accounts.scopes import WORDS

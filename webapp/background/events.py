@@ -1,7 +1,5 @@
 """Events of somebody's conversations, memories, journeys and schedules, for others to pass on; ids, never text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 

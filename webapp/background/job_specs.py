@@ -1,7 +1,5 @@
 """Every background job by name, and how to queue one; needs Redis and RQ, but not the application."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum

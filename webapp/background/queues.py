@@ -5,8 +5,6 @@ process killed between commit and enqueue) is not lost: the sweep derives what i
 it soon after a success, ever more rarely while it keeps failing on its own.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Work that cannot be stored halfway, such as reading a large upload, is a generat
 of its jobs. Another process begins it anew.
 """
 
-from __future__ import annotations
-
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Hashable

@@ -1,7 +1,5 @@
 """JSON endpoints of conversations and their messages."""
 
-from __future__ import annotations
-
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations import lists, messages, service
@@ -19,7 +17,7 @@ from webapp.conversations.schemas import (
     MessagesQuery,
     NewConversation,
 )
-from webapp.db.base import db
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.providers.model_choice import check_choice
 
@@ -43,7 +41,7 @@ def create_conversation(body: NewConversation) -> ViewResult:
     """Create a conversation."""
     check_choice(body.model)
     row = service.create_conversation(current_user_id(), body)
-    return idempotency.commit(ConversationOut.of(row).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(ConversationOut.of(row), 201)
 
 
 @blueprint.get("/conversations/current", responses={200: ConversationOut})
@@ -51,9 +49,7 @@ def create_conversation(body: NewConversation) -> ViewResult:
 def current_conversation() -> ViewResult:
     """The active conversation, created if there is none."""
     row = service.current_conversation(current_user_id())
-    answer = ConversationOut.of(row).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(ConversationOut.of(row))
 
 
 @blueprint.get("/conversations/<int:conversation_id>", responses={200: ConversationWithMessages})
@@ -75,9 +71,7 @@ def update_conversation(path: ConversationPath, body: ConversationChanges) -> Vi
     """Change title, archive state or metadata."""
     check_choice(body.model)
     row = service.update_conversation(current_user_id(), path.conversation_id, body)
-    answer = ConversationOut.of(row).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(ConversationOut.of(row))
 
 
 @blueprint.delete("/conversations/<int:conversation_id>", responses={204: None})
@@ -85,8 +79,7 @@ def update_conversation(path: ConversationPath, body: ConversationChanges) -> Vi
 def delete_conversation(path: ConversationPath, query: DeleteConversationQuery) -> ViewResult:
     """Delete a conversation and its messages for good; with `forget=memories`, also memories that rest on it alone."""
     service.delete_conversation(current_user_id(), path.conversation_id, forget=query.forget == "memories")
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/conversations/<int:conversation_id>/messages", responses={200: MessageList})

@@ -1,7 +1,5 @@
 """A conversation that continues from a message of another one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """Doing one thing to many conversations at once, and undoing it: their state before is kept for as long."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Mapping, Sequence

@@ -1,11 +1,9 @@
 """Pages that keep conversations in order: a list with its filters in the URL, folders, and many at once."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, login_required
@@ -13,6 +11,7 @@ from webapp.conversations import bulk_changes, folders, lists, service
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
+from webapp.http.answers import commit_and_go, lead_to
 from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
@@ -79,7 +78,7 @@ def undelete_many() -> Any:
         raise Invalid.field("at", "is not a date and time") from None
     flash(translate(bulk_changes.undelete_many(current_user_id(), deleted_at)), "message")
     db.session.commit()
-    return _to(url_for(".index"))
+    return lead_to(url_for(".index"))
 
 
 @blueprint.post("/organise/undo/<word>")
@@ -89,7 +88,7 @@ def take_back_many(word: str) -> Any:
     sentence = bulk_changes.restore_one(current_user_id(), word)
     db.session.commit()
     flash(translate(sentence), "message")
-    return _to(url_for(".index", **_filters(_query())))
+    return lead_to(url_for(".index", **_filters(_query())))
 
 
 @blueprint.post("/c/<int:conversation_id>/pin")
@@ -98,9 +97,10 @@ def pin(conversation_id: int) -> Any:
     """Pin a conversation to the top of the list, or unpin it."""
     pinned = request.form.get("pinned") == "1"
     service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_pinned=pinned))
-    db.session.commit()
-    flash(_("Pinned to the top of the list.") if pinned else _("Unpinned."), "message")
-    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+    return commit_and_go(
+        url_for("conversations_pages.show", conversation_id=conversation_id),
+        _("Pinned to the top of the list.") if pinned else _("Unpinned."),
+    )
 
 
 @blueprint.post("/c/<int:conversation_id>/model")
@@ -134,8 +134,7 @@ def change_one(conversation_id: int) -> Any:
     except ValidationError:
         return _render_row(conversation_id, error="Tags are single words or short phrases, at most 20.", tags=tags), 422
     service.update_conversation(current_user_id(), conversation_id, changes)
-    db.session.commit()
-    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+    return commit_and_go(url_for("conversations_pages.show", conversation_id=conversation_id))
 
 
 @blueprint.post("/folders")
@@ -146,8 +145,7 @@ def create_folder() -> Any:
         row = folders.create_folder(current_user_id(), read_form(FolderFields))
     except DomainError as error:
         return _problem_sentence(error)
-    db.session.commit()
-    return redirect(url_for(".index", folder_id=row.folder_id), 303)
+    return commit_and_go(url_for(".index", folder_id=row.folder_id))
 
 
 @blueprint.post("/folders/<int:folder_id>/rename")
@@ -158,8 +156,7 @@ def rename_folder(folder_id: int) -> Any:
         folders.rename_folder(current_user_id(), folder_id, read_form(FolderFields))
     except Invalid as error:
         return _problem_sentence(error)
-    db.session.commit()
-    return redirect(url_for(".index", folder_id=folder_id), 303)
+    return commit_and_go(url_for(".index", folder_id=folder_id))
 
 
 @blueprint.post("/folders/<int:folder_id>/delete")
@@ -167,18 +164,7 @@ def rename_folder(folder_id: int) -> Any:
 def delete_folder(folder_id: int) -> Any:
     """Delete a folder; its conversations stay."""
     folders.delete_folder(current_user_id(), folder_id)
-    db.session.commit()
-    flash(_("Folder deleted. Its conversations are still in your list."), "message")
-    return redirect(url_for(".index"), 303)
-
-
-def _to(address: str) -> Any:
-    """Redirect the page, whether a form asked or HTMX did for a notice's button."""
-    if not wants_partial():
-        return redirect(address, 303)
-    response = Response()
-    response.headers["HX-Redirect"] = address
-    return response
+    return commit_and_go(url_for(".index"), _("Folder deleted. Its conversations are still in your list."))
 
 
 def _render_row(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:
@@ -193,10 +179,7 @@ def _render_row(conversation_id: int, *, error: str = "", tags: list[str] | None
 
 
 def _problem_sentence(error: DomainError) -> Any:
-    sentence = (
-        first_sentence(sentences(error, LABELS).values()) if isinstance(error, Invalid) else translate(error.detail)
-    )
-    flash(sentence, "message")
+    flash(first_sentence(sentences(error, LABELS).values()))
     return redirect(url_for(".index"), 303)
 
 

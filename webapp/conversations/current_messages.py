@@ -2,8 +2,6 @@
 all replies to one person, a portion at a time.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterator, Sequence
 from datetime import timedelta

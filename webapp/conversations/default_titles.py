@@ -1,7 +1,5 @@
 """The title of a conversation until the model, or its user, names it; pure."""
 
-from __future__ import annotations
-
 import re
 
 from webapp.text.language_detection import ENGLISH, STOP_WORDS, language_of

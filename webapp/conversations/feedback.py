@@ -1,7 +1,5 @@
 """People's ratings of replies: given, changed, removed by themselves; counted for admins, read only with consent."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,7 +11,8 @@ from webapp.conversations.feedback_schemas import Count, NewFeedback
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import Conversation, Message, MessageFeedback
 from webapp.db.base import db, get_or_raise, now
-from webapp.errors import Conflict, NotFound
+from webapp.errors import Conflict, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 
 LOOKED_ONCE_IN = 3_600
@@ -89,14 +88,8 @@ def readable(query: PageQuery) -> Page[SharedFeedback]:
         .join(Message, Message.message_id == MessageFeedback.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(MessageFeedback.may_read, Conversation.deleted_at.is_(None))
-        .order_by(MessageFeedback.message_id.desc())
-        .limit(query.limit + 1)
     )
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(MessageFeedback.message_id < last_id)
-    items = [SharedFeedback(row, content) for row, content in db.session.execute(statement)]
-    page = keyset.page(items, lambda item: (item.feedback.message_id,))
+    page = read_page(keyset, statement, MessageFeedback.message_id).map(lambda row: SharedFeedback(row[0], row[1]))
     for item in page.items:
         row = item.feedback
         audit.record(row.user_id, Action.ADMIN_LOOKED, f"reply {row.message_id}", once_in=LOOKED_ONCE_IN)
@@ -105,7 +98,4 @@ def readable(query: PageQuery) -> Page[SharedFeedback]:
 
 def require_feedback(user_id: int, message_id: int) -> MessageFeedback:
     """As `find_feedback`; also raises NotFound if there is no rating."""
-    row = find_feedback(user_id, message_id)
-    if row is None:
-        raise NotFound("This reply has not been rated.")
-    return row
+    return require(find_feedback(user_id, message_id), "This reply has not been rated.")

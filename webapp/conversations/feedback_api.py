@@ -1,7 +1,5 @@
 """JSON endpoints of ratings of replies."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.accounts.auth import admin_only, current_user_id, login_required
@@ -16,8 +14,9 @@ from webapp.conversations.feedback_schemas import (
 )
 from webapp.conversations.schemas import MessagePath
 from webapp.db.base import db
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.paging import PageQuery
-from webapp.http.views import api_blueprint
+from webapp.http.views import ViewResult, api_blueprint
 
 blueprint = api_blueprint("feedback_api", __name__, tag="Feedback")
 
@@ -31,22 +30,17 @@ def get_feedback(path: MessagePath) -> dict[str, Any]:
 
 @blueprint.put("/messages/<int:message_id>/feedback", responses={200: FeedbackOut})
 @login_required
-def give_feedback(path: MessagePath, body: NewFeedback) -> dict[str, Any]:
+def give_feedback(path: MessagePath, body: NewFeedback) -> ViewResult:
     """Rate a reply, or change its rating."""
-    answer = FeedbackOut.from_row(feedback.give_feedback(current_user_id(), path.message_id, body)).model_dump(
-        mode="json"
-    )
-    db.session.commit()
-    return answer
+    return commit_json(FeedbackOut.from_row(feedback.give_feedback(current_user_id(), path.message_id, body)))
 
 
 @blueprint.delete("/messages/<int:message_id>/feedback", responses={204: None})
 @login_required
-def take_feedback_back(path: MessagePath) -> tuple[str, int]:
+def take_feedback_back(path: MessagePath) -> ViewResult:
     """Remove your rating of a reply."""
     feedback.take_back(current_user_id(), path.message_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/feedback/counts", responses={200: Counts})

@@ -1,7 +1,5 @@
 """Thumbs under a reply, and the small form that asks why."""
 
-from __future__ import annotations
-
 from flask import Blueprint, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required
@@ -20,7 +18,11 @@ blueprint = Blueprint("feedback_pages", __name__)
 @login_required
 def show(message_id: int) -> ViewResult:
     """The form to change one's rating of a reply."""
-    return _form(message_id, feedback.find_feedback(current_user_id(), message_id))
+    row = feedback.find_feedback(current_user_id(), message_id)
+    context = {"id": message_id, "row": row, **_words(row)}
+    if wants_partial():
+        return render_template("conversations/_why.html", is_asked_for=True, **context)
+    return render_template("conversations/why.html", back=_place(message_id), **context)
 
 
 @blueprint.post("/messages/<int:message_id>/feedback")
@@ -57,13 +59,6 @@ def explain(message_id: int) -> ViewResult:
     if wants_partial():
         return render_template("conversations/_why_kept.html", id=message_id)
     return redirect(_place(message_id), 303)
-
-
-def _form(message_id: int, row: MessageFeedback | None) -> str:
-    context = {"id": message_id, "row": row, **_words(row)}
-    if wants_partial():
-        return render_template("conversations/_why.html", is_asked_for=True, **context)
-    return render_template("conversations/why.html", back=_place(message_id), **context)
 
 
 def _words(row: MessageFeedback | None) -> dict[str, dict[str, str]]:

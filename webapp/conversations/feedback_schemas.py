@@ -1,7 +1,5 @@
 """Requests and responses for ratings of replies."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, Field

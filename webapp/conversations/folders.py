@@ -1,13 +1,12 @@
 """A user's folders: create, list, rename, delete. Deleting one leaves its conversations in the list."""
 
-from __future__ import annotations
-
-from sqlalchemy import Select, func, or_, select, update
+from sqlalchemy import Select, func, select, update
 
 from webapp.conversations.models import Conversation, Folder
 from webapp.conversations.schemas import FolderFields, FolderOut
 from webapp.db.base import db
-from webapp.errors import Conflict, NotFound
+from webapp.errors import Conflict, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 
@@ -17,10 +16,7 @@ MOST_FOLDERS = 500
 def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
     """One of the user's folders; `lock` keeps it from being deleted during the transaction. Raises NotFound."""
     query = select(Folder).where(Folder.folder_id == folder_id, Folder.user_id == user_id)
-    row = db.session.scalar(query.with_for_update() if lock else query)
-    if row is None:
-        raise NotFound("There is no such folder.")
-    return row
+    return require(db.session.scalar(query.with_for_update() if lock else query), "There is no such folder.")
 
 
 def create_folder(user_id: int, fields: FolderFields) -> Folder:
@@ -56,12 +52,8 @@ def delete_folder(user_id: int, folder_id: int) -> None:
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
     """The user's folders by name, with how many conversations are in each. Raises Invalid for a foreign cursor."""
     keyset = Keyset("folders", query, str, int, scope=user_id)
-    statement = _count_conversations(user_id)
-    if query.cursor:
-        name, last_id = keyset.position()
-        statement = statement.where(or_(Folder.name > name, (Folder.name == name) & (Folder.folder_id > last_id)))
-    rows = [folder_response(row, count) for row, count in db.session.execute(statement.limit(query.limit + 1))]
-    return keyset.page(rows, lambda row: (row.name, row.folder_id))
+    page = read_page(keyset, _count_conversations(user_id), Folder.name, Folder.folder_id, newest_first=False)
+    return page.map(lambda row: folder_response(row[0], row[1]))
 
 
 def all_folders(user_id: int) -> list[FolderOut]:

@@ -1,16 +1,14 @@
 """JSON endpoints of folders."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations import folders
 from webapp.conversations.schemas import FolderFields, FolderList, FolderOut, FolderPath
-from webapp.db.base import db
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.paging import PageQuery
-from webapp.http.views import api_blueprint
+from webapp.http.views import ViewResult, api_blueprint
 
 blueprint = api_blueprint("folders_api", __name__, tag="Conversations")
 
@@ -29,24 +27,19 @@ def list_folders(query: PageQuery) -> dict[str, Any]:
 def create_folder(body: FolderFields) -> tuple[Any, int]:
     """Create a folder."""
     row = folders.create_folder(current_user_id(), body)
-    return idempotency.commit(folders.folder_response(row, 0).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(folders.folder_response(row, 0), 201)
 
 
 @blueprint.patch("/folders/<int:folder_id>", responses={200: FolderOut})
 @login_required
-def rename_folder(path: FolderPath, body: FolderFields) -> dict[str, Any]:
+def rename_folder(path: FolderPath, body: FolderFields) -> ViewResult:
     """Rename a folder."""
-    answer = folders.folder_response(folders.rename_folder(current_user_id(), path.folder_id, body)).model_dump(
-        mode="json"
-    )
-    db.session.commit()
-    return answer
+    return commit_json(folders.folder_response(folders.rename_folder(current_user_id(), path.folder_id, body)))
 
 
 @blueprint.delete("/folders/<int:folder_id>", responses={204: None})
 @login_required
-def delete_folder(path: FolderPath) -> tuple[str, int]:
+def delete_folder(path: FolderPath) -> ViewResult:
     """Delete a folder; the conversations in it stay."""
     folders.delete_folder(current_user_id(), path.folder_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()

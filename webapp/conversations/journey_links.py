@@ -3,8 +3,6 @@
 Journeys are a later domain; all that is needed here from their table is which slug belongs to which id.
 """
 
-from __future__ import annotations
-
 from sqlalchemy import Boolean, Integer, String, column, false, or_, select, table
 
 from webapp.db.base import db

@@ -1,7 +1,5 @@
 """Lists of conversations: what a list's filters select, and the index its pages are read along."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import partial
 from typing import Any

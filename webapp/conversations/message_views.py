@@ -1,7 +1,5 @@
 """Views of the conversation templates: messages with their versions, and the sidebar by date."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The messages of a conversation: pages, versions, and what a new message, an edit or a restore does to the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
@@ -14,7 +12,7 @@ from webapp.conversations.models import Conversation, Message, rating_of_message
 from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
 from webapp.db.base import db, now, rows_changed
-from webapp.errors import Conflict, NotFound
+from webapp.errors import Conflict, NotFound, require
 from webapp.http.paging import Page
 from webapp.http.validation import MAX_ID
 from webapp.text.provenance import Spans, spans_of_others
@@ -31,9 +29,7 @@ def get_message(user_id: int, message_id: int) -> Message:
             Conversation.deleted_at.is_(None),
         )
     )
-    if row is None:
-        raise NotFound("There is no such message.")
-    return row
+    return require(row, "There is no such message.")
 
 
 def order_by_index(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:

@@ -1,7 +1,5 @@
 """Conversations and messages, as documented, with the columns the product adds."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

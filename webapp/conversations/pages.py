@@ -1,7 +1,5 @@
 """Pages of conversations: the workspace, the sidebar, titles, the archive."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, cast
 

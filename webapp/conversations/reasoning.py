@@ -1,13 +1,11 @@
 """The models' reasoning for their replies: stored apart from them, and read only by their owner."""
 
-from __future__ import annotations
-
 from sqlalchemy import insert
 
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import MessageReasoning
 from webapp.db.base import db, table_of
-from webapp.errors import NotFound
+from webapp.errors import require
 
 
 def store(message_id: int, text: str, duration_ms: int) -> None:
@@ -19,6 +17,4 @@ def store(message_id: int, text: str, duration_ms: int) -> None:
 def get_reasoning(user_id: int, message_id: int) -> MessageReasoning:
     """Return the reasoning for one of the user's replies. Raises NotFound, also if there is none."""
     row = db.session.get(MessageReasoning, get_message(user_id, message_id).message_id)
-    if row is None:
-        raise NotFound("No reasoning is kept for this message.")
-    return row
+    return require(row, "No reasoning is kept for this message.")

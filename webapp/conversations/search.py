@@ -1,7 +1,5 @@
 """Finding conversations by words in titles and messages, with the place that matched."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime

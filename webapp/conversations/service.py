@@ -1,7 +1,5 @@
 """A user's conversations: create, find, list, change, delete. Other people's behave as unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -18,7 +16,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_deleted, conversation_moved, conversation_shown
 from webapp.db.base import db, now, rows_changed
-from webapp.errors import NotFound
+from webapp.errors import NotFound, require
 from webapp.extensions import redis
 from webapp.spaces.service import persona_in
 
@@ -33,10 +31,7 @@ def owned_conversations(user_id: int) -> Select[Conversation]:
 def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) -> Conversation:
     """Return the user's conversation; `lock` holds its row until the transaction ends. Raises NotFound."""
     query = owned_conversations(user_id).where(Conversation.conversation_id == conversation_id)
-    row = db.session.scalar(query.with_for_update() if lock else query)
-    if row is None:
-        raise NotFound("There is no such conversation.")
-    return row
+    return require(db.session.scalar(query.with_for_update() if lock else query), "There is no such conversation.")
 
 
 def create_conversation(
@@ -52,9 +47,7 @@ def create_conversation(
         persona = persona_in(user_id, fields.space_id, persona)
     journey_id = title = None
     if fields.journey is not None:
-        journey = find_journey(fields.journey, user_id)
-        if journey is None:
-            raise NotFound("There is no such journey.")
+        journey = require(find_journey(fields.journey, user_id), "There is no such journey.")
         journey_id, title = journey
     moment = now()
     row = Conversation(

@@ -1,7 +1,5 @@
 """Titles written by the model after the first exchange, never over a title of the user's."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

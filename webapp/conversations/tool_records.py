@@ -1,7 +1,5 @@
 """Records of tool calls as messages keep them: what they show, and what came from outside; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The declarative base, portable column types and transaction helpers."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +20,7 @@ from sqlalchemy.sql.compiler import DDLCompiler, SQLCompiler
 from sqlalchemy.sql.expression import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from webapp.errors import NotFound
+from webapp.errors import require
 
 log = logging.getLogger(__name__)
 
@@ -126,9 +124,7 @@ def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool 
     Raises NotFound if it has been deleted since its key was read.
     """
     row = db.session.get(model, key, with_for_update=lock or None, populate_existing=fresh)
-    if row is None:
-        raise NotFound("It has been deleted in the meantime.")
-    return row
+    return require(row, "It has been deleted in the meantime.")
 
 
 def rows_changed(statement: Executable, parameters: dict[str, Any] | None = None) -> int:

@@ -6,8 +6,6 @@ not help: the next connection goes to another one. Nothing is repeated that may 
 COMMIT that got no answer, nor once a transaction of the same request has been committed.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import random

@@ -1,7 +1,5 @@
 """The engine: its options, and what each of its connections and transactions needs."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import time

@@ -5,8 +5,6 @@ Neither MariaDB's nor SQLite's planner knows how values are distributed: that ha
 person has nearly all of them. With ten thousand memories the wrong index costs a turn 5 to 15 ms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, cast
 

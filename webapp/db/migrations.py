@@ -4,8 +4,6 @@ Each statement is a transaction of its own there. A migration that was killed mi
 run again, it finds them made and continues. Workers do without migrations: Alembic takes up 9 MB.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from pathlib import Path

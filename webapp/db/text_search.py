@@ -5,8 +5,6 @@ not (Hebrew and Arabic marks, Hangul's open syllables), a pattern does, and wher
 take all characters above U+FFFF for one), those are compared byte by byte.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, cast
 

@@ -3,8 +3,6 @@
 Services get nothing of an account that is stopped or closed; what admins read of it is recorded, as always.
 """
 
-from __future__ import annotations
-
 import logging
 
 from webapp.accounts.auth import Identity

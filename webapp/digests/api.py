@@ -1,7 +1,5 @@
 """JSON endpoints of digests for their owners, and what placeholders turn into."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Flask

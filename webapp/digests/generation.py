@@ -1,7 +1,5 @@
 """Digests made by the model: read, ask with nothing held, store in one transaction."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The digest of a conversation, under its documented name, and every version it had."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

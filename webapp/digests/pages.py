@@ -1,7 +1,5 @@
 """The digest of a conversation for its owner: in the header, as a page, being edited, and its history."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
@@ -14,6 +12,7 @@ from webapp.db.base import db
 from webapp.digests import generation, service
 from webapp.digests.schemas import ConversationMemoryData, ConversationMemoryVersionOut, stored_digest
 from webapp.errors import Conflict, Invalid, NotFound, Unavailable
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import sentences
 from webapp.http.problems import field_errors
 from webapp.http.validation import MAX_ID
@@ -82,9 +81,7 @@ def restore(conversation_id: int, version: int) -> ViewResult:
     """Bring back a version."""
     _own_conversation(conversation_id)
     service.restore_digest(current_user_id(), conversation_id, version)
-    db.session.commit()
-    flash(_("That version has been restored."))
-    return redirect(url_for(".show", conversation_id=conversation_id), 303)
+    return commit_and_go(url_for(".show", conversation_id=conversation_id), _("That version has been restored."))
 
 
 def _own_conversation(conversation_id: int) -> Conversation:

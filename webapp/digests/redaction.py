@@ -1,7 +1,5 @@
 """The effect of forgetting on digests: those that may contain it are deleted, and later made again without it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Any
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
-from webapp.http.validation import Instant, Line, Output
+from webapp.http.validation import Input, Instant, Line, Output
 
 MAX_ITEMS = 30
 MAX_ITEM = 300
@@ -22,10 +22,8 @@ Item = Annotated[Line, Field(max_length=MAX_ITEM)]
 Items = Annotated[list[Item], Field(max_length=MAX_ITEMS), AfterValidator(_without_blanks)]
 
 
-class ConversationMemoryData(BaseModel):
+class ConversationMemoryData(Input):
     """The documented structure of a conversation's memory."""
-
-    model_config = ConfigDict(extra="forbid")
 
     main_topics: Items = Field(description="What the conversation is about, most important first.")
     action: Items = Field(description="What its user could do next.")

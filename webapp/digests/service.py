@@ -1,7 +1,5 @@
 """Digests: reading, writing with history, and which conversations need one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +13,7 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData, stored_digest
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.secrets import find_secret
 from webapp.prompts.values import digest_source
@@ -38,10 +36,7 @@ def find_digest(conversation_id: int) -> ConversationMemory | None:
 
 def get_digest(conversation_id: int) -> ConversationMemory:
     """Return the digest of a conversation that the caller may see. Raises NotFound if there is none."""
-    row = find_digest(conversation_id)
-    if row is None:
-        raise NotFound("This conversation has no memory yet.")
-    return row
+    return require(find_digest(conversation_id), "This conversation has no memory yet.")
 
 
 def digests_of_user(user_id: int, *, after: int = 0, limit: int = 100) -> Sequence[ConversationMemory]:

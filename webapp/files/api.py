@@ -1,7 +1,5 @@
 """JSON endpoints of files."""
 
-from __future__ import annotations
-
 from typing import Any, BinaryIO, cast
 
 from flask import Response, request
@@ -27,8 +25,9 @@ from webapp.files.schemas import (
     PictureQuery,
 )
 from webapp.files.uploads import take_in
+from webapp.http.answers import commit_empty
 from webapp.http.paging import PageQuery
-from webapp.http.views import accepts_files, api_blueprint
+from webapp.http.views import ViewResult, accepts_files, api_blueprint
 from webapp.spaces.originals import original_of
 from webapp.spaces.schemas import DocumentOut, DocumentPath, SpacePath
 
@@ -48,7 +47,7 @@ def create_file() -> tuple[Any, int]:
     if file is None:
         raise Invalid.field("file", "is missing")
     row = take_in(current_user_id(), file.filename or "file", stream_of(file))
-    return idempotency.commit(FileOut.from_row(row).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(FileOut.from_row(row), 201)
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/files", responses={201: DocumentOut})
@@ -57,7 +56,7 @@ def create_file() -> tuple[Any, int]:
 def add_file_to_space(path: SpacePath, body: FileAsDocument) -> tuple[Any, int]:
     """Make one of your files a document of a space: its text is found there page by page, and members can open it."""
     document = add_to_space(current_user_id(), path.space_id, body.file_id, body.title)
-    return idempotency.commit(document.model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(document, 201)
 
 
 @blueprint.get("/files", responses={200: FileList})
@@ -108,11 +107,10 @@ def file_picture(path: FilePath, query: PictureQuery) -> Any:
 
 @blueprint.delete("/files/<int:file_id>", responses={204: None})
 @login_required
-def delete_file(path: FilePath) -> tuple[str, int]:
+def delete_file(path: FilePath) -> ViewResult:
     """Delete a file; conversations it was attached to lose it."""
     service.delete_file(current_user_id(), path.file_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get(

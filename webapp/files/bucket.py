@@ -4,8 +4,6 @@ Only loaded if a bucket is set. At most one part of 8 MB of what is sent or fetc
 that does not answer is not tried again for AWAY_SECONDS.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import tempfile

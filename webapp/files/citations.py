@@ -1,7 +1,5 @@
 """Turns pages that a reply names into links to them, with the words it quotes; the form of pages in a prompt; pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Looking after the bytes of files on the command line: `flask --app wsgi files …`."""
 
-from __future__ import annotations
-
 import click
 from flask import Flask
 from flask.cli import AppGroup, with_appcontext

@@ -1,7 +1,5 @@
 """Documents of spaces as original files: adding, downloading, and viewing them page by page."""
 
-from __future__ import annotations
-
 from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required
@@ -34,8 +32,7 @@ def add(space_id: int) -> ViewResult:
             flash(_("“%(title)s” has been added.", title=document.title), "message")
         except DomainError as error:
             db.session.rollback()
-            message = (error.errors or [{"msg": error.detail}])[0]["msg"]
-            flash(_("%(file)s: %(problem)s", file=file.filename[-60:], problem=translate(message)), "error")
+            flash(_("%(file)s: %(problem)s", file=file.filename[-60:], problem=translate(error.problem)), "error")
     return redirect(url_for("documents_pages.index", space_id=space_id), 303)
 
 

@@ -1,7 +1,5 @@
 """Files as documents of a space: stored and read like any attachment, and open to every member."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO

@@ -1,7 +1,5 @@
 """Bytes of files in a folder that only its owner can read."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

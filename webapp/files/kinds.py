@@ -1,7 +1,5 @@
 """The kind of a file: by its first bytes, which do not lie, then by its name; pure."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from pathlib import PurePosixPath

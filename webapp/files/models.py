@@ -1,7 +1,5 @@
 """Users' files, their pages as text, and the messages they are attached to."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import Boolean, ForeignKey, Index, String, Text, text

@@ -1,10 +1,8 @@
 """Attaching files in the composer, and viewing their pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask import Blueprint, g, render_template, request, url_for
 from markupsafe import Markup
 
 from webapp.accounts.auth import current_user_id, login_required
@@ -21,6 +19,7 @@ from webapp.files.pictures import page_tokens
 from webapp.files.prompt_parts import whole_room
 from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import take_in
+from webapp.http.answers import commit_and_go
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, requested_cursor
 from webapp.i18n.request_language import gettext as _
@@ -100,8 +99,7 @@ def attach() -> ViewResult:
             db.session.commit()
         except DomainError as error:
             db.session.rollback()
-            problem = (error.errors or [{"msg": error.detail}])[0]["msg"]
-            problems.append((file.filename[-60:], problem))
+            problems.append((file.filename[-60:], error.problem))
     for row in rows:
         db.session.refresh(row)
     model = _chosen_model(request.form.get("model", "")[:220])
@@ -164,6 +162,4 @@ def content(file_id: int) -> ViewResult:
 def delete(file_id: int) -> ViewResult:
     """Delete a file."""
     service.delete_file(current_user_id(), file_id)
-    db.session.commit()
-    flash(_("File deleted."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), _("File deleted."))

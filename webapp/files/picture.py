@@ -1,7 +1,5 @@
 """A picture that goes with a message: what a prompt knows about it before its bytes are read; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil

@@ -1,7 +1,5 @@
 """Pictures of files as they are shown and sent: drawn in a separate process, stored with the file's bytes."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A conversation's files in its prompts: entire files the stable part, the others the pages that fit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

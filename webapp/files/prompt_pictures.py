@@ -1,7 +1,5 @@
 """A conversation's pictures, and the pages of its files that are pictures, as a prompt may show them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

@@ -1,21 +1,17 @@
 """Sends the bytes of a file, all or a range, as they come from storage."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from flask import Response, request
 
-from webapp.errors import NotFound
+from webapp.errors import NotFound, require
 from webapp.files.storage import file_storage, key_of
 
 
 def content_of(digest: str, name: str, media_type: str) -> Response:
     """Content as a download; 206 for one range, 416 for one out of bounds. Raises NotFound, Unavailable."""
     key = key_of(digest)
-    size = file_storage().size(key)
-    if size is None:
-        raise NotFound("The content of this file is gone.")
+    size = require(file_storage().size(key), "The content of this file is gone.")
     response = Response(mimetype=media_type)
     response.headers["Accept-Ranges"] = "bytes"
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"

@@ -3,8 +3,6 @@
 Models that see get the pictures as well; the text is for search, for quotes, and for the others.
 """
 
-from __future__ import annotations
-
 import base64
 import logging
 import os

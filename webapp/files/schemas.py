@@ -1,12 +1,10 @@
 """Responses about files."""
 
-from __future__ import annotations
-
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from webapp.http.validation import Id, Instant, Line, Output
+from webapp.http.validation import Id, Input, Instant, Line, Output
 from webapp.spaces.schemas import DocumentPath
 
 
@@ -29,9 +27,7 @@ class PictureQuery(BaseModel):
     size: Literal["small", "full"] = "full"
 
 
-class FileAsDocument(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class FileAsDocument(Input):
     file_id: Id
     title: Line = Field("", max_length=255, description="Without one, the name of the file.")
 

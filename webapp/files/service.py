@@ -1,7 +1,5 @@
 """A user's files: list, read page by page, attach, delete. Other people's files count as unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,12 +7,13 @@ from sqlalchemy import Select, delete, select
 
 from webapp.accounts.signals import account_deleted
 from webapp.db.base import db
-from webapp.errors import Invalid, NotFound
+from webapp.errors import Invalid, NotFound, require
 from webapp.files import pictures
 from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.files.uploads import drop_orphan
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 
@@ -30,29 +29,19 @@ def init_files() -> None:
 def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
     """One of the user's files; with `lock` it cannot be deleted before the transaction ends. Raises NotFound."""
     statement = _files_of(user_id).where(File.file_id == file_id)
-    row = db.session.scalar(statement.with_for_update() if lock else statement)
-    if row is None:
-        raise NotFound("There is no such file.")
-    return row
+    return require(db.session.scalar(statement.with_for_update() if lock else statement), "There is no such file.")
 
 
 def list_files(user_id: int, query: PageQuery) -> Page[File]:
     """Return the user's files, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("files", query, int, scope=user_id)
-    statement = _files_of(user_id).order_by(File.file_id.desc()).limit(query.limit + 1)
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(File.file_id < last_id)
-    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.file_id,))
+    return read_page(keyset, _files_of(user_id), File.file_id).map(lambda row: row.File)
 
 
 def page_of(user_id: int, file_id: int, number: int) -> FilePage:
     """One page of a file. Raises NotFound."""
     get_file(user_id, file_id)
-    row = db.session.get(FilePage, (file_id, number))
-    if row is None:
-        raise NotFound("There is no such page.")
-    return row
+    return require(db.session.get(FilePage, (file_id, number)), "There is no such page.")
 
 
 def picture_of(user_id: int, file_id: int, *, page: int = 0, words: str = "", small: bool = False) -> bytes:

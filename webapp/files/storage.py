@@ -4,8 +4,6 @@ Both keep entire files under keys such as `ab/ab12…`, the content's SHA-256, a
 written appears completely or not at all. Everything raises Unavailable while the storage cannot be reached.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs code that reads or draws a file in a separate process, with time limits; that process limits its own memory."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

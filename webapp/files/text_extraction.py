@@ -4,8 +4,6 @@ Writes one JSON line: {"pages": [...]} or {"error": "..."}. The caller limits it
 that a file made to be slow or to expand brings down nothing but this process.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import resource

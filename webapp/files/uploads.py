@@ -1,7 +1,5 @@
 """Adds files: identified, stored once per content, and read; and deletes bytes that nothing names."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import time
@@ -163,7 +161,7 @@ def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
     try:
         return None, pictures.first_look(path, digest, media_type)
     except Invalid as error:
-        return str((error.errors or [{"msg": error.detail}])[0]["msg"]), 0
+        return error.problem, 0
 
 
 def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:

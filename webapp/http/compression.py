@@ -1,7 +1,5 @@
 """Sending less: several style sheets in one response, text files and whole pages compressed."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """HTML forms: their input, checked by the same models as the JSON API, and the errors by field."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, get_origin
@@ -9,7 +7,7 @@ from typing import Any, TypeVar, get_origin
 from flask import request
 from pydantic import BaseModel, ValidationError
 
-from webapp.errors import Invalid
+from webapp.errors import DomainError, Invalid
 from webapp.extensions import this_app
 from webapp.http.problems import field_errors
 from webapp.i18n import SOURCE
@@ -42,15 +40,24 @@ def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
         if value is not None:
             # A form has text only, for switches too, and without scripts sends line ends as CR LF.
             values[field] = _SWITCH.get(value, value) if info.annotation is bool else value.replace("\r\n", "\n")
+    return validate(model, values)
+
+
+def validate(model: type[M], values: Mapping[str, Any]) -> M:
+    """Return values as a model. Raises Invalid, with an error for each field that does not fit."""
     try:
-        return model(**values)
+        return model.model_validate(values)
     except ValidationError as error:
         raise Invalid("", errors=field_errors(error)) from None
 
 
-def sentences(error: Invalid, labels: Mapping[str, str], *, otherwise: str = "") -> dict[str, str]:
+def sentences(
+    error: DomainError | ValidationError, labels: Mapping[str, str], *, otherwise: str = ""
+) -> dict[str, str]:
     """Errors as one sentence per field. Those about no field of the form come under `otherwise`."""
     errors: dict[str, str] = {}
+    if isinstance(error, ValidationError):
+        error = Invalid("", errors=field_errors(error))
     for item in error.errors or [{"loc": [], "msg": error.detail or error.title}]:
         name = str(item["loc"][-1]) if item["loc"] else otherwise
         if name not in labels:

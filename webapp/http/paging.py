@@ -16,6 +16,7 @@ from webapp.errors import Invalid
 from webapp.http.validation import encodable
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 LONGEST_CURSOR = 800
 """A key may contain a name of 100 characters, of four bytes each."""
@@ -44,6 +45,10 @@ class Page(Generic[T]):
         self.items = list(items)
         self.next_cursor = next_cursor
 
+    def map(self, show: Callable[[T], U]) -> Page[U]:
+        """Return the page with each of its items as something else."""
+        return Page([show(item) for item in self.items], self.next_cursor)
+
 
 class Keyset:
     """The order of one list, for one query: makes its cursors, and takes only these.
@@ -54,7 +59,7 @@ class Keyset:
     """
 
     def __init__(self, name: str, query: PageQuery, *types: type, scope: Any = None):
-        self._query = query
+        self.query = query
         self._types = types
         filters = query.model_dump(mode="json", exclude={"limit", "cursor"})
         identity = json.dumps([name, scope, filters], sort_keys=True, separators=(",", ":"))
@@ -62,14 +67,14 @@ class Keyset:
 
     def page(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
         """Return a page from limit + 1 fetched rows: the surplus row says that there is a next page."""
-        items = rows[: self._query.limit]
+        items = rows[: self.query.limit]
         has_more = len(rows) > len(items)
         return Page(items, self.cursor(*key(items[-1])) if has_more and items else None)
 
     def page_of(self, rows: Sequence[T], key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
         """Return a page of a list so short that all its rows are read, sorted by this key. Raises Invalid."""
-        after = self.position() if self._query.cursor else ()
-        return self.page([row for row in rows if key(row) > after][: self._query.limit + 1], key)
+        after = self.position() if self.query.cursor else ()
+        return self.page([row for row in rows if key(row) > after][: self.query.limit + 1], key)
 
     def cursor(self, *key: str | int | float | datetime) -> str:
         """Return the cursor of the row with this sort key."""
@@ -79,7 +84,7 @@ class Keyset:
     def position(self) -> tuple[Any, ...]:
         """The sort key in the query's cursor. Raises Invalid for one that this list did not make, or not for this."""
         try:
-            cursor = self._query.cursor or ""
+            cursor = self.query.cursor or ""
             mark, *key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
             if mark != self._mark:
                 raise ValueError

@@ -3,8 +3,6 @@
 A browser that typed in the URL of a form is led to the page that the form is on.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,6 @@
 """Response headers that keep a page from doing anything we did not write: strict CSP, no framing, no sniffing; and
 which other sites' pages may use the programs' addresses."""
 
-from __future__ import annotations
-
 from flask import Flask, Response, request
 from flask.sessions import SecureCookieSessionInterface, SessionMixin
 

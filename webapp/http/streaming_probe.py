@@ -1,7 +1,5 @@
 """A short stream with which `flask doctor` measures how it arrives through the proxy in front."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

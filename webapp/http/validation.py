@@ -1,13 +1,11 @@
 """The parts that schemas share: field types (storable text, possible ids, bounded JSON), and rows as responses."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer, StrictBool
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StrictBool
 
 MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
@@ -17,6 +15,12 @@ MAX_TEXT_BYTES = 2**20
 MAX_METADATA_BYTES = 16_384
 MAX_METADATA_DEPTH = 20  # MariaDB's JSON functions stop at 32 levels
 MAX_METADATA_NUMBER = 2**63 - 1  # beyond it MySQL rounds, and further out refuses
+
+
+class Input(BaseModel):
+    """A body or form with no fields but these."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Output(BaseModel):
@@ -54,7 +58,8 @@ def _fits_text_column(value: str) -> str:
     return value
 
 
-def _not_blank(value: str) -> str:
+def not_blank(value: str) -> str:
+    """Return a text, unchanged. Raises ValueError for one of white space alone."""
     if not value.strip():
         raise ValueError("is empty")
     return value
@@ -62,6 +67,13 @@ def _not_blank(value: str) -> str:
 
 def _strip(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
+
+
+def not_null(value: object) -> object:
+    """Return a new value of a field, unchanged. Raises ValueError for null: a field that stays is left out."""
+    if value is None:
+        raise ValueError("cannot be null")
+    return value
 
 
 def _bounded_json(value: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +128,7 @@ SearchText = Annotated[str, AfterValidator(encodable)]
 """What is typed into a search box, unchanged: a space at its end means that the last word is finished."""
 
 MessageText = Annotated[
-    str, Field(min_length=1), AfterValidator(encodable), AfterValidator(_not_blank), AfterValidator(_fits_text_column)
+    str, Field(min_length=1), AfterValidator(encodable), AfterValidator(not_blank), AfterValidator(_fits_text_column)
 ]
 """What a person says in one message: not blank, at most MAX_TEXT_BYTES long."""
 

@@ -1,7 +1,5 @@
 """Common needs of views: the kind of answer the caller wants, and JSON bodies."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import partial

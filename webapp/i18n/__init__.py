@@ -1,7 +1,5 @@
 """Languages of the interface: which ones there are, and translating into them what is English in the sources."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -1,7 +1,5 @@
 """Dates as people say them, in the reader's language; English ones come from webapp/i18n/dates.py."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from functools import cache
 

@@ -4,8 +4,6 @@ A catalog holds every text once, sorted, without places, so that two people's ch
 committed beside them, for a clone to run without further tools.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Dates as people say them, in the reader's time zone."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, available_timezones
 

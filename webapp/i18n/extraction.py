@@ -1,7 +1,5 @@
 """Finds the texts to be translated: in templates, in Python, in scripts."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from io import BytesIO
@@ -31,7 +29,7 @@ ERRORS = {
     "Unavailable",
     "ValueError",
 }
-"""Errors whose message is shown to people: their first argument; for `Invalid.field`, the second."""
+"""Errors whose message is shown to people: their first argument; for `Invalid.field` and `require`, the second."""
 UNTRANSLATED_PATHS = (
     "webapp/llm/",
     "webapp/gateway/",
@@ -110,6 +108,8 @@ def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]
             yield from ((text,) for text in _values(node.args[0]))
         elif with_errors and isinstance(node.func, ast.Name) and name in ERRORS and node.args:
             yield from ((_of_field(text, is_plain=True),) for text in _constants(node.args[0]))
+        elif with_errors and name == "require" and len(node.args) == 2:
+            yield from ((text,) for text in _constants(node.args[1]))
         elif with_errors and name == "field" and ast.unparse(node.func) == "Invalid.field" and len(node.args) == 2:
             yield from ((_of_field(text, is_plain=True),) for text in _constants(node.args[1]))
 

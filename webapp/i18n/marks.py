@@ -1,7 +1,5 @@
 """Sentences from services, which do not know the reader: English for programs and logs, translated on pages."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 T = TypeVar("T")

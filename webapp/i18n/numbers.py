@@ -1,7 +1,5 @@
 """Numbers and amounts of money in the notation of a language."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from babel import Locale

@@ -1,7 +1,5 @@
 """The reader's language, and translation into it during a request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The texts of scripts: their translations into a language, as a script that is loaded before them."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

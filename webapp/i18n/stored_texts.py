@@ -1,7 +1,5 @@
 """Texts that are kept in English, for programs and logs, told in the reader's language: found again by their forms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cache

@@ -4,8 +4,6 @@
 placeholders, as if the template had been written in that language: nothing is looked up when a page is rendered.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A user's changes to a point by hand: confirm, reject, correct, skip, ask again, and undo."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -11,7 +9,7 @@ from sqlalchemy import delete, select
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
-from webapp.errors import Conflict, NotFound
+from webapp.errors import Conflict, require
 from webapp.journeys.assessment import write_state
 from webapp.journeys.assessment_merge import Assessment, PointState, as_it_stands, merge
 from webapp.journeys.evidence import retire
@@ -37,7 +35,7 @@ class LockedPoint:
         self.conversation: Conversation = get_conversation(user_id, conversation_id, lock=True)
         self.point: ConversationPoint = find_point(self.conversation, slug)
         self.row: PointMemory = hold_memory(user_id, self.point)
-        quotes = load_evidence([self.row.point_memory_id], conversation_id, with_retired=True)
+        quotes = load_evidence([self.row.point_memory_id], conversation_id)
         self.all: list[Quote] = quotes[self.row.point_memory_id]
 
     @property
@@ -69,19 +67,15 @@ class LockedPoint:
 
     def piece(self, evidence_id: int) -> Quote:
         """Return a piece of evidence that counts. Raises NotFound."""
-        quote = next((item for item in self.evidence if item.evidence_id == evidence_id), None)
-        if quote is None:
-            raise NotFound("There is no such answer to this point.")
-        return quote
+        row = next((item for item in self.evidence if item.evidence_id == evidence_id), None)
+        return require(row, "There is no such answer to this point.")
 
     def finish(self) -> PointView:
         """Return the point after the change; outdated summaries are made again."""
         db.session.flush()
         owe_reports(self.user_id, self.point.journey_id)
-        view = journey_view(self.user_id, self.point.journey_id, self.conversation).view(self.point.slug)
-        if view is None:
-            raise NotFound("There is no such point in this conversation.")
-        return view
+        row = journey_view(self.user_id, self.point.journey_id, self.conversation).view(self.point.slug)
+        return require(row, "There is no such point in this conversation.")
 
 
 def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:

@@ -1,11 +1,10 @@
 """JSON endpoints for changing points by hand: everything the panel of a conversation can do."""
 
-from __future__ import annotations
-
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.schemas import ConversationPath
 from webapp.db.base import db
+from webapp.http.answers import commit_json
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.journeys import answers, service
 from webapp.journeys.guide_state import pause
@@ -63,9 +62,7 @@ def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
 def reset(path: ConversationPointPath) -> ViewResult:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""
     count = service.reset_here(current_user_id(), path.conversation_id, path.point)
-    result = PointReset(conversations_read_again=count).model_dump(mode="json")
-    idempotency.commit(result, 202)
-    return result, 202
+    return idempotency.commit_json(PointReset(conversations_read_again=count), 202)
 
 
 def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
@@ -84,6 +81,4 @@ def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
 
 def _point_response(path: ConversationPointPath, view: PointView) -> ViewResult:
     _, journey = service.conversation_view(current_user_id(), path.conversation_id)
-    result = PointOut.from_view(view, journey.next_slug if journey else None).model_dump(mode="json")
-    db.session.commit()
-    return result
+    return commit_json(PointOut.from_view(view, journey.next_slug if journey else None))

@@ -1,7 +1,5 @@
 """JSON endpoints of journeys: the list, the state of a conversation's points, its summary."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from flask import Response, jsonify, url_for

@@ -1,7 +1,5 @@
 """The open points in the extraction call of a turn: what is asked about them, and what is done with the answer."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 
@@ -114,7 +112,7 @@ def store_assessments(
 
 def _merge(conversation: Conversation, point: ConversationPoint, grounded: GroundedAssessment, messages: int) -> None:
     row = hold_memory(conversation.user_id, point)
-    quotes = load_evidence([row.point_memory_id], conversation.conversation_id, with_retired=True)
+    quotes = load_evidence([row.point_memory_id], conversation.conversation_id)
     quotes_of_point = quotes[row.point_memory_id]
     left = [item for item in quotes_of_point if item.retired_at is None]
     state = as_it_stands(state_of(row), len(left))

@@ -4,8 +4,6 @@ Confidences are in 0..1. The weights are the documented ones: high confidence mo
 new assessment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -4,8 +4,6 @@ An author changes a draft; what others see changes when it is published. A journ
 managed by the admins; one with an owner is theirs alone. Journeys that come from files are changed there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.db.base import db
 from webapp.errors import Invalid
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.validation import Instant, Whole
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.journeys import authoring
@@ -94,7 +94,8 @@ class ExportQuery(BaseModel):
 @idempotency.idempotent
 def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
     """Write a journey: a draft, which people see once it is published."""
-    return _created_response(authoring.create_draft(current_user_id(), body, is_private=query.private))
+    work = authoring.create_draft(current_user_id(), body, is_private=query.private)
+    return idempotency.commit_json(JourneyWork.of(work), 201)
 
 
 @blueprint.post("/journeys/import", responses={201: JourneyWork})
@@ -106,14 +107,15 @@ def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
         definition = read_definition(body.text)
     except ValueError as error:
         raise Invalid.field("text", str(error)) from None
-    return _created_response(authoring.create_draft(current_user_id(), definition, is_private=query.private))
+    work = authoring.create_draft(current_user_id(), definition, is_private=query.private)
+    return idempotency.commit_json(JourneyWork.of(work), 201)
 
 
 @blueprint.put("/journeys/<slug>", responses={200: JourneyWork})
 @login_required
 def change_journey(path: JourneyPath, body: JourneyBody) -> ViewResult:
     """Change the draft of a journey; what is published stays until the draft is."""
-    return _saved(authoring.save_draft(current_user_id(), path.slug, body))
+    return commit_json(JourneyWork.of(authoring.save_draft(current_user_id(), path.slug, body)))
 
 
 @blueprint.get("/journeys/<slug>/draft", responses={200: JourneyWork})
@@ -128,9 +130,7 @@ def get_draft(path: JourneyPath) -> ViewResult:
 @idempotency.idempotent
 def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
     """Publish the draft, or restore an earlier version."""
-    work = JourneyWork.of(authoring.publish(current_user_id(), path.slug, body.version)).model_dump(mode="json")
-    idempotency.commit(work, 200)
-    return work
+    return idempotency.commit_json(JourneyWork.of(authoring.publish(current_user_id(), path.slug, body.version)), 200)
 
 
 @blueprint.post("/journeys/<slug>/duplicate", responses={201: JourneyWork})
@@ -138,7 +138,8 @@ def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
 @idempotency.idempotent
 def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
     """A copy, as your own draft."""
-    return _created_response(authoring.duplicate(current_user_id(), path.slug, is_private=query.private))
+    work = authoring.duplicate(current_user_id(), path.slug, is_private=query.private)
+    return idempotency.commit_json(JourneyWork.of(work), 201)
 
 
 @blueprint.delete("/journeys/<slug>", responses={204: None})
@@ -146,8 +147,7 @@ def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
 def archive_journey(path: JourneyPath) -> ViewResult:
     """Withdraw a journey; a draft that was never published is deleted."""
     authoring.archive(current_user_id(), path.slug)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/journeys/<slug>/export", responses=FILE)
@@ -162,15 +162,3 @@ def file_response(work: Work, form: Literal["json", "yaml"]) -> Response:
     response = Response(write_definition(work.definition, form), mimetype=f"application/{form}")
     response.headers["Content-Disposition"] = f'attachment; filename="{work.journey.slug}.{form}"'
     return response
-
-
-def _created_response(work: Work) -> ViewResult:
-    answer = JourneyWork.of(work).model_dump(mode="json")
-    idempotency.commit(answer, 201)
-    return answer, 201
-
-
-def _saved(work: Work) -> ViewResult:
-    answer = JourneyWork.of(work).model_dump(mode="json")
-    db.session.commit()
-    return answer

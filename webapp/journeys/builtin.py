@@ -5,8 +5,6 @@ text that was changed, or is not from a shipped journey, has no translation and 
 a journey that a person wrote, even if it reads the same.
 """
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from pathlib import Path

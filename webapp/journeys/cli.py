@@ -1,7 +1,5 @@
 """Journeys on the command line: `flask --app wsgi journeys load [--force]`, and `prepare` before a start."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

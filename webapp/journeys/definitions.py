@@ -1,7 +1,5 @@
 """A journey as its author writes it: what may be left out, and how it becomes the form of a file; pure."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata
@@ -9,19 +7,17 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from webapp.http.validation import Amount
+from webapp.http.validation import Amount, Input
 from webapp.journeys.journey_files import Item, Items, JourneyFixture, PointFixture, Slug, Text, Title
 
 Format = Literal["json", "yaml"]
 MAX_TEXT = 1_000_000
 
 
-class PointBody(BaseModel):
+class PointBody(Input):
     """A point as an author gives it; what is left out is derived from the title."""
-
-    model_config = ConfigDict(extra="forbid")
 
     slug: Slug | None = None
     title: Title
@@ -50,10 +46,8 @@ class PointBody(BaseModel):
         }
 
 
-class JourneyBody(BaseModel):
+class JourneyBody(Input):
     """A journey as an author gives it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     slug: Slug | None = None
     title: Title

@@ -1,7 +1,5 @@
 """The rows with what a point rests on: created from grounded assessments, and retired when replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,7 +76,7 @@ def last_question(text: str) -> str | None:
     return " ".join(text[begin + 1 : end + 1].split()).lstrip("-*•> ")[:MAX_QUESTION] or None
 
 
-def retire(evidence_id: int, replacement: Replaced, why: str = "replaced") -> bool:
+def retire(evidence_id: int, replacement: Replaced) -> bool:
     """Remove statements and values of a row from what is known; they stay in its history.
 
     True if nothing of it is left, and the row as a whole no longer counts.
@@ -86,9 +84,9 @@ def retire(evidence_id: int, replacement: Replaced, why: str = "replaced") -> bo
     row = db.session.get_one(PointEvidence, evidence_id)
     moment = now()
     said_so: list[dict[str, Any]] = [
-        *({"statement": text, "why": why, "at": moment.isoformat()} for text in replacement.statements),
+        *({"statement": text, "why": "replaced", "at": moment.isoformat()} for text in replacement.statements),
         *(
-            {"name": name, "value": row.structured_data.get(name), "why": why, "at": moment.isoformat()}
+            {"name": name, "value": row.structured_data.get(name), "why": "replaced", "at": moment.isoformat()}
             for name in replacement.names
         ),
     ]
@@ -97,7 +95,7 @@ def retire(evidence_id: int, replacement: Replaced, why: str = "replaced") -> bo
     names = set(row.structured_data) - {item.get("name") for item in row.retired}
     if statements or names:
         return False
-    row.retired_at, row.retired_why = moment, why
+    row.retired_at, row.retired_why = moment, "replaced"
     return True
 
 

@@ -1,7 +1,5 @@
 """Matches of words to points: facts to the quotes they came from, memories to the points they concern; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

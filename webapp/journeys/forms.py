@@ -1,7 +1,5 @@
 """The form of a journey's editor: its fields as a definition, and a definition as its fields; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

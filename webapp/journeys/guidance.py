@@ -1,7 +1,5 @@
 """The assistant's guidance when it opens a point, and during a journey; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

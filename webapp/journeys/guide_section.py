@@ -3,8 +3,6 @@
 It goes into the changing end of the prompt, before the person's words. Whatever people said is a single line of data.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

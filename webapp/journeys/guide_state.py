@@ -1,7 +1,5 @@
 """The stored state of a guided conversation: its guide, the point it is at, and what the person set aside."""
 
-from __future__ import annotations
-
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 

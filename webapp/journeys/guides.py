@@ -1,7 +1,5 @@
 """The guide of a conversation: its current point, and its section of the prompt."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from webapp.conversations.models import Conversation

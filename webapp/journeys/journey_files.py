@@ -1,7 +1,5 @@
 """Journeys from their files: all are checked before any is written; what users have said is never touched."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
@@ -10,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from sqlalchemy import select
 
@@ -18,7 +16,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import db, now
 from webapp.errors import DomainError
 from webapp.extensions import app_settings
-from webapp.http.validation import Line
+from webapp.http.validation import Input, Line
 from webapp.journeys.models import ConversationPoint, Journey
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
@@ -40,10 +38,8 @@ Item = Annotated[Words, Field(max_length=500)]
 Items = Annotated[list[Item], Field(min_length=1, max_length=50)]
 
 
-class PointFixture(BaseModel):
+class PointFixture(Input):
     """A conversation point as a file describes it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     slug: Slug
     title: Title
@@ -59,10 +55,8 @@ class PointFixture(BaseModel):
     keeps: Literal["days", "weeks", "months", "years", "always"] | None = None
 
 
-class JourneyFixture(BaseModel):
+class JourneyFixture(Input):
     """A journey as a file describes it; its points come in the order in which they are shown."""
-
-    model_config = ConfigDict(extra="forbid")
 
     slug: Slug
     title: Title

@@ -1,7 +1,5 @@
 """Journeys and their points, what is known about each point for each user, and the summaries made from it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pages and fragments of journeys: the picker, the points beside a conversation, the summary."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, g, redirect, render_template, request, url_for
@@ -10,7 +8,7 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
-from webapp.errors import Invalid, NotFound
+from webapp.errors import Invalid, require
 from webapp.extensions import this_app
 from webapp.http.validation import MAX_ID, parse_id
 from webapp.http.views import ViewResult, wants_partial
@@ -86,9 +84,7 @@ def over(slug: str) -> ViewResult:
     """Show what starting a finished journey over will do."""
     user_id = current_user_id()
     progress = next((item for item in journeys_with_progress(user_id) if item.journey.slug == slug), None)
-    if progress is None:
-        raise NotFound("There is no such journey.")
-    return render_template("journeys/over.html", item=progress)
+    return render_template("journeys/over.html", item=require(progress, "There is no such journey."))
 
 
 @blueprint.get("/c/<int:conversation_id>/points")

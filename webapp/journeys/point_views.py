@@ -1,7 +1,5 @@
 """Views of a journey for pages, the API and the prompt: its points, their state and evidence; plain values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Reads the current points of a journey for a user: definition, state, evidence, and relevant memories."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -13,7 +11,7 @@ from sqlalchemy.orm import load_only
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise, now
-from webapp.errors import NotFound
+from webapp.errors import NotFound, require
 from webapp.journeys.assessment_merge import PointState, as_it_stands, is_settled
 from webapp.journeys.evidence_matches import keyword_count
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
@@ -47,9 +45,7 @@ def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
                 ConversationPoint.is_archived == false(),
             )
         )
-    if row is None:
-        raise NotFound("There is no such point in this conversation.")
-    return row
+    return require(row, "There is no such point in this conversation.")
 
 
 def journey_view(
@@ -68,7 +64,7 @@ def journey_view(
         select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id == journey_id)
     )
     memories = {row.point_id: row for row in stored} if is_on else {}
-    evidence = load_evidence([row.point_memory_id for row in memories.values()], conversation_id, with_retired=True)
+    evidence = load_evidence([row.point_memory_id for row in memories.values()], conversation_id)
     prefills = _prefilled(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
     return JourneyView(get_or_raise(Journey, journey_id), point_views(points, memories, evidence, prefills))
 
@@ -98,10 +94,8 @@ def state_of(row: PointMemory | None) -> PointState:
     )
 
 
-def load_evidence(
-    point_memory_ids: Collection[int], current_id: int | None = None, *, with_retired: bool = False
-) -> dict[int, list[Quote]]:
-    """Return the evidence of points for a user in the order it was said; replaced pieces are included on request."""
+def load_evidence(point_memory_ids: Collection[int], current_id: int | None = None) -> dict[int, list[Quote]]:
+    """Return the evidence of points for a user in the order it was said, replaced pieces included."""
     rows = db.session.execute(
         select(PointEvidence, Message.conversation_id, Memory.content)
         .outerjoin(Message, Message.message_id == PointEvidence.message_id)
@@ -114,7 +108,6 @@ def load_evidence(
             Message.superseded_by_id.is_(None),
             Conversation.deleted_at.is_(None),
             Memory.valid_to.is_(None),
-            *(() if with_retired else (PointEvidence.retired_at.is_(None),)),
         )
         .order_by(PointEvidence.said_at, PointEvidence.evidence_id)
     )

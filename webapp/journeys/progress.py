@@ -1,7 +1,5 @@
 """A user's progress in each journey: what the library, the start page and the sidebar show."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal
@@ -58,7 +56,7 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
     stored = db.session.scalars(
         select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id.in_(ids))
     ).all()
-    evidence = load_evidence([row.point_memory_id for row in stored], with_retired=True)
+    evidence = load_evidence([row.point_memory_id for row in stored])
     conversations = _last_conversations(user_id)
     owner = get_or_raise(User, user_id)
     progress = []
@@ -71,15 +69,15 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
     return progress
 
 
-def last_conversation(user_id: int, journey_id: int, *, lock: bool = False) -> Conversation | None:
-    """Return the conversation in which a user last began a journey; `lock` holds its row until the transaction ends."""
+def last_conversation(user_id: int, journey_id: int) -> Conversation | None:
+    """Return the conversation in which a user last began a journey."""
     query = (
         owned_conversations(user_id)
         .where(Conversation.journey_id == journey_id, Conversation.is_temporary == false())
         .order_by(Conversation.conversation_id.desc())
         .limit(1)
     )
-    return db.session.scalar(query.with_for_update() if lock else query)
+    return db.session.scalar(query)
 
 
 def _last_conversations(user_id: int) -> dict[int, Conversation]:

@@ -1,7 +1,5 @@
 """A journey's part of the prompts of its conversations."""
 
-from __future__ import annotations
-
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.journeys.models import Journey

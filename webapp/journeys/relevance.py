@@ -1,7 +1,5 @@
 """Relevance of a memory to a point by meaning, not only by shared words."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 

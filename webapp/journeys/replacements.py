@@ -4,8 +4,6 @@ Only what the assessment names as taken back is replaced. Two different answers 
 person to settle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The content of a journey's summary, as plain data and as Markdown, and its fingerprint; pure."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -5,8 +5,6 @@ to one weight, which takes a tenth of the time of the other order. Arabic and Ch
 have fonts of their own; what no font has is left out.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Typesets the summary of a journey's conversation as a PDF, in a worker, and tells which are due."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 

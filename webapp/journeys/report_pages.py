@@ -1,7 +1,5 @@
 """A4 pages with a footer, paragraphs and quotations, for PDFs of people's own words; no database, no web."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from fpdf import FPDF
@@ -59,10 +57,20 @@ class Pages(FPDF):
             width, height, text, align=align or self.start, wrapmode=wrap, new_x=XPos.LMARGIN, new_y=YPos.NEXT
         )
 
-    def own_block(self, text: str, *, height: float, indent: float = 0) -> None:
+    def heading(self, label: str, title: str) -> None:
+        """Write what kind of document this is, and below it its title."""
+        self.set_font("sans", "B", 9)
+        self.set_text_color(*OCHRE)
+        self.text_block(label, height=5)
+        self.ln(1)
+        self.set_font("serif", size=24)
+        self.set_text_color(*INK)
+        self.text_block(title, height=10.5)
+
+    def own_block(self, text: str, *, height: float) -> None:
         """Write a paragraph in its own direction, whatever the page's, with lines that end as its script ends them."""
         align = Align.R if is_rtl_text(text) else Align.L
-        self.text_block(text, height=height, indent=indent, align=align, wrap=_wrap(text))
+        self.text_block(text, height=height, align=align, wrap=_wrap(text))
 
     def height_of(self, text: str, width: float, height: float) -> float:
         """Return the height of a text in the current font, in millimetres."""

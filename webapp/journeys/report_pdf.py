@@ -1,7 +1,5 @@
 """The summary of a journey as a PDF of A4 pages; no database, no web."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from datetime import date
@@ -9,7 +7,7 @@ from pathlib import Path
 
 from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, ReportTexts, label
 from webapp.journeys.report_fonts import add_fonts, printable
-from webapp.journeys.report_pages import INDENT, INK, KEPT_TOGETHER, LINE, MUTED, OCHRE, Pages
+from webapp.journeys.report_pages import INDENT, INK, KEPT_TOGETHER, LINE, MUTED, Pages
 
 NAMES_WIDTH = 46
 SHORT = 4
@@ -72,13 +70,7 @@ def _write(pages: _Pages, report: Report) -> None:
     if report.front_page:
         _front(pages, report)
     pages.add_page()
-    pages.set_font("sans", "B", 9)
-    pages.set_text_color(*OCHRE)
-    pages.text_block(pages.wording.heading, height=5)
-    pages.ln(1)
-    pages.set_font("serif", size=24)
-    pages.set_text_color(*INK)
-    pages.text_block(report.journey, height=10.5)
+    pages.heading(pages.wording.heading, report.journey)
     pages.ln(2)
     pages.set_font("sans", size=11)
     # Each on a line of its own: a name in a right-to-left script would pull the date to its side.

@@ -3,8 +3,6 @@
 A worker typesets the pages (report_job.py), so that the web process does not load the libraries for that.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

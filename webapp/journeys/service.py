@@ -1,7 +1,5 @@
 """Journeys for their users: the list, the state of a conversation's points, and starting a point afresh."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +9,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
-from webapp.errors import Forbidden, NotFound
+from webapp.errors import Forbidden, NotFound, require
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.journeys.answers import forget_state
 from webapp.journeys.authoring import visible_journey, work_on
@@ -75,9 +73,7 @@ def reset_point(user_id: int, journey_slug: str, slug: str) -> int:
         .join(Journey, Journey.journey_id == ConversationPoint.journey_id)
         .where(Journey.slug == journey_slug, ConversationPoint.slug == slug)
     )
-    if row is None:
-        raise NotFound("There is no such point.")
-    return read_again(user_id, row)
+    return read_again(user_id, require(row, "There is no such point."))
 
 
 def read_again(user_id: int, row: ConversationPoint) -> int:

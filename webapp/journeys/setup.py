@@ -1,7 +1,5 @@
 """Journeys take part in what other domains do: the extraction call, prompts, forgetting."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

@@ -1,14 +1,12 @@
 """Starting a journey: once, however often the button is clicked, and over when it is finished."""
 
-from __future__ import annotations
-
 from webapp.accounts.models import User
 from webapp.conversations.journey_links import find_journey
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
 from webapp.db.base import db, get_or_raise
-from webapp.errors import NotFound
+from webapp.errors import require
 from webapp.journeys.answers import LockedPoint, open_again
 from webapp.journeys.builtin import translate_journey_text
 from webapp.journeys.guide_state import set_point_aside
@@ -22,9 +20,7 @@ def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False)
 
     With `over`, a finished journey begins again in a new one; an unfinished one goes on. Raises NotFound.
     """
-    journey = find_journey(slug, user_id)
-    if journey is None:
-        raise NotFound("There is no such journey.")
+    journey = require(find_journey(slug, user_id), "There is no such journey.")
     journey_id, _title = journey
     last = last_conversation(user_id, journey_id)
     if last is None:

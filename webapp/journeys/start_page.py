@@ -1,7 +1,5 @@
 """Offers to continue on the page of a new conversation: the last conversations, and journeys that are under way."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,10 +1,8 @@
 """JSON endpoints of facts, and of what moving a conversation does."""
 
-from __future__ import annotations
-
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.db.base import db
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.legacies import conversation_moves, facts
@@ -40,7 +38,7 @@ def add_fact(path: LegacyPath, body: NewFact) -> ViewResult:
     fact = facts.add_fact(
         current_user_id(), path.space_id, body.category, body.content, shared=body.visibility == "shared"
     )
-    return idempotency.commit(FactOut.of(fact).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(FactOut.of(fact), 201)
 
 
 @blueprint.patch("/ai/facts/<int:memory_id>/visibility", responses={200: FactOut})
@@ -48,9 +46,7 @@ def add_fact(path: LegacyPath, body: NewFact) -> ViewResult:
 def set_visibility(path: FactPath, body: VisibilityChange) -> ViewResult:
     """Share a fact of yours with the members of its legacy, or withdraw it."""
     fact = facts.set_visibility(current_user_id(), path.memory_id, body.visibility)
-    answer = FactOut.of(fact).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(FactOut.of(fact))
 
 
 @blueprint.delete("/ai/facts/<int:memory_id>", responses={204: None})
@@ -58,8 +54,7 @@ def set_visibility(path: FactPath, body: VisibilityChange) -> ViewResult:
 def delete_fact(path: FactPath) -> ViewResult:
     """Forget a fact of yours for good."""
     facts.delete_fact(current_user_id(), path.memory_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/conversations/<int:conversation_id>/move", responses={200: MoveReport})

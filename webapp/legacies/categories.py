@@ -1,7 +1,5 @@
 """The documented categories of facts, and the documented form in which a prompt lists them. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Moving a conversation into or out of a space: what happens to the memories that rest on it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from sqlalchemy import select, update

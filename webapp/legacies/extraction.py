@@ -1,7 +1,5 @@
 """Reading a whole conversation of a legacy, call by call, for facts about its person, at the user's request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

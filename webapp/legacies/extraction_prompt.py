@@ -1,7 +1,5 @@
 """The prompt for finding the facts a user tells about a person in a conversation, and the shape of its answer; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Facts that a model call returned: grounded in the user's words, decided on by code, kept as private memories."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

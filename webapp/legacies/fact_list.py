@@ -5,8 +5,6 @@ The person cannot be asked. If two accounts disagree, neither replaces the other
 for a decision.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Facts about the person of a legacy: a view of the memories of its space. Private until their owner shares them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +8,7 @@ from sqlalchemy import Select, false
 
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
-from webapp.errors import NotFound
+from webapp.errors import NotFound, require
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.legacies.categories import KnownFact, category_of, order
 from webapp.memories import service
@@ -140,9 +138,7 @@ def get_fact(user_id: int, memory_id: int) -> Fact:
         .join(Space, (Space.space_id == Memory.space_id) & (Space.kind == "legacy"))
         .where(Memory.memory_id == memory_id)
     )
-    if row is None:
-        raise NotFound("There is no such fact.")
-    return _fact(user_id, row)
+    return _fact(user_id, require(row, "There is no such fact."))
 
 
 def legacy_of(conversation: Conversation) -> Space | None:

@@ -1,8 +1,6 @@
 """The end of a membership, or of an account with all of its memberships: what a member had in a space becomes theirs
 alone, and the others lose what it told them."""
 
-from __future__ import annotations
-
 from sqlalchemy import func, select, update
 
 from webapp.accounts.signals import account_ends

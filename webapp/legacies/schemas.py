@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.validation import Id, Instant
+from webapp.http.validation import Id, Input, Instant
 from webapp.i18n.marks import say
 from webapp.legacies.categories import CATEGORIES
 from webapp.legacies.conversation_moves import Move
@@ -37,17 +37,13 @@ class MoveQuery(BaseModel):
     space_id: Id | None = Field(None, description="Where to; without it, out of its space.")
 
 
-class NewFact(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewFact(Input):
     category: Annotated[str, AfterValidator(_known_category)] = "other"
     content: Statement
     visibility: Visibility = "private"
 
 
-class VisibilityChange(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class VisibilityChange(Input):
     visibility: Visibility
 
 

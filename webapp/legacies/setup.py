@@ -1,7 +1,5 @@
 """Connects the signals of spaces with their consequences for conversations and memories."""
 
-from __future__ import annotations
-
 from flask import Flask
 
 from webapp.legacies.conversation_moves import init_conversation_moves

@@ -4,8 +4,6 @@ A reply's receipt names what was in its prompt, which shows in which conversatio
 which others recalled something from those. What the owners of those conversations said in them stays.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """The places where a program may look, in the spaces that its token names or everywhere, and the tools it has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

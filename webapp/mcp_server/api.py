@@ -1,7 +1,5 @@
 """`POST /mcp`: one request in, one JSON answer out, no sessions; and where its protection is described."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Sequence

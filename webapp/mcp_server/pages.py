@@ -1,7 +1,5 @@
 """The page that explains how to connect other programs, and lists what they did."""
 
-from __future__ import annotations
-
 from flask import Blueprint, render_template
 from sqlalchemy import select
 

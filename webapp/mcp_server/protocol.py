@@ -4,8 +4,6 @@ Written by hand and tested against `mcp-types`, whose thousands of lines of mode
 process for a dozen answers.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -1,7 +1,5 @@
 """Reading by other programs: found by the same searches and scopes as everywhere else, short, and in the audit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

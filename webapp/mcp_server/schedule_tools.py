@@ -2,8 +2,6 @@
 look into some spaces only has the schedules of conversations there. What a program made ends with its token.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

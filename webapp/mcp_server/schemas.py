@@ -1,63 +1,57 @@
 """The tools' arguments, and the tools as clients see them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from webapp.http.validation import Id, Line, SearchText
+from webapp.http.validation import Id, Input, Line, SearchText
 from webapp.memories.schemas import MemoryKind, Statement
 from webapp.schedules.schemas import ScheduleFields
 
 
-class Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Search(Arguments):
+class Search(Input):
     query: SearchText = Field(min_length=1, max_length=500, description="Words to look for, in the user's language.")
     limit: int = Field(8, ge=1, le=20)
 
 
-class Fetch(Arguments):
+class Fetch(Input):
     id: Line = Field(max_length=40, description="An id that search gave.")
 
 
-class Remember(Arguments):
+class Remember(Input):
     content: Statement = Field(description="One short statement about the user, understandable on its own.")
     quote: Line = Field(min_length=1, max_length=2_000, description="The user's own words that say it, verbatim.")
     kind: MemoryKind = "fact"
     space_id: Id | None = Field(None, description="The space it belongs to; without one it is personal.")
 
 
-class ListMemories(Arguments):
+class ListMemories(Input):
     space_id: Id | None = None
     kind: MemoryKind | None = None
     limit: int = Field(20, ge=1, le=50)
     cursor: Line | None = Field(None, max_length=500, description="next_cursor of the previous answer.")
 
 
-class UpdateMemory(Arguments):
+class UpdateMemory(Input):
     memory_id: Id
     content: Statement = Field(description="What it should say from now on.")
 
 
-class Forget(Arguments):
+class Forget(Input):
     memory_id: Id
 
 
-class GetContext(Arguments):
+class GetContext(Input):
     task: SearchText = Field(min_length=1, max_length=2_000, description="What you are about to do for the user.")
     space_id: Id | None = None
 
 
-class NoArguments(Arguments):
+class NoArguments(Input):
     pass
 
 
-class OneSchedule(Arguments):
+class OneSchedule(Input):
     schedule_id: Id
 
 

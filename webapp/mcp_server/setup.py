@@ -1,7 +1,5 @@
 """Adds the MCP server to the application."""
 
-from __future__ import annotations
-
 from flask import Flask
 
 from webapp.mcp_server.api import blueprint as api

@@ -1,7 +1,5 @@
 """Changes by other programs: proposals for the person to review, unless their token may write."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.accounts import scopes

@@ -1,7 +1,5 @@
 """The endpoints for programs: metadata, registration, tokens and their revocation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

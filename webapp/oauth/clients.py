@@ -1,7 +1,5 @@
 """Checks what a program says about itself: its name, its redirect URLs, how it authenticates; pure."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """Programs, what people let them do, and the codes and refresh tokens in between; secrets only as hashes."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import JSON, ForeignKey, String

@@ -1,15 +1,14 @@
 """The page on which a person authorises a program, and disconnecting it."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, make_response, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required, password_required
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import limiter
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import sentences
 from webapp.http.security_headers import POLICY
 from webapp.http.validation import parse_id
@@ -100,9 +99,7 @@ decide.asks_again = True  # type: ignore[attr-defined]  # its answer leads to th
 def disconnect(grant_id: int) -> ViewResult:
     """Disconnect a program."""
     service.disconnect(current_user_id(), grant_id)
-    db.session.commit()
-    flash(_("Disconnected. Its tokens no longer work."))
-    return redirect(url_for("mcp_pages.index"), 303)
+    return commit_and_go(url_for("mcp_pages.index"), _("Disconnected. Its tokens no longer work."))
 
 
 @blueprint.post("/settings/programs/<int:grant_id>/trust")
@@ -110,9 +107,7 @@ def disconnect(grant_id: int) -> ViewResult:
 def trust(grant_id: int) -> ViewResult:
     """Let a program write to memory without asking each time, or let it only propose again."""
     service.trust(current_user_id(), grant_id, request.form.get("on") == "1")
-    db.session.commit()
-    flash(_("Saved."))
-    return redirect(url_for("mcp_pages.index"), 303)
+    return commit_and_go(url_for("mcp_pages.index"), _("Saved."))
 
 
 def _asked() -> tuple[Any, str, str | None] | Response:

@@ -1,7 +1,5 @@
 """Programs: they register themselves, or are described by the document at the URL that is their id."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from datetime import timedelta
@@ -10,6 +8,7 @@ from pydantic import ValidationError
 from sqlalchemy import func, select
 
 from webapp.db.base import db, now
+from webapp.db.encryption import digest_of
 from webapp.errors import Invalid, TooMany
 from webapp.extensions import app_settings
 from webapp.http.problems import field_errors
@@ -18,7 +17,6 @@ from webapp.network import outbound
 from webapp.oauth import clients
 from webapp.oauth.clients import Metadata
 from webapp.oauth.models import OAuthClient
-from webapp.oauth.service import digest
 
 DOCUMENT_FRESH = timedelta(hours=1)
 DOCUMENT_BYTES, DOCUMENT_SECONDS = 32_768, 5.0
@@ -35,7 +33,7 @@ def register(metadata: Metadata) -> tuple[OAuthClient, str]:
         name=metadata.name,
         redirect_uris=metadata.redirect_uris,
         auth_method=metadata.token_endpoint_auth_method,
-        secret_hash=digest(secret) if secret else None,
+        secret_hash=digest_of(secret) if secret else None,
     )
     db.session.add(row)
     db.session.flush()

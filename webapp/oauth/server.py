@@ -3,8 +3,6 @@
 Authlib decides about the protocol (clients, redirects, PKCE, errors); webapp/oauth/service.py about codes and tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +14,7 @@ from authlib.oauth2.rfc7636 import CodeChallenge
 from authlib.oauth2.rfc9207 import IssuerParameter
 from flask import Response, g
 
+from webapp.db.encryption import digest_of
 from webapp.errors import Conflict
 from webapp.http.views import absolute
 from webapp.oauth import clients, registry, service
@@ -52,7 +51,7 @@ class Client:
 
     def check_client_secret(self, client_secret: str) -> bool:
         """Return whether this is its secret."""
-        return self.row.secret_hash is not None and service.digest(client_secret) == self.row.secret_hash
+        return self.row.secret_hash is not None and digest_of(client_secret) == self.row.secret_hash
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
         """Return whether this is the authentication method it registered."""

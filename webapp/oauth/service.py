@@ -1,8 +1,5 @@
 """Consent of people to programs: consent, codes, rotating tokens, and ending it all."""
 
-from __future__ import annotations
-
-import hashlib
 import secrets
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +15,8 @@ from webapp.audit.actions import Action
 from webapp.audit.actors import Actor
 from webapp.audit.service import record
 from webapp.db.base import db, get_or_raise, now, rows_changed
-from webapp.errors import Conflict, NotFound
+from webapp.db.encryption import digest_of
+from webapp.errors import Conflict, require
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 
 ACCESS: tuple[Scope, ...] = ("mcp_read", "mcp", "mcp_write")
@@ -71,7 +69,7 @@ def give_code(
     code = secrets.token_urlsafe(32)
     db.session.add(
         OAuthCode(
-            code_hash=digest(code),
+            code_hash=digest_of(code),
             user_id=user_id,
             client_number=client.client_number,
             redirect_uri=redirect_uri,
@@ -90,7 +88,7 @@ def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
 
     A second use ends the grant it was exchanged for: somebody stole it.
     """
-    row = db.session.scalar(select(OAuthCode).where(OAuthCode.code_hash == digest(code)).with_for_update())
+    row = db.session.scalar(select(OAuthCode).where(OAuthCode.code_hash == digest_of(code)).with_for_update())
     if row is None or row.client_number != client.client_number:
         return None
     if row.grant_id is not None:
@@ -126,7 +124,7 @@ def begin_grant(code: OAuthCode, client: OAuthClient) -> IssuedTokens:
 def find_refresh(secret: str) -> tuple[OAuthRefreshToken, OAuthGrant] | None:
     """A refresh token and its grant, locked; None if it is not valid. One that was used before ends its grant."""
     found = db.session.scalar(
-        select(OAuthRefreshToken).where(OAuthRefreshToken.token_hash == digest(secret)).with_for_update()
+        select(OAuthRefreshToken).where(OAuthRefreshToken.token_hash == digest_of(secret)).with_for_update()
     )
     grant = db.session.get(OAuthGrant, found.grant_id, with_for_update=True) if found else None
     if found is None or grant is None:
@@ -152,8 +150,8 @@ def renew(found: OAuthRefreshToken, grant: OAuthGrant) -> IssuedTokens:
 
 def find_grant(secret: str, client: OAuthClient) -> OAuthGrant | None:
     """The program's grant to which an access or refresh token belongs."""
-    of_refresh = select(OAuthRefreshToken.grant_id).where(OAuthRefreshToken.token_hash == digest(secret))
-    of_access = select(ApiToken.token_id).where(ApiToken.token_hash == digest(secret))
+    of_refresh = select(OAuthRefreshToken.grant_id).where(OAuthRefreshToken.token_hash == digest_of(secret))
+    of_access = select(ApiToken.token_id).where(ApiToken.token_hash == digest_of(secret))
     return db.session.scalar(
         select(OAuthGrant).where(
             OAuthGrant.client_number == client.client_number,
@@ -180,12 +178,10 @@ def disconnect(user_id: int, grant_id: int) -> None:
 
 
 def _grant_of(user_id: int, grant_id: int) -> OAuthGrant:
-    grant = db.session.scalar(
+    row = db.session.scalar(
         select(OAuthGrant).where(OAuthGrant.grant_id == grant_id, OAuthGrant.user_id == user_id).with_for_update()
     )
-    if grant is None:
-        raise NotFound("There is no such program.")
-    return grant
+    return require(row, "There is no such program.")
 
 
 def trust(user_id: int, grant_id: int, always: bool) -> None:
@@ -236,11 +232,6 @@ def purge(at: datetime) -> None:
     )
 
 
-def digest(secret: str) -> str:
-    """Return what is stored of a secret: it is random enough for a fast hash."""
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
-
-
 def _end(grant: OAuthGrant | None, why: str) -> None:
     if grant is None:
         return
@@ -257,6 +248,6 @@ def _close(grant: OAuthGrant) -> None:
 
 def _new_refresh(grant: OAuthGrant) -> str:
     secret = REFRESH_PREFIX + secrets.token_urlsafe(32)
-    db.session.add(OAuthRefreshToken(token_hash=digest(secret), grant_id=grant.grant_id))
+    db.session.add(OAuthRefreshToken(token_hash=digest_of(secret), grant_id=grant.grant_id))
     db.session.flush()
     return secret

@@ -1,7 +1,5 @@
 """Adding OAuth to the application."""
 
-from __future__ import annotations
-
 from flask import Flask
 
 from webapp.accounts.access_kinds import Kind, add_kind

@@ -1,7 +1,5 @@
 """`/api/openapi.json` and the page to browse it, `/api/docs`."""
 
-from __future__ import annotations
-
 import re
 from threading import Lock
 from typing import Any

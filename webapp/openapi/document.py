@@ -3,8 +3,6 @@
 Pure: takes the document that flask-openapi3 generates and what the views declare, and returns a new document.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Examples of requests and responses, by name of their model: shown in the description, and checked by its tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 _DIGEST = {

@@ -1,12 +1,10 @@
 """JSON endpoints of notifications."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.accounts.auth import current_user_id, login_required, session_only
 from webapp.accounts.identity import require_identity
-from webapp.db.base import db
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.push import service
 from webapp.push.schemas import EndedSubscription, NewSubscription, PushOut, SubscriptionOut
@@ -30,9 +28,7 @@ def subscribe(body: NewSubscription) -> ViewResult:
     session_id = require_identity().session_id
     assert session_id is not None, "only sessions call this"
     row = service.subscribe(current_user_id(), session_id, body.endpoint, body.keys.p256dh, body.keys.auth)
-    answer = SubscriptionOut.of(row).model_dump(mode="json")
-    db.session.commit()
-    return answer, 201
+    return commit_json(SubscriptionOut.of(row), 201)
 
 
 @blueprint.delete("/push/subscriptions", responses={204: None})
@@ -41,5 +37,4 @@ def subscribe(body: NewSubscription) -> ViewResult:
 def unsubscribe(body: EndedSubscription) -> ViewResult:
     """Notify this browser no more."""
     service.unsubscribe(current_user_id(), body.endpoint)
-    db.session.commit()
-    return "", 204
+    return commit_empty()

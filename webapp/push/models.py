@@ -1,7 +1,5 @@
 """Browsers to notify."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Text, UniqueConstraint

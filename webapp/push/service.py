@@ -1,7 +1,5 @@
 """Browsers of a user that are notified, and the key by which they know this installation (VAPID, RFC 8292)."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib
@@ -16,6 +14,7 @@ from sqlalchemy import delete, func, select
 
 from webapp.accounts.models import User
 from webapp.db.base import db, get_or_raise
+from webapp.db.encryption import digest_of
 from webapp.errors import Invalid, TooMany
 from webapp.extensions import app_settings
 from webapp.network import outbound
@@ -44,7 +43,7 @@ def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: s
         raise Invalid.field("endpoint", error.why) from None
     _check_keys(p256dh, auth)
     get_or_raise(User, user_id, lock=True)
-    digest = _digest(endpoint)
+    digest = digest_of(endpoint)
     row = db.session.scalar(select(PushSubscription).where(PushSubscription.digest == digest).with_for_update())
     if row is None:
         statement = select(func.count()).where(PushSubscription.user_id == user_id)
@@ -59,7 +58,7 @@ def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: s
 
 def unsubscribe(user_id: int, endpoint: str) -> None:
     """Notify a browser no more; nothing happens if it is not known."""
-    conditions = (PushSubscription.user_id == user_id, PushSubscription.digest == _digest(endpoint))
+    conditions = (PushSubscription.user_id == user_id, PushSubscription.digest == digest_of(endpoint))
     db.session.execute(delete(PushSubscription).where(*conditions))
 
 
@@ -100,7 +99,3 @@ def _check_keys(p256dh: str, auth: str) -> None:
 
 def _decode(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def _digest(endpoint: str) -> str:
-    return hashlib.sha256(endpoint.encode("utf-8", "replace")).hexdigest()

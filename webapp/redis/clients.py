@@ -7,8 +7,6 @@ names Sentinels, the master they watch, and the number of a database. User and p
 each client's next connection is to the new master.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

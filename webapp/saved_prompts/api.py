@@ -1,14 +1,13 @@
 """JSON endpoints of the prompt library. `/api/prompts` are the texts that the product itself sends to models."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
-from webapp.http.views import api_blueprint
+from webapp.http.answers import commit_empty
+from webapp.http.views import ViewResult, api_blueprint
 from webapp.rendering import reader_zone
 from webapp.saved_prompts import service
 from webapp.saved_prompts.schemas import (
@@ -81,11 +80,10 @@ def update_saved_prompt(path: SavedPromptPath, body: SavedPromptChanges) -> dict
 
 @blueprint.delete("/saved_prompts/<int:saved_prompt_id>", responses={204: None})
 @login_required
-def delete_saved_prompt(path: SavedPromptPath) -> tuple[str, int]:
+def delete_saved_prompt(path: SavedPromptPath) -> ViewResult:
     """Delete a prompt of yours, or one in a space that you own."""
     service.delete_prompt(current_user_id(), path.saved_prompt_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.post("/saved_prompts/<int:saved_prompt_id>/duplicate", responses={201: SavedPromptOut})

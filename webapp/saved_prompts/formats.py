@@ -4,8 +4,6 @@ Open WebUI: a list of `{command, title | name, content, …}`; its variables may
 (`{{tone | select:options=["warm","dry"]:default="dry"}}`), which become our defaults and choices.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

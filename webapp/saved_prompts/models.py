@@ -1,7 +1,5 @@
 """Saved prompts. Members of its space can see a prompt; it still belongs to the person who created it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, String, Text

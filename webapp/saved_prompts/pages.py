@@ -1,7 +1,5 @@
 """Pages of the prompt library, and what the composer asks of it."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from typing import Any
@@ -12,6 +10,7 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.pages import render_new
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, wants_partial
@@ -59,9 +58,9 @@ def create() -> ViewResult:
         prompt = service.create_prompt(current_user_id(), _fields())
     except Invalid as error:
         return _form(request.form, errors=sentences(error, LABELS)), 422
-    db.session.commit()
-    flash(gettext("Saved “%(name)s”. Type / in a message to use it.", name=prompt.prompt.name), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(
+        url_for(".index"), gettext("Saved “%(name)s”. Type / in a message to use it.", name=prompt.prompt.name)
+    )
 
 
 @blueprint.get("/prompts/<int:saved_prompt_id>")
@@ -84,9 +83,7 @@ def save(saved_prompt_id: int) -> ViewResult:
         service.update_prompt(current_user_id(), saved_prompt_id, SavedPromptChanges(**values))
     except Invalid as error:
         return _form(request.form, prompt=prompt, errors=sentences(error, LABELS)), 422
-    db.session.commit()
-    flash(gettext("Saved."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), gettext("Saved."))
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/duplicate")
@@ -94,8 +91,7 @@ def save(saved_prompt_id: int) -> ViewResult:
 def duplicate(saved_prompt_id: int) -> ViewResult:
     """Copy a prompt into the user's own, and open the copy."""
     copy_id = service.duplicate_prompt(current_user_id(), saved_prompt_id).prompt.saved_prompt_id
-    db.session.commit()
-    return redirect(url_for(".show", saved_prompt_id=copy_id), 303)
+    return commit_and_go(url_for(".show", saved_prompt_id=copy_id))
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/delete")
@@ -103,9 +99,7 @@ def duplicate(saved_prompt_id: int) -> ViewResult:
 def delete(saved_prompt_id: int) -> ViewResult:
     """Delete a prompt."""
     name = service.delete_prompt(current_user_id(), saved_prompt_id)
-    db.session.commit()
-    flash(gettext("Deleted “%(name)s”.", name=name), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), gettext("Deleted “%(name)s”.", name=name))
 
 
 @blueprint.get("/prompts/<int:saved_prompt_id>/use")

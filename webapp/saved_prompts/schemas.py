@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Instant, Line, Output, SearchText
+from webapp.http.validation import Id, Instant, Line, Output, SearchText, not_blank
 from webapp.saved_prompts.formats import LONGEST_CONTENT, LONGEST_DESCRIPTION, LONGEST_NAME, MOST_AT_ONCE
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.saved_prompts.variables import LONGEST_VALUE, variables_to_fill
@@ -19,15 +19,9 @@ def _one_line(value: str) -> str:
     return value
 
 
-def _not_blank(value: str) -> str:
-    if not value.strip():
-        raise ValueError("is empty")
-    return value
-
-
 Name = Annotated[Line, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_one_line)]
 Description = Annotated[Line, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_one_line)]
-Content = Annotated[SearchText, Field(min_length=1, max_length=LONGEST_CONTENT), AfterValidator(_not_blank)]
+Content = Annotated[SearchText, Field(min_length=1, max_length=LONGEST_CONTENT), AfterValidator(not_blank)]
 
 
 class SavedPromptPath(BaseModel):

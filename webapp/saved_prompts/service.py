@@ -3,8 +3,6 @@
 Members of a space can use the prompts shared in it; their creator and the owner of the space can change them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +14,7 @@ from webapp.accounts.models import User
 from webapp.db.base import db
 from webapp.db.text_search import holds
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.saved_prompts import formats
 from webapp.saved_prompts.formats import ReadPrompt, RejectedItem
@@ -54,19 +53,14 @@ def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> Pro
 def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]:
     """Return the user's prompts and those shared with them, by name. Raises NotFound, Invalid for a foreign cursor."""
     keyset = Keyset("saved prompts", query, str, int, scope=user_id)
-    statement = _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
+    statement = _select_prompts(user_id)
     if query.space_id is not None:
         require_member(user_id, query.space_id)
         statement = statement.where(SavedPrompt.space_id == query.space_id)
     for word in (query.q or "").split():
         statement = statement.where(or_(holds(SavedPrompt.name, word), holds(SavedPrompt.description, word)))
-    if query.cursor:
-        name, last_id = keyset.position()
-        condition = and_(SavedPrompt.name == name, SavedPrompt.saved_prompt_id > last_id)
-        statement = statement.where(or_(SavedPrompt.name > name, condition))
-    rows = db.session.execute(statement.limit(query.limit + 1)).all()
-    prompts = [PromptForReader(row.SavedPrompt, bool(row.can_edit)) for row in rows]
-    return keyset.page(prompts, lambda item: (item.prompt.name, item.prompt.saved_prompt_id))
+    page = read_page(keyset, statement, SavedPrompt.name, SavedPrompt.saved_prompt_id, newest_first=False)
+    return page.map(lambda row: PromptForReader(row.SavedPrompt, bool(row.can_edit)))
 
 
 def all_prompts(user_id: int) -> list[PromptForReader]:

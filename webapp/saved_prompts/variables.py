@@ -3,8 +3,6 @@
 A default may be empty (`{{name:}}`): then the variable may be left out. Everything else in braces is plain text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,13 +1,11 @@
 """JSON endpoints of schedules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required, session_only
 from webapp.accounts.identity import require_identity
-from webapp.db.base import db
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.schedules import feed, service
@@ -40,12 +38,12 @@ def list_schedules(query: PageQuery) -> dict[str, Any]:
 def create_schedule(body: ScheduleFields) -> ViewResult:
     """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
     row = service.create_schedule(current_user_id(), body, token_id=require_identity().token_id)
-    return idempotency.commit(ScheduleOut.of(row).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(ScheduleOut.of(row), 201)
 
 
 @blueprint.get("/schedules/feed", responses={200: FeedOut})
 @login_required
-def read_feed() -> dict[str, Any]:
+def read_feed() -> ViewResult:
     """Return the URL of a calendar (iCalendar) of your schedules, which is made the first time."""
     return _feed(feed.feed_of(current_user_id()))
 
@@ -58,7 +56,7 @@ read_feed.writes = True  # the first time
 @session_only
 def renew_feed() -> ViewResult:
     """Make a new URL of your calendar; the one before opens nothing any more."""
-    return _feed(feed.make_feed(current_user_id())), 201
+    return _feed(feed.make_feed(current_user_id()), 201)
 
 
 @blueprint.delete("/schedules/feed", responses={204: None})
@@ -67,8 +65,7 @@ def renew_feed() -> ViewResult:
 def delete_feed() -> ViewResult:
     """Withdraw the URL of your calendar."""
     feed.delete_feed(current_user_id())
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/schedules/<int:schedule_id>", responses={200: ScheduleOut})
@@ -80,12 +77,10 @@ def get_schedule(path: SchedulePath) -> dict[str, Any]:
 
 @blueprint.patch("/schedules/<int:schedule_id>", responses={200: ScheduleOut})
 @login_required
-def change_schedule(path: SchedulePath, body: ScheduleEdit) -> dict[str, Any]:
+def change_schedule(path: SchedulePath, body: ScheduleEdit) -> ViewResult:
     """Change a schedule, only the given fields; pause it, or let it go on."""
     row = service.change_schedule(current_user_id(), path.schedule_id, body, token_id=require_identity().token_id)
-    answer = ScheduleOut.of(row).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(ScheduleOut.of(row))
 
 
 @blueprint.delete("/schedules/<int:schedule_id>", responses={204: None})
@@ -93,8 +88,7 @@ def change_schedule(path: SchedulePath, body: ScheduleEdit) -> dict[str, Any]:
 def delete_schedule(path: SchedulePath) -> ViewResult:
     """Delete a schedule; the conversations it began stay."""
     service.delete_schedule(current_user_id(), path.schedule_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.post("/schedules/<int:schedule_id>/run", responses={202: RunOut})
@@ -102,8 +96,7 @@ def delete_schedule(path: SchedulePath) -> ViewResult:
 @idempotency.idempotent
 def run_schedule(path: SchedulePath) -> ViewResult:
     """Send its message now, beside its times."""
-    answer = RunOut.of(service.run_now(current_user_id(), path.schedule_id), None).model_dump(mode="json")
-    return idempotency.commit(answer, 202), 202
+    return idempotency.commit_json(RunOut.of(service.run_now(current_user_id(), path.schedule_id), None), 202)
 
 
 @blueprint.get("/schedules/<int:schedule_id>/runs", responses={200: RunList})
@@ -115,7 +108,5 @@ def list_runs(path: SchedulePath, query: PageQuery) -> dict[str, Any]:
     return RunList(runs=runs, next_cursor=page.next_cursor).model_dump(mode="json")
 
 
-def _feed(calendar: feed.Feed) -> dict[str, Any]:
-    answer = FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at).model_dump(mode="json")
-    db.session.commit()
-    return answer
+def _feed(calendar: feed.Feed, status: int = 200) -> ViewResult:
+    return commit_json(FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at), status)

@@ -1,9 +1,6 @@
 """A user's schedules as a calendar (RFC 5545) that other programs read, at a URL that can be withdrawn."""
 
-from __future__ import annotations
-
 import base64
-import hashlib
 import hmac
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,6 +11,7 @@ from sqlalchemy import select
 
 from webapp.accounts.models import User
 from webapp.db.base import db, get_or_raise, now
+from webapp.db.encryption import digest_of
 from webapp.errors import NotFound
 from webapp.extensions import app_settings
 from webapp.http.views import absolute
@@ -38,7 +36,7 @@ class Feed:
 def feed_of(user_id: int) -> Feed:
     """Return a user's calendar, which is made if there is none, or if SECRET_KEY has changed since."""
     row = db.session.get(ScheduleFeed, user_id, populate_existing=True)
-    if row is None or _digest(secret := _secret(user_id, row.created_at)) != row.digest:
+    if row is None or digest_of(secret := _secret(user_id, row.created_at)) != row.digest:
         return make_feed(user_id)
     return Feed(secret, row.created_at)
 
@@ -48,7 +46,7 @@ def make_feed(user_id: int) -> Feed:
     get_or_raise(User, user_id, lock=True)
     made_at = now()
     secret = _secret(user_id, made_at)
-    db.session.merge(ScheduleFeed(user_id=user_id, digest=_digest(secret), created_at=made_at))
+    db.session.merge(ScheduleFeed(user_id=user_id, digest=digest_of(secret), created_at=made_at))
     db.session.flush()
     return Feed(secret, made_at)
 
@@ -75,7 +73,7 @@ def calendar_of(secret: str) -> bytes:
     owner = db.session.scalar(
         select(ScheduleFeed.user_id)
         .join(User, User.user_id == ScheduleFeed.user_id)
-        .where(ScheduleFeed.digest == _digest(secret), User.is_active)
+        .where(ScheduleFeed.digest == digest_of(secret), User.is_active)
     )
     if owner is None:
         raise NotFound("There is no such calendar.")
@@ -117,7 +115,3 @@ def _secret(user_id: int, made_at: datetime) -> str:
         .decode()
         .rstrip("=")
     )
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

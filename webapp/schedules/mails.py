@@ -5,8 +5,6 @@ the debt when the mail server is about to take it: one that dies before is follo
 not, for nobody can know whether the mail server had it.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

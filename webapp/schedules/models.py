@@ -1,7 +1,5 @@
 """Schedules, and what became of each time that one was due."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Literal
 

@@ -1,13 +1,10 @@
 """The pages of schedules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
-from pydantic import BaseModel, ValidationError
 
 from webapp.accounts.auth import cookieless, current_user_id, login_required, public
 from webapp.accounts.mails import is_set_up as mail_is_set_up
@@ -16,9 +13,9 @@ from webapp.conversations.messages import get_message
 from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
-from webapp.http.forms import sentences
+from webapp.http.answers import commit_and_go
+from webapp.http.forms import sentences, validate
 from webapp.http.paging import PageQuery
-from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.marks import N_
@@ -32,7 +29,6 @@ from webapp.schedules.recurrence import REPEATS, rule_of
 from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
 
 SHOWN_RUNS = 50
-Fields = TypeVar("Fields", bound=BaseModel)
 
 blueprint = Blueprint("schedules_pages", __name__)
 
@@ -98,9 +94,7 @@ def change_calendar() -> ViewResult:
     if deed != "withdraw":
         raise Invalid.field("do", "is not a possible action")
     feed.delete_feed(user_id)
-    db.session.commit()
-    flash(_("The link to your calendar no longer works."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), _("The link to your calendar no longer works."))
 
 
 @blueprint.get("/schedules/new")
@@ -126,7 +120,7 @@ def new() -> ViewResult:
 def create() -> ViewResult:
     """Make a schedule."""
     try:
-        row = service.create_schedule(current_user_id(), _parse(ScheduleFields, _read()))
+        row = service.create_schedule(current_user_id(), validate(ScheduleFields, _read()))
     except Invalid as error:
         if wants_partial():
             raise
@@ -156,12 +150,10 @@ def save(schedule_id: int) -> ViewResult:
         values.setdefault("title", service.title_of(values["prompt"]))
         if not mail_is_set_up():
             del values["sends_mail"]  # the form did not ask
-        service.change_schedule(current_user_id(), schedule_id, _parse(ScheduleEdit, values))
+        service.change_schedule(current_user_id(), schedule_id, validate(ScheduleEdit, values))
     except Invalid as error:
         return _form(request.form, row=row, errors=sentences(error, LABELS)), 422
-    db.session.commit()
-    flash(_("Saved."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), _("Saved."))
 
 
 @blueprint.post("/schedules/<int:schedule_id>/do")
@@ -179,8 +171,7 @@ def act(schedule_id: int) -> ViewResult:
         flash(_("The schedule has been deleted. What it brought stays."), "message")
     else:
         raise Invalid.field("do", "is not a possible action")
-    db.session.commit()
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"))
 
 
 def _list(calendar_url: str = "") -> str:
@@ -219,13 +210,6 @@ def _read() -> dict[str, Any]:
         **{name: form[name] for name in ("title", "timezone") if form.get(name)},
         **rule,
     }
-
-
-def _parse(fields: type[Fields], values: Mapping[str, Any]) -> Fields:
-    try:
-        return fields.model_validate(values)
-    except ValidationError as error:
-        raise Invalid("", errors=field_errors(error)) from None
 
 
 def _values(row: Schedule) -> dict[str, Any]:

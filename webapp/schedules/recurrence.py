@@ -4,8 +4,6 @@ A rule is about local times, each of which is one instant: an hour that is skipp
 that comes twice in autumn as the first.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """Runs of schedules: each is claimed once, whoever looks; its message is sent as an ordinary turn, by a worker."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Sequence
@@ -41,13 +39,13 @@ TURN_SECONDS = 600.0
 TOKEN_ENDED = N_("The token that made it has ended. Resume it to have it sent for you.")
 
 
-def claim_due(moment: datetime | None = None) -> int:
+def claim_due() -> int:
     """Claim what is due; returns how many. What was missed several times is due once, and late.
 
     Any number of processes may do this at once: the one that moves `next_at` on has it. What does not fit into
     CLAIM_SECONDS is left to the next sweep.
     """
-    moment, claimed = moment or now(), 0
+    moment, claimed = now(), 0
     until = time.monotonic() + CLAIM_SECONDS
     while due := _due(moment):
         claimed += _claim(due, moment)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, field_validator
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, field_validator
 
 from webapp.accounts.preferences import TimeZone
-from webapp.http.validation import Flag, Id, Instant, Line, MessageText
+from webapp.http.validation import Flag, Id, Input, Instant, Line, MessageText, not_null
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import LAST_YEAR, LONGEST, to_instant
 
@@ -30,10 +30,8 @@ class SchedulePath(BaseModel):
     schedule_id: Id
 
 
-class ScheduleFields(BaseModel):
+class ScheduleFields(Input):
     """A schedule as a program asks for it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: Line | None = Field(None, max_length=120, description="The first words of the prompt without one.")
     prompt: MessageText | None = Field(None, description="The message that is sent; with a journey its title if empty.")
@@ -47,10 +45,8 @@ class ScheduleFields(BaseModel):
     sends_mail: Flag = Field(False, description="E-mails you when it has run, once your address is confirmed.")
 
 
-class ScheduleEdit(BaseModel):
+class ScheduleEdit(Input):
     """Changes of a schedule by a program: only what is given."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: Line | None = Field(None, max_length=120)
     prompt: MessageText | None = None
@@ -63,12 +59,9 @@ class ScheduleEdit(BaseModel):
     is_active: Flag | None = None
     sends_mail: Flag | None = None
 
-    @field_validator("title", "prompt", "repeat", "at", "timezone", "conversation", "is_active", "sends_mail")
-    @classmethod
-    def _not_null(cls, value: object) -> object:
-        if value is None:
-            raise ValueError("cannot be null")
-        return value
+    _not_null = field_validator(
+        "title", "prompt", "repeat", "at", "timezone", "conversation", "is_active", "sends_mail"
+    )(not_null)
 
 
 class ScheduleOut(BaseModel):

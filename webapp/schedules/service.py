@@ -1,7 +1,5 @@
 """Schedules of a user: made, changed, and the next time each is due."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +16,8 @@ from webapp.conversations.current_messages import current
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now
-from webapp.errors import Conflict, Invalid, NotFound, TooMany
+from webapp.errors import Conflict, Invalid, NotFound, TooMany, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import EPOCH, Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 from webapp.journeys.authoring import visible_journey
@@ -52,10 +51,7 @@ def page_of_schedules(user_id: int, query: PageQuery) -> Page[Schedule]:
 def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Schedule:
     """One of a user's schedules. Raises NotFound."""
     statement = select(Schedule).where(Schedule.schedule_id == schedule_id, Schedule.user_id == user_id)
-    row = db.session.scalar(statement.with_for_update() if lock else statement)
-    if row is None:
-        raise NotFound("There is no such schedule.")
-    return row
+    return require(db.session.scalar(statement.with_for_update() if lock else statement), "There is no such schedule.")
 
 
 def create_schedule(user_id: int, fields: ScheduleFields, *, token_id: int | None = None) -> Schedule:
@@ -145,14 +141,8 @@ def list_runs(user_id: int, schedule_id: int, query: PageQuery) -> Page[tuple[Sc
         select(ScheduleRun, Message.conversation_id)
         .outerjoin(Message, Message.message_id == ScheduleRun.message_id)
         .where(ScheduleRun.schedule_id == schedule_id)
-        .order_by(ScheduleRun.due_at.desc())
-        .limit(query.limit + 1)
     )
-    if query.cursor:
-        (due_at,) = keyset.position()
-        statement = statement.where(ScheduleRun.due_at < due_at)
-    rows: list[tuple[ScheduleRun, int | None]] = [(run, place) for run, place in db.session.execute(statement)]
-    return keyset.page(rows, lambda row: (row[0].due_at,))
+    return read_page(keyset, statement, ScheduleRun.due_at).map(lambda row: (row[0], row[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +204,7 @@ def title_of(prompt: str) -> str:
 def _title_of_journey(user_id: int, slug: str | None) -> str:
     if not slug:
         raise Invalid.field("prompt", "is needed, unless there is a journey")
-    journey = visible_journey(user_id, slug)
-    if journey is None:
-        raise NotFound("There is no such journey.")
+    journey = require(visible_journey(user_id, slug), "There is no such journey.")
     return journey.title
 
 

@@ -1,7 +1,5 @@
 """JSON endpoints of shared links."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import url_for
@@ -10,9 +8,9 @@ from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.schemas import ConversationPath
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db
 from webapp.extensions import limiter
-from webapp.http.views import absolute, api_blueprint
+from webapp.http.answers import commit_empty
+from webapp.http.views import ViewResult, absolute, api_blueprint
 from webapp.sharing import service
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import NewShare, ShareList, ShareOut, SharePath, ShareQuery
@@ -43,11 +41,10 @@ def list_shares(query: ShareQuery) -> dict[str, Any]:
 
 @blueprint.delete("/shares/<int:share_id>", responses={204: None})
 @login_required
-def revoke_share(path: SharePath) -> tuple[str, int]:
+def revoke_share(path: SharePath) -> ViewResult:
     """End a link at once."""
     service.revoke_share(current_user_id(), path.share_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 def share_url(row: ConversationShare) -> str:

@@ -1,7 +1,5 @@
 """The replies that used some memories, by their receipts, and which of them links show."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection
 

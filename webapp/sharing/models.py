@@ -1,7 +1,5 @@
 """Shared links. A link holds no text: what it shows is read from the messages, so forgetting reaches it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import JSON, Boolean, ForeignKey, Index, text

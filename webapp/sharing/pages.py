@@ -1,7 +1,5 @@
 """Pages of shared links: what visitors see, creating a link, and the user's list."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +10,7 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import limiter
+from webapp.http.answers import commit_and_go
 from webapp.http.validation import MAX_ID, parse_id
 from webapp.http.views import requested_cursor
 from webapp.i18n.request_language import gettext as _
@@ -64,9 +63,7 @@ def create(conversation_id: int) -> Any:
         service.create_share(current_user_id(), conversation_id, fields)
     except (Conflict, Invalid) as error:
         return _share_page(conversation_id, error=error.detail), error.status
-    db.session.commit()
-    flash(_("Your link is ready."), "message")
-    return redirect(url_for(".share", conversation_id=conversation_id), 303)
+    return commit_and_go(url_for(".share", conversation_id=conversation_id), _("Your link is ready."))
 
 
 @blueprint.get("/shares")

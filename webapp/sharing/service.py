@@ -1,7 +1,5 @@
 """Links to conversations: create, list, revoke, and what a visitor sees. Only the owner can create and list links."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +13,8 @@ from webapp.audit.actions import Action
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, Invalid, NotFound, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 from webapp.sharing.models import ConversationShare
@@ -138,16 +137,10 @@ def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare
         select(ConversationShare, Conversation.title)
         .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)
         .where(ConversationShare.user_id == user_id, Conversation.deleted_at.is_(None))
-        .order_by(ConversationShare.share_id.desc())
-        .limit(query.limit + 1)
     )
     if query.conversation_id is not None:
         statement = statement.where(ConversationShare.conversation_id == query.conversation_id)
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(ConversationShare.share_id < last_id)
-    rows = [(share, title) for share, title in db.session.execute(statement)]
-    return keyset.page(rows, lambda row: (row[0].share_id,))
+    return read_page(keyset, statement, ConversationShare.share_id).map(lambda row: (row[0], row[1]))
 
 
 def get_share(user_id: int, share_id: int) -> ConversationShare:
@@ -155,9 +148,7 @@ def get_share(user_id: int, share_id: int) -> ConversationShare:
     row = db.session.scalar(
         select(ConversationShare).where(ConversationShare.share_id == share_id, ConversationShare.user_id == user_id)
     )
-    if row is None:
-        raise NotFound("There is no such link.")
-    return row
+    return require(row, "There is no such link.")
 
 
 def revoke_share(user_id: int, share_id: int) -> None:

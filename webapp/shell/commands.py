@@ -1,7 +1,5 @@
 """Wires what `flask --app wsgi` runs: the commands of all domains, and migrations."""
 
-from __future__ import annotations
-
 from flask import Flask
 
 from webapp.accounts.cli import register_commands as accounts_commands

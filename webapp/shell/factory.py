@@ -1,7 +1,5 @@
 """Wires what every process needs: settings, extensions, signals. What is served is in routes.py."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from contextlib import suppress

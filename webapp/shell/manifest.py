@@ -4,8 +4,6 @@ None of it contains anybody's data: the browser itself keeps what was read last 
 without a connection shows.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """Wires what is served: endpoints and pages, and with them the commands, none of which a worker process needs."""
 
-from __future__ import annotations
-
 from flask_openapi3 import OpenAPI
 
 from webapp.accounts.api import blueprint as accounts_api

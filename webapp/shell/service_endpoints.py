@@ -1,7 +1,5 @@
 """Is it up, is it ready, how is it doing: /healthz, /readyz, /metrics."""
 
-from __future__ import annotations
-
 import ipaddress
 from contextlib import suppress
 

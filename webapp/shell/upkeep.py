@@ -1,7 +1,5 @@
 """Keeps promises after something was killed or unavailable: works from the tables alone, safe to run at any time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
 

@@ -1,13 +1,11 @@
 """JSON endpoints of spaces, their members and documents."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.db.base import db
 from webapp.extensions import limiter
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.spaces import documents, members, service
@@ -58,8 +56,7 @@ def list_spaces(query: SpaceQuery) -> ViewResult:
 def create_space(body: NewSpace) -> ViewResult:
     """Create a project or a legacy."""
     row = service.create_space(current_user_id(), body)
-    answer = service.view_space(current_user_id(), row.space_id).model_dump(mode="json")
-    return idempotency.commit(answer, 201), 201
+    return idempotency.commit_json(service.view_space(current_user_id(), row.space_id), 201)
 
 
 @blueprint.get("/spaces/<int:space_id>", responses={200: SpaceOut})
@@ -74,9 +71,7 @@ def get_space(path: SpacePath) -> ViewResult:
 def update_space(path: SpacePath, body: SpaceChanges) -> ViewResult:
     """Change name, description, instructions or persona, as the owner."""
     service.update_space(current_user_id(), path.space_id, body)
-    answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(service.view_space(current_user_id(), path.space_id))
 
 
 @blueprint.get("/spaces/<int:space_id>/dependents", responses={200: Consequences})
@@ -92,8 +87,7 @@ def dependents(path: SpacePath) -> ViewResult:
 def delete_space(path: SpacePath, query: SpaceEnd) -> ViewResult:
     """Delete a space with its documents, as the owner. Everybody keeps their conversations and memories from it."""
     service.delete_space(current_user_id(), path.space_id, forget=query.forget == "memories")
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/spaces/<int:space_id>/members", responses={200: MemberList})
@@ -110,7 +104,7 @@ def list_members(path: SpacePath) -> ViewResult:
 def invite(path: SpacePath, body: Invitation) -> ViewResult:
     """Invite somebody by the address of their account, as the owner. The response never says whether there is one."""
     member = members.invite(current_user_id(), path.space_id, body.email)
-    return idempotency.commit(member.model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(member, 201)
 
 
 @blueprint.post("/spaces/<int:space_id>/members/accept", responses={200: SpaceOut})
@@ -118,9 +112,7 @@ def invite(path: SpacePath, body: Invitation) -> ViewResult:
 def accept(path: SpacePath) -> ViewResult:
     """Accept your invitation."""
     members.accept(current_user_id(), path.space_id)
-    answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(service.view_space(current_user_id(), path.space_id))
 
 
 @blueprint.delete("/spaces/<int:space_id>/members/<int:user_id>", responses={204: None})
@@ -129,8 +121,7 @@ def remove_member(path: MemberPath, query: SpaceEnd) -> ViewResult:
     """Decline an invitation, leave, or, as the owner, remove a member."""
     forget = query.forget == "memories"
     members.remove(current_user_id(), path.space_id, path.user_id, forget=forget)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.delete("/spaces/<int:space_id>/invitations/<int:invitation_id>", responses={204: None})
@@ -138,8 +129,7 @@ def remove_member(path: MemberPath, query: SpaceEnd) -> ViewResult:
 def withdraw_invitation(path: InvitationPath) -> ViewResult:
     """Withdraw an invitation, as the owner."""
     members.withdraw_invitation(current_user_id(), path.space_id, path.invitation_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.post("/spaces/<int:space_id>/owner", responses={200: SpaceOut})
@@ -147,9 +137,7 @@ def withdraw_invitation(path: InvitationPath) -> ViewResult:
 def hand_over(path: SpacePath, body: NewOwner) -> ViewResult:
     """Hand the space over to another member, as the owner."""
     members.hand_over(current_user_id(), path.space_id, body.user_id)
-    answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(service.view_space(current_user_id(), path.space_id))
 
 
 @blueprint.get("/spaces/<int:space_id>/documents", responses={200: DocumentList})
@@ -166,7 +154,7 @@ def list_documents(path: SpacePath, query: PageQuery) -> ViewResult:
 def add_document(path: SpacePath, body: NewDocument) -> ViewResult:
     """Add a text; replies in the space can draw on it once it is indexed."""
     document = documents.add_document(current_user_id(), path.space_id, body)
-    return idempotency.commit(document.model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(document, 201)
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>", responses={200: DocumentWithText})
@@ -184,8 +172,7 @@ def get_document(path: DocumentPath) -> ViewResult:
 def delete_document(path: DocumentPath) -> ViewResult:
     """Delete a document, as the owner or the person who added it."""
     documents.delete_document(current_user_id(), path.space_id, path.document_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.get("/ai/personas", responses={200: PersonaList})

@@ -1,7 +1,5 @@
 """Splits a document into parts that search can find: by headings and paragraphs, then sentences. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

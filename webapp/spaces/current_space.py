@@ -1,7 +1,5 @@
 """The space a browser is working in: which conversations it lists, and where new ones are created."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -1,19 +1,16 @@
 """Pages of a space's documents: the list with progress, one document, pasting and uploading."""
 
-from __future__ import annotations
-
 from pathlib import PurePath
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
-from pydantic import ValidationError
+from flask import Blueprint, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
-from webapp.http.forms import sentences
+from webapp.http.answers import commit_and_go
+from webapp.http.forms import sentences, validate
 from webapp.http.paging import PageQuery
-from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -43,11 +40,8 @@ def add(space_id: int) -> ViewResult:
         document = documents.add_document(current_user_id(), space_id, _read_form())
     except (Invalid, Conflict) as error:
         db.session.rollback()
-        problems = sentences(error, LABELS, otherwise="content") if isinstance(error, Invalid) else {}
-        return _index(space_id, errors=problems or {"content": error.detail}, values=request.form), 422
-    db.session.commit()
-    flash(_("“%(title)s” has been added.", title=document.title), "message")
-    return redirect(url_for(".index", space_id=space_id), 303)
+        return _index(space_id, errors=sentences(error, LABELS, otherwise="content"), values=request.form), 422
+    return commit_and_go(url_for(".index", space_id=space_id), _("“%(title)s” has been added.", title=document.title))
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
@@ -70,9 +64,7 @@ def show(space_id: int, document_id: int) -> ViewResult:
 def delete(space_id: int, document_id: int) -> ViewResult:
     """Delete a document."""
     documents.delete_document(current_user_id(), space_id, document_id)
-    db.session.commit()
-    flash(_("Deleted. Replies no longer draw on it."), "message")
-    return redirect(url_for(".index", space_id=space_id), 303)
+    return commit_and_go(url_for(".index", space_id=space_id), _("Deleted. Replies no longer draw on it."))
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/retry")
@@ -80,8 +72,7 @@ def delete(space_id: int, document_id: int) -> ViewResult:
 def retry(space_id: int, document_id: int) -> ViewResult:
     """Retry preparing a document that could not be prepared."""
     documents.retry_document(current_user_id(), space_id, document_id)
-    db.session.commit()
-    return redirect(url_for(".index", space_id=space_id), 303)
+    return commit_and_go(url_for(".index", space_id=space_id))
 
 
 def _read_form() -> NewDocument:
@@ -98,10 +89,7 @@ def _read_form() -> NewDocument:
         except UnicodeDecodeError:
             raise Invalid.field("content", "is not plain text in UTF-8") from None
         title = title.strip() or PurePath(name).stem[:255]
-    try:
-        return NewDocument(title=title, content=content)
-    except ValidationError as error:
-        raise Invalid("", errors=field_errors(error)) from None
+    return validate(NewDocument, {"title": title, "content": content})
 
 
 def _index(space_id: int, **context: Any) -> str:

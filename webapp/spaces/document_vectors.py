@@ -1,7 +1,5 @@
 """Documents' vectors from an older model: they are used until replaced, and have to be made again."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from sqlalchemy import ColumnElement, and_, or_, select, update

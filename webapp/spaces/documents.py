@@ -1,7 +1,5 @@
 """Documents of a space: adding, listing, reading and deleting them, and splitting and indexing them."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
@@ -15,7 +13,8 @@ from webapp.accounts.models import User
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.db.base import db, now, rows_changed, write_transaction
-from webapp.errors import Conflict, Forbidden, NotFound
+from webapp.errors import Conflict, Forbidden, NotFound, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 from webapp.llm.errors import ModelError
@@ -99,34 +98,25 @@ def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[Docume
     """Return the documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
     require_member(user_id, space_id)
     keyset = Keyset("documents of a space", query, int, scope=space_id)
-    statement = _select_documents(space_id).order_by(SpaceDocument.document_id.desc())
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(SpaceDocument.document_id < last_id)
-    rows = db.session.execute(statement.limit(query.limit + 1)).all()
-    return keyset.page([_out(row) for row in rows], lambda row: (row.document_id,))
+    return read_page(keyset, _select_documents(space_id), SpaceDocument.document_id).map(_out)
 
 
 def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
     """Return a document without its text. Raises NotFound."""
     require_member(user_id, space_id)
     row = db.session.execute(_select_documents(space_id).where(SpaceDocument.document_id == document_id)).one_or_none()
-    if row is None:
-        raise NotFound("There is no such document.")
-    return _out(row)
+    return _out(require(row, "There is no such document."))
 
 
 def text_of(user_id: int, space_id: int, document_id: int) -> str:
     """Return the text of a document; if it has pages, with PAGE_END between them. Raises NotFound."""
     require_member(user_id, space_id)
-    text = db.session.scalar(
+    row = db.session.scalar(
         select(SpaceDocument.content).where(
             SpaceDocument.space_id == space_id, SpaceDocument.document_id == document_id
         )
     )
-    if text is None:
-        raise NotFound("There is no such document.")
-    return text
+    return require(row, "There is no such document.")
 
 
 def delete_document(user_id: int, space_id: int, document_id: int) -> None:
@@ -136,7 +126,9 @@ def delete_document(user_id: int, space_id: int, document_id: int) -> None:
         select(SpaceDocument.user_id, SpaceDocument.digest, SpaceMember.role)
         .join(SpaceMember, SpaceMember.space_id == SpaceDocument.space_id)
         .where(
-            SpaceDocument.space_id == space_id, SpaceDocument.document_id == document_id, SpaceMember.user_id == user_id
+            SpaceDocument.space_id == space_id,
+            SpaceDocument.document_id == document_id,
+            SpaceMember.user_id == user_id,
         )
     ).one_or_none()
     if row is None:
@@ -159,14 +151,14 @@ def retry_document(user_id: int, space_id: int, document_id: int) -> DocumentOut
     return view_document(user_id, space_id, document_id)
 
 
-def index_document(document_id: int, *, last_try: bool = False, turn: Slice | None = None) -> VectorProgress:
+def index_document(document_id: int, *, last_try: bool = False) -> VectorProgress:
     """Split a document and make its missing vectors, as far as a slice goes. It is safe to run twice, and continues
     where it was stopped.
 
     No connection is held while vectors are made. Raises ModelError; on the last try, or if trying again cannot help,
     the document counts as failed and is found by its words alone.
     """
-    turn = turn or Slice()
+    turn = Slice()
     if not _cut(document_id):
         return VectorProgress(0, False)
     count = 0

@@ -2,8 +2,6 @@
 OpenID provider's groups.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -16,7 +14,7 @@ from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.db.base import db, get_or_raise, now, rows_changed
-from webapp.errors import Conflict, Forbidden, NotFound
+from webapp.errors import Conflict, Forbidden, NotFound, require
 from webapp.extensions import app_settings
 from webapp.i18n.marks import say
 from webapp.spaces.models import Space, SpaceMember
@@ -44,19 +42,8 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
     members = []
     for member, name, email in rows:
         if member.status == "invited":
-            if is_owner:  # as it was typed: who it reaches is not revealed
-                members.append(
-                    MemberOut(
-                        user_id=None,
-                        invitation_id=member.space_member_id,
-                        name=None,
-                        email=member.email,
-                        role=member.role,
-                        status="invited",
-                        is_you=False,
-                        joined_at=None,
-                    )
-                )
+            if is_owner:
+                members.append(_invitation(member))
             continue
         is_you = member.user_id == user_id
         members.append(
@@ -113,12 +100,17 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
             db.session.flush()
     except IntegrityError:
         raise Conflict("The members of this space are being changed. Try again.") from None
+    return _invitation(row)
+
+
+def _invitation(row: SpaceMember) -> MemberOut:
+    """Return an invitation by its address as it was typed: who it reaches is not revealed."""
     return MemberOut(
         user_id=None,
         invitation_id=row.space_member_id,
         name=None,
-        email=email,
-        role="member",
+        email=row.email,
+        role=row.role,
         status="invited",
         is_you=False,
         joined_at=None,
@@ -141,9 +133,7 @@ def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None
 
 def accept(user_id: int, space_id: int) -> Space:
     """Join a space the user is invited to; joining twice changes nothing. Raises NotFound."""
-    row = _membership(user_id, space_id)
-    if row is None:
-        raise NotFound("There is no such space.")
+    row = require(_membership(user_id, space_id), "There is no such space.")
     if row.status == "invited":
         row.status, row.email, row.joined_at = "active", None, now()
         db.session.flush()

@@ -1,7 +1,5 @@
 """Spaces, who belongs to them, and their documents with the parts that search finds."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text

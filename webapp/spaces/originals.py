@@ -1,7 +1,5 @@
 """The files that documents of a space were read from; their bytes are in the file storage."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """Pages of spaces: the list, the home of one, its settings and members, leaving and deleting."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for
@@ -9,6 +7,7 @@ from flask import Blueprint, flash, g, make_response, redirect, render_template,
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import read_form, sentences
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, requested_cursor
@@ -70,8 +69,7 @@ def create() -> ViewResult:
         space = service.create_space(current_user_id(), read_form(NewSpace))
     except (Invalid, Conflict) as error:
         db.session.rollback()
-        problems = sentences(error, LABELS, otherwise="name") if isinstance(error, Invalid) else {"name": error.detail}
-        return _index(errors=problems, values=request.form), 422
+        return _index(errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
     db.session.commit()
     answer = make_response(redirect(url_for(".about", space_id=space.space_id), 303))
     return current_space.remember_choice(answer, space.space_id)
@@ -111,9 +109,7 @@ def change(space_id: int) -> ViewResult:
     except Invalid as error:
         db.session.rollback()
         return _settings(space_id, errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
-    db.session.commit()
-    flash(_("Saved. It applies from the next reply."), "message")
-    return redirect(url_for(".about", space_id=space_id), 303)
+    return commit_and_go(url_for(".about", space_id=space_id), _("Saved. It applies from the next reply."))
 
 
 @blueprint.get("/spaces/<int:space_id>/members")
@@ -133,16 +129,12 @@ def invite(space_id: int) -> ViewResult:
         members.invite(current_user_id(), space_id, email)
     except (Invalid, Conflict) as error:
         db.session.rollback()
-        problems = (
-            sentences(error, N_({"email": "This"}), otherwise="email")["email"] if isinstance(error, Invalid) else ""
-        )
-        return _people(space_id, errors={"email": problems or error.detail}, email=request.form.get("email", "")), 422
-    db.session.commit()
-    flash(
+        errors = sentences(error, N_({"email": "This"}), otherwise="email")
+        return _people(space_id, errors=errors, email=request.form.get("email", "")), 422
+    return commit_and_go(
+        url_for(".people", space_id=space_id),
         _("Invited. If there is an account for %(email)s, the invitation is waiting under Spaces.", email=email),
-        "message",
     )
-    return redirect(url_for(".people", space_id=space_id), 303)
 
 
 @blueprint.post("/spaces/<int:space_id>/accept")
@@ -163,9 +155,7 @@ def decline(space_id: int) -> ViewResult:
     if view.status != "invited":
         raise Conflict("You have joined this space. You can leave it.")
     members.remove(current_user_id(), space_id, current_user_id())
-    db.session.commit()
-    flash(_("Declined."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), _("Declined."))
 
 
 @blueprint.post("/spaces/<int:space_id>/members/<int:user_id>/remove")
@@ -173,9 +163,9 @@ def decline(space_id: int) -> ViewResult:
 def remove(space_id: int, user_id: int) -> ViewResult:
     """Remove a member."""
     members.remove(current_user_id(), space_id, user_id)
-    db.session.commit()
-    flash(_("Removed. What they shared here is now theirs alone again."), "message")
-    return redirect(url_for(".people", space_id=space_id), 303)
+    return commit_and_go(
+        url_for(".people", space_id=space_id), _("Removed. What they shared here is now theirs alone again.")
+    )
 
 
 @blueprint.post("/spaces/<int:space_id>/invitations/<int:invitation_id>/withdraw")
@@ -183,9 +173,7 @@ def remove(space_id: int, user_id: int) -> ViewResult:
 def withdraw(space_id: int, invitation_id: int) -> ViewResult:
     """Withdraw an invitation."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
-    db.session.commit()
-    flash(_("The invitation has been withdrawn."), "message")
-    return redirect(url_for(".people", space_id=space_id), 303)
+    return commit_and_go(url_for(".people", space_id=space_id), _("The invitation has been withdrawn."))
 
 
 @blueprint.post("/spaces/<int:space_id>/owner")
@@ -193,9 +181,7 @@ def withdraw(space_id: int, invitation_id: int) -> ViewResult:
 def hand_over(space_id: int) -> ViewResult:
     """Hand the space over to another member."""
     members.hand_over(current_user_id(), space_id, read_form(NewOwner).user_id)
-    db.session.commit()
-    flash(_("Ownership handed over. You are now a member."), "message")
-    return redirect(url_for(".people", space_id=space_id), 303)
+    return commit_and_go(url_for(".people", space_id=space_id), _("Ownership handed over. You are now a member."))
 
 
 @blueprint.get("/spaces/<int:space_id>/end")

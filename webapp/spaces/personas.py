@@ -1,7 +1,5 @@
 """Speakers in a legacy: the personas of the memorial agent, as data. Pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 DEFAULT = "biographer"

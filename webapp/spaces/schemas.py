@@ -1,14 +1,12 @@
 """Requests and responses for spaces, members and documents."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from webapp.accounts.emails import normalise_email
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Instant, Line
+from webapp.http.validation import Id, Input, Instant, Line, not_blank
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
@@ -27,12 +25,6 @@ def _known_persona(value: str | None) -> str | None:
 
 def _line_ends(value: object) -> object:
     return value.replace("\r\n", "\n").strip() if isinstance(value, str) else value
-
-
-def _not_blank(value: str) -> str:
-    if not value.strip():
-        raise ValueError("is empty")
-    return value
 
 
 Email = Annotated[str, Field(max_length=320), AfterValidator(normalise_email)]
@@ -62,9 +54,7 @@ class SpaceQuery(PageQuery):
     kind: Kind | None = None
 
 
-class NewSpace(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewSpace(Input):
     kind: Kind
     name: Name = Field(description="Of a legacy: the person who is remembered.")
     description: Annotated[LongText, Field(max_length=4_000)] = ""
@@ -74,10 +64,8 @@ class NewSpace(BaseModel):
     persona: PersonaId = Field(None, description="Of a legacy: who speaks in it.")
 
 
-class SpaceChanges(BaseModel):
+class SpaceChanges(Input):
     """Only the given fields are changed; the kind of a space never changes."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Name | None = None
     description: Annotated[LongText, Field(max_length=4_000)] | None = None
@@ -90,23 +78,17 @@ class SpaceEnd(BaseModel):
     forget: Literal["memories"] | None = Field(None, description="`memories`: forget your own of this space for good.")
 
 
-class Invitation(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Invitation(Input):
     email: Email
 
 
-class NewOwner(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewOwner(Input):
     user_id: Id
 
 
-class NewDocument(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewDocument(Input):
     title: Annotated[Line, Field(min_length=1, max_length=255)]
-    content: Annotated[LongText, Field(min_length=1, max_length=MAX_DOCUMENT), AfterValidator(_not_blank)] = Field(
+    content: Annotated[LongText, Field(min_length=1, max_length=MAX_DOCUMENT), AfterValidator(not_blank)] = Field(
         description="Text or Markdown."
     )
 

@@ -1,7 +1,5 @@
 """Spaces: membership, and creating, listing, changing and deleting them. Other people's are treated as unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 
@@ -12,7 +10,8 @@ from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.db.base import db, now
-from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 from webapp.spaces import signals
@@ -168,22 +167,16 @@ def active_members(space_id: int) -> Collection[int]:
 def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
     """Return the user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
     keyset = Keyset("spaces", query, int, scope=user_id)
-    statement = _select_spaces(user_id).order_by(Space.space_id.desc())
+    statement = _select_spaces(user_id)
     if query.kind is not None:
         statement = statement.where(Space.kind == query.kind)
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(Space.space_id < last_id)
-    rows = db.session.execute(statement.limit(query.limit + 1)).all()
-    return keyset.page([_out(row) for row in rows], lambda space: (space.space_id,))
+    return read_page(keyset, statement, Space.space_id).map(_out)
 
 
 def view_space(user_id: int, space_id: int) -> SpaceOut:
     """Return a space as its member, or somebody invited to it, sees it. Raises NotFound."""
     row = db.session.execute(_select_spaces(user_id).where(Space.space_id == space_id)).one_or_none()
-    if row is None:
-        raise NotFound("There is no such space.")
-    return _out(row)
+    return _out(require(row, "There is no such space."))
 
 
 def names_of(space_ids: Collection[int]) -> dict[int, str]:

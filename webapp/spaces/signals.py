@@ -1,7 +1,5 @@
 """Events of spaces, for the domains that build on them; sent inside the transaction that does it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

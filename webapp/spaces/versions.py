@@ -1,7 +1,5 @@
 """The version of a space: raised with every change to what its members can find, compared by the search indexes."""
 
-from __future__ import annotations
-
 from blinker import Signal
 from sqlalchemy import ColumnElement, Select, event, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session

@@ -1,7 +1,5 @@
 """JSON endpoints of tasks: digests on demand, and the state of a job."""
 
-from __future__ import annotations
-
 from webapp.accounts.auth import login_required, require_identity, service_only
 from webapp.background.queues import enqueue_or_find
 from webapp.digests import generation

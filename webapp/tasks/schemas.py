@@ -1,7 +1,5 @@
 """Input and output of tasks."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field

@@ -1,7 +1,5 @@
 """The state of a job, for the people whose data it is about."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

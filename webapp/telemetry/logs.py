@@ -1,7 +1,5 @@
 """Structured logs that carry request, turn and job ids, and never message text or memory content."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

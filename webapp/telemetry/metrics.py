@@ -5,8 +5,6 @@ a job at its end, because its process ends with it. `/metrics` reports the sums 
 asked. Emptying Redis sets them to zero, which Prometheus takes for a restart.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -1,7 +1,5 @@
 """The model clients with a span around each call: which model, how many tokens, how it ended; never what was said."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any

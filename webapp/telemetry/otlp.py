@@ -1,7 +1,5 @@
 """OpenTelemetry's SDK and its OTLP exporter (`requirements-tracing.txt`): loaded only where a collector is named."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 

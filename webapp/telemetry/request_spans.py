@@ -1,7 +1,5 @@
 """A span for each request."""
 
-from __future__ import annotations
-
 import time
 
 from flask import Flask, Response, g, request

@@ -1,7 +1,5 @@
 """The admin's page of tools: the web."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
@@ -10,8 +8,8 @@ from pydantic import ValidationError
 from webapp.accounts.auth import admin_only
 from webapp.db.base import db
 from webapp.errors import Invalid
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import sentences
-from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -49,11 +47,8 @@ def set_web() -> ViewResult:
         web.set_access(WebAccessFields(**fields))
     except (ValidationError, Invalid) as error:
         db.session.rollback()
-        wrong = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
-        return _page(errors=sentences(wrong, LABELS, otherwise="provider"), fields=fields), 422
-    db.session.commit()
-    flash(_("Saved."), "message")
-    return redirect(url_for(".index"), 303)
+        return _page(errors=sentences(error, LABELS, otherwise="provider"), fields=fields), 422
+    return commit_and_go(url_for(".index"), _("Saved."))
 
 
 @blueprint.post("/web/test")

@@ -1,7 +1,5 @@
 """JSON endpoints of tools: what admins set up of the web, and MCP servers."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -9,7 +7,8 @@ from webapp import idempotency
 from webapp.accounts.auth import admin_only, current_user_id, login_required, session_only
 from webapp.db.base import db
 from webapp.extensions import limiter
-from webapp.http.views import api_blueprint
+from webapp.http.answers import commit_empty, commit_json
+from webapp.http.views import ViewResult, api_blueprint
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
 from webapp.tools.refusals import refusals_by_tool
@@ -40,11 +39,9 @@ def get_web_access() -> dict[str, Any]:
 
 @blueprint.put("/web-access", responses={200: WebAccessOut})
 @admin_only
-def set_web_access(body: WebAccessFields) -> dict[str, Any]:
+def set_web_access(body: WebAccessFields) -> ViewResult:
     """Set up the search engine, and switch the web on or off. The key goes in and never comes out."""
-    answer = WebAccessOut.of(web.set_access(body)).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(WebAccessOut.of(web.set_access(body)))
 
 
 @blueprint.post("/web-access/test", responses={200: WebTest})
@@ -82,7 +79,7 @@ def list_tool_servers() -> dict[str, Any]:
 def create_tool_server(body: NewToolServer) -> tuple[Any, int]:
     """Add an MCP server. Its token goes in and never comes out; its tools are known once it is tested, and off."""
     row = servers.create_server(current_user_id(), body, is_admin=is_admin())
-    return idempotency.commit(_out(row).model_dump(mode="json"), 201), 201
+    return idempotency.commit_json(_out(row), 201)
 
 
 @blueprint.get("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
@@ -95,23 +92,20 @@ def get_tool_server(path: ToolServerPath) -> dict[str, Any]:
 @blueprint.patch("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
 @login_required
 @session_only
-def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> dict[str, Any]:
+def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> ViewResult:
     """Change a server, or which of its tools are on."""
     row = _row(path)
     servers.update_server(row, body)
-    answer = _out(row).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(_out(row))
 
 
 @blueprint.delete("/tool-servers/<int:server_id>", responses={204: None})
 @login_required
 @session_only
-def delete_tool_server(path: ToolServerPath) -> tuple[str, int]:
+def delete_tool_server(path: ToolServerPath) -> ViewResult:
     """Delete a server with what was allowed on it."""
     servers.delete_server(_row(path))
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.post("/tool-servers/<int:server_id>/test", responses={200: ToolServerOut})

@@ -1,7 +1,5 @@
 """The built-in tools, which answer at once and change nothing: arithmetic, dates, and proposals of schedules; pure."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

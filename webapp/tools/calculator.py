@@ -1,7 +1,5 @@
 """Exact arithmetic on one line of text, with limits on everything that could grow; nothing is run as code. Pure."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
@@ -107,7 +105,7 @@ class _Reader:
             return -value if text == "-" else value
         if text == "(":
             value = self._part(0)
-            self._expect(")")
+            self._close_bracket()
             return value
         raise Unanswerable(f"“{text}” does not fit there.")
 
@@ -125,7 +123,7 @@ class _Reader:
         while self._sign() == ",":
             self._index += 1
             values.append(self._part(0))
-        self._expect(")")
+        self._close_bracket()
         return self._call(key, values)
 
     def _call(self, name: str, values: list[Number]) -> Number:
@@ -176,8 +174,8 @@ class _Reader:
     def _begins_operand(self, index: int) -> bool:
         return index < len(self._tokens) and (self._tokens[index][0] != "sign" or self._tokens[index][1] == "(")
 
-    def _expect(self, sign: str) -> None:
-        if self._sign() != sign:
+    def _close_bracket(self) -> None:
+        if self._sign() != ")":
             raise Unanswerable("A bracket is not closed.")
         self._index += 1
 

@@ -1,7 +1,5 @@
 """Tools as the model is told about them, and a call of one: arguments, result, both as stored with the reply; pure."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

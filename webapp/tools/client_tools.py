@@ -1,8 +1,6 @@
 """Tools that the requesting program brings along: offered to the model beside ours and called by that program; and the
 format in which it wants the answer; pure."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence

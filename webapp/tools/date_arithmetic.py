@@ -1,7 +1,5 @@
 """Today, days between two dates, and dates a given time later or earlier; pure."""
 
-from __future__ import annotations
-
 import calendar
 import re
 from datetime import date, timedelta

@@ -4,8 +4,6 @@ It is kept, and told to programs, in English; what a server says itself stays as
 is one more line here. What a call in a conversation came to is for the model, and shown as the model was told it.
 """
 
-from __future__ import annotations
-
 from webapp.i18n.marks import N_
 from webapp.i18n.stored_texts import retold
 

@@ -1,7 +1,5 @@
 """The tools by which the model remembers, forgets and searches: each call in a transaction of its own."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any, cast
 

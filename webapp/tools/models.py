@@ -1,7 +1,5 @@
 """The settings of tools that reach out. Keys are stored encrypted."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Text from outside as it goes into a prompt: bounded, marked, and unable to pass for anything else. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,10 +1,8 @@
 """The settings page for the tools that replies may use."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, request, url_for
 
 from webapp.accounts import service as accounts
 from webapp.accounts.auth import current_user_id, login_required
@@ -13,6 +11,7 @@ from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import update_conversation
 from webapp.conversations.tool_records import arguments_line, sources_of
 from webapp.db.base import db
+from webapp.http.answers import commit_and_go
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.tools.web.service import web
@@ -53,6 +52,4 @@ def switch() -> ViewResult:
     """Switch the built-in tools on or off."""
     changes = SettingsChanges(builtin_tools_enabled="builtin_tools" in request.form)
     accounts.update_account(current_user_id(), AccountChanges(settings=changes))
-    db.session.commit()
-    flash(_("Saved."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_go(url_for(".index"), _("Saved."))

@@ -1,7 +1,5 @@
 """Models that do not get a tool because their server refuses it; found out in replies, and known for a day."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from webapp.extensions import app_settings

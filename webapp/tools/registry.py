@@ -1,7 +1,5 @@
 """The tools that a turn has: those of memory, the built-in ones, and those that were added."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from webapp.accounts.schemas import UserSettings

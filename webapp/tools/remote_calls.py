@@ -1,8 +1,6 @@
 """Requests to other servers on somebody's behalf: bounded in time and size and, unless told otherwise, never inside
 this network. The address that was checked is the one that is connected to."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

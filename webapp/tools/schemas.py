@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.validation import Flag, Id, Instant, Line, Output
+from webapp.http.validation import Flag, Id, Input, Instant, Line, Output
 from webapp.providers.schemas import server_address
 from webapp.tools.models import ToolServer, WebAccess
 
@@ -16,10 +16,8 @@ def _address(value: str) -> str:
     return server_address(value) if value else ""
 
 
-class WebAccessFields(BaseModel):
+class WebAccessFields(Input):
     """Only the fields that are given are changed. An empty URL is the engine's usual one."""
-
-    model_config = ConfigDict(extra="forbid")
 
     provider: Literal["searxng", "brave", "tavily", "pages"] | None = Field(
         None, description="`pages`: no search; only addresses that people write are read."
@@ -50,10 +48,8 @@ class ToolServerPath(BaseModel):
     server_id: Id
 
 
-class NewToolServer(BaseModel):
+class NewToolServer(Input):
     """An MCP server that speaks streamable HTTP."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: ServerName
     url: ServerUrl = Field(description="Of its endpoint, such as https://example.org/mcp.")
@@ -61,10 +57,8 @@ class NewToolServer(BaseModel):
     for_everyone: Flag = Field(False, description="Offer its tools to everybody; for admins.")
 
 
-class ToolServerChanges(BaseModel):
+class ToolServerChanges(Input):
     """Only the fields that are given are changed. An empty token removes it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: ServerName | None = None
     url: ServerUrl | None = None

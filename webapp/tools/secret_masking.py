@@ -1,7 +1,5 @@
 """Servers that repeat what they were sent: keys are masked in their answers before anybody reads them; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus

@@ -1,7 +1,5 @@
 """The pages of MCP servers: a person's own, and, for admins, everybody's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
@@ -9,13 +7,12 @@ from pydantic import ValidationError
 
 from webapp.accounts.auth import current_identity, current_user_id, login_required
 from webapp.db.base import db
-from webapp.errors import Conflict, Invalid
+from webapp.errors import Conflict, DomainError, Invalid
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import sentences
-from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import translate
 from webapp.tools import servers
 from webapp.tools.error_texts import translate_result
 from webapp.tools.models import ToolServer
@@ -89,9 +86,7 @@ def change(server_id: int) -> ViewResult:
     except (ValidationError, Invalid) as error:
         db.session.rollback()
         return _page(_row(server_id), error=_wrong(error)), 422
-    db.session.commit()
-    flash(_("Saved."), "message")
-    return redirect(url_for(".show", server_id=server_id), 303)
+    return commit_and_go(url_for(".show", server_id=server_id), _("Saved."))
 
 
 @blueprint.post("/<int:server_id>/test")
@@ -110,9 +105,7 @@ def delete(server_id: int) -> ViewResult:
     row = _row(server_id)
     location = url_for("tools_admin.index" if row.user_id is None else "tools_pages.index")
     servers.delete_server(row)
-    db.session.commit()
-    flash(_("Server deleted."), "message")
-    return redirect(f"{location}#servers", 303)
+    return commit_and_go(f"{location}#servers", _("Server deleted."))
 
 
 @blueprint.post("/grants/<int:grant_id>/delete")
@@ -120,21 +113,15 @@ def delete(server_id: int) -> ViewResult:
 def revoke(grant_id: int) -> ViewResult:
     """Ask again before a tool is called."""
     servers.revoke(current_user_id(), grant_id)
-    db.session.commit()
-    flash(_("You will be asked again."), "message")
-    return redirect(url_for("tools_pages.index") + "#grants", 303)
+    return commit_and_go(url_for("tools_pages.index", _anchor="grants"), _("You will be asked again."))
 
 
 def _row(server_id: int) -> ToolServer:
     return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
 
 
-def _wrong(error: ValidationError | Invalid | Conflict) -> str:
-    if isinstance(error, ValidationError):
-        error = Invalid("", errors=field_errors(error))
-    if isinstance(error, Invalid):
-        return " ".join(sentences(error, LABELS, otherwise="url").values())
-    return translate(error.detail)
+def _wrong(error: ValidationError | DomainError) -> str:
+    return " ".join(sentences(error, LABELS, otherwise="url").values())
 
 
 def _page(row: ToolServer, error: str = "") -> str:

@@ -1,7 +1,5 @@
 """MCP servers and their tools, as people and admins manage them, and as a turn gets them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The routes of tools."""
 
-from __future__ import annotations
-
 from flask_openapi3 import OpenAPI
 
 from webapp.tools import admin_pages, api, pages, server_pages

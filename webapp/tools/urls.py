@@ -1,7 +1,5 @@
 """The allowed forms and sources of a URL; pure."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator

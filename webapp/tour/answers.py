@@ -3,8 +3,6 @@
 It reads only messages made of the introduction's own sentences, word for word. All others stay unread for a model.
 """
 
-from __future__ import annotations
-
 import gettext
 import json
 import re

@@ -3,8 +3,6 @@
 Run it with `python -m webapp.tour.server --port N`. It answers as OpenAI's API does, as far as the product asks.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

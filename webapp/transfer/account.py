@@ -1,7 +1,5 @@
 """Everything in an account as the files of an export: manifest, JSON lines, PDFs, files, and a schema for all of it."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator

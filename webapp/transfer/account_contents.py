@@ -1,7 +1,5 @@
 """The contents of an account, counted for the page on which it is deleted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import func, select

@@ -1,8 +1,6 @@
 """The pages on which people delete their account, change their mind, and see that nothing is left."""
 
-from __future__ import annotations
-
-from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, make_response, redirect, render_template, request, url_for
 from flask_babel import gettext
 
 from webapp.accounts import auth, deletion, service
@@ -11,6 +9,7 @@ from webapp.accounts.password_check_pages import returning_owner
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
+from webapp.http.answers import commit_and_go
 from webapp.http.views import ViewResult
 from webapp.transfer.account_contents import list_account_contents
 
@@ -73,9 +72,7 @@ def keep() -> ViewResult:
     if user is None:
         return redirect(url_for("accounts_pages.login"), 303)
     deletion.keep(user.user_id)
-    db.session.commit()
-    flash(gettext("Your account stays as it was. Sign in to continue."))
-    return redirect(url_for("accounts_pages.login"), 303)
+    return commit_and_go(url_for("accounts_pages.login"), gettext("Your account stays as it was. Sign in to continue."))
 
 
 def _form(errors: dict[str, str] | None = None) -> str:

@@ -1,7 +1,5 @@
 """Deleting everything in an account piece by piece, and searching for anything that might be left."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """The rows of an account, as an export writes them: which are whose, and what stands with a row of another table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The contents of an account, part by part: in which file of an export each table is, in which order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.audit.models import AuditEvent

@@ -1,21 +1,19 @@
 """JSON endpoints of imports and exports."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 
 from flask import request, send_file
-from pydantic import ValidationError
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required, password_required
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
+from webapp.http.answers import commit_json
+from webapp.http.forms import validate
 from webapp.http.paging import PageQuery
-from webapp.http.problems import field_errors
-from webapp.http.views import accepts_files, api_blueprint
+from webapp.http.views import ViewResult, accepts_files, api_blueprint
 from webapp.transfer import export_jobs, import_learning, service, storage
 from webapp.transfer.models import Import
 from webapp.transfer.schemas import (
@@ -48,17 +46,13 @@ limit_transfers = limiter.shared_limit("60 per hour", scope="transfer", key_func
 def create_import() -> tuple[Any, int]:
     """Bring in an export: a `file` as multipart form data, or pasted `text` as JSON. It is looked at first."""
     if request.is_json:
-        try:
-            fields = PastedImport.model_validate(request.get_json())
-        except ValidationError as error:
-            raise Invalid("", errors=field_errors(error)) from None
-        row = service.paste(current_user_id(), fields)
+        row = service.paste(current_user_id(), validate(PastedImport, request.get_json()))
     else:
         file = request.files.get("file")
         if file is None:
             raise Invalid.field("file", "is missing")
         row = service.upload(current_user_id(), file, request.form.get("format") or None)
-    return idempotency.commit(ImportOut.of(row).model_dump(mode="json"), 202), 202
+    return idempotency.commit_json(ImportOut.of(row), 202)
 
 
 @blueprint.get("/imports", responses={200: ImportList})
@@ -88,23 +82,23 @@ def list_items(path: ImportPath, query: ItemQuery) -> dict[str, Any]:
 
 @blueprint.post("/imports/<int:import_id>/start", responses={202: ImportOut})
 @login_required
-def start_import(path: ImportPath, body: StartImport) -> tuple[Any, int]:
+def start_import(path: ImportPath, body: StartImport) -> ViewResult:
     """Take in what is in the file, or a part of it."""
-    return _import(service.start(current_user_id(), path.import_id, body)), 202
+    return commit_json(ImportOut.of(service.start(current_user_id(), path.import_id, body)), 202)
 
 
 @blueprint.post("/imports/<int:import_id>/cancel", responses={202: ImportOut})
 @login_required
-def cancel_import(path: ImportPath) -> tuple[Any, int]:
+def cancel_import(path: ImportPath) -> ViewResult:
     """Stop an import. What it has taken in stays until it is undone."""
-    return _import(service.cancel(current_user_id(), path.import_id)), 202
+    return commit_json(ImportOut.of(service.cancel(current_user_id(), path.import_id)), 202)
 
 
 @blueprint.post("/imports/<int:import_id>/undo", responses={202: ImportOut})
 @login_required
-def undo_import(path: ImportPath) -> tuple[Any, int]:
+def undo_import(path: ImportPath) -> ViewResult:
     """Take back everything an import brought."""
-    return _import(service.undo(current_user_id(), path.import_id)), 202
+    return commit_json(ImportOut.of(service.undo(current_user_id(), path.import_id)), 202)
 
 
 @blueprint.get("/imports/<int:import_id>/learning", responses={200: LearningOut})
@@ -143,7 +137,7 @@ def stop_learning(path: ImportPath) -> tuple[Any, int]:
 def create_export(body: NewExport) -> tuple[Any, int]:
     """Have your account, a conversation or your memories written to a file."""
     row = export_jobs.create_export(current_user_id(), body)
-    return idempotency.commit(ExportOut.from_row(row).model_dump(mode="json"), 202), 202
+    return idempotency.commit_json(ExportOut.from_row(row), 202)
 
 
 @blueprint.get("/exports", responses={200: ExportList})
@@ -187,9 +181,3 @@ def _learning(row: Import, *, commit: bool = False) -> dict[str, Any]:
         db.session.commit()
     estimate = import_learning.estimate(user_id, import_id)
     return LearningOut(status=status, progress=progress, **asdict(estimate)).model_dump(mode="json")
-
-
-def _import(row: Any) -> dict[str, Any]:
-    answer = ImportOut.of(row).model_dump(mode="json")
-    db.session.commit()
-    return answer

@@ -1,7 +1,5 @@
 """Files imported with conversations: taken in like uploads, within the same limits, and attached to messages."""
 
-from __future__ import annotations
-
 import hashlib
 import mimetypes
 from collections.abc import Collection
@@ -53,8 +51,7 @@ def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) 
             try:
                 file_id, mode = _take_file(import_id, user_id, upload, file)
             except DomainError as error:
-                problem = error.detail or (error.errors or [{}])[0].get("msg") or "It cannot be attached."
-                result.left_out.append(f"{file.name}: {problem}")
+                result.left_out.append(f"{file.name}: {error.problem}")
                 continue
             except (ImportRefused, OSError, KeyError) as error:
                 result.left_out.append(f"{file.name}: {error}")

@@ -1,7 +1,5 @@
 """Imports and exports from the command line: `flask --app wsgi transfer …`."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -9,18 +7,16 @@ import click
 from flask import Flask
 from flask.cli import AppGroup
 
+from webapp.accounts.cli import email_option, report_problems
 from webapp.accounts.service import find_user
 from webapp.background.time_slices import ENDLESS
-from webapp.db.base import db, write_transaction
-from webapp.errors import DomainError
+from webapp.db.base import write_transaction
 from webapp.transfer import export_jobs, import_jobs, import_learning, preview, service, storage
 from webapp.transfer.pages import COUNTED
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import NewExport, StartImport
 
 transfer = AppGroup("transfer", help="Imports and exports.")
-
-_email = click.option("--email", required=True, help="The account's email address.")
 
 
 def register_commands(app: Flask) -> None:
@@ -29,14 +25,14 @@ def register_commands(app: Flask) -> None:
 
 
 @transfer.command("export")
-@_email
+@email_option
 @click.option("--what", type=click.Choice(("account", "memories")), default="account", show_default=True)
 @click.option("--format", "form", help="Of memories: markdown, text, json or mem.")
 @click.argument("path", type=click.Path(dir_okay=False, writable=True, path_type=Path))
 def export(email: str, what: str, form: str | None, path: Path) -> None:
     """Write an account with the spaces it owns, or its memories, to a file. The account's activity shows it."""
-    user_id = _user_id(email)
-    try:
+    with report_problems():
+        user_id = find_user(email).user_id
         with write_transaction():
             fields = NewExport.model_validate({"what": what, "format": form})
             export_id = export_jobs.create_export(user_id, fields, by_job=False).export_id
@@ -46,13 +42,11 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
             stored = row.stored_as or ""
         shutil.copyfile(storage.path_of(stored), path)
         path.chmod(0o600)
-    except (DomainError, ValueError) as error:
-        raise click.ClickException(str(error)) from None
     click.echo(f"{path}: {path.stat().st_size:,} bytes")
 
 
 @transfer.command("import")
-@_email
+@email_option
 @click.option("--format", "form", type=click.Choice(tuple(READERS)), help="What the file is; recognised if left out.")
 @click.option(
     "--restore/--no-restore", default=None, help="Restore a Commonplace export as it was, or import it like any other."
@@ -61,8 +55,8 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, path: Path) -> None:
     """Import a file for somebody, from the first part to the last, and print the result."""
-    user_id = _user_id(email)
-    try:
+    with report_problems():
+        user_id = find_user(email).user_id
         with path.open("rb") as source, storage.open_new_file() as (name, file):
             shutil.copyfileobj(source, file)
         with write_transaction():
@@ -74,8 +68,6 @@ def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, pa
             service.start(user_id, import_id, StartImport(restore=restore, learn=learn or None))
         import_jobs.run(import_id, seconds=ENDLESS)
         row = service.get_import(user_id, import_id)
-    except DomainError as error:
-        raise click.ClickException(str(error)) from None
     for key, label in COUNTED.items():
         if row.counts.get(key):
             click.echo(f"{row.counts[key]:>8,} {label}")
@@ -86,24 +78,13 @@ def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, pa
 
 
 @transfer.command("estimate")
-@_email
+@email_option
 @click.argument("import_id", type=int)
 def estimate(email: str, import_id: int) -> None:
     """Print what learning from an import is likely to take: conversations, calls, tokens in and out, dollars."""
-    try:
-        estimate = import_learning.estimate(_user_id(email), import_id)
-    except DomainError as error:
-        raise click.ClickException(str(error)) from None
+    with report_problems():
+        estimate = import_learning.estimate(find_user(email).user_id, import_id)
     dollars = "unknown" if estimate.dollars is None else f"{estimate.dollars:.2f}"
     click.echo(
         f"{estimate.conversations}\t{estimate.calls}\t{estimate.input_tokens}\t{estimate.output_tokens}\t{dollars}"
     )
-
-
-def _user_id(email: str) -> int:
-    try:
-        user_id = find_user(email).user_id
-    except DomainError as error:
-        raise click.ClickException(str(error)) from None
-    db.session.rollback()
-    return user_id

@@ -1,7 +1,5 @@
 """The contents of an export, whichever program wrote it: plain data, made by the readers."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

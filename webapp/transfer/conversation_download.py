@@ -1,7 +1,5 @@
 """Selected conversations as an immediate download: one as a Markdown file, several as a ZIP of such files."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 import zipfile

@@ -1,7 +1,5 @@
 """Exports: a job writes what was requested, its owner can download it for a day, and then it is deleted."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable
@@ -19,7 +17,8 @@ from webapp.background.time_slices import Slice, Work
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import after_commit, db, now, reads_only, write_transaction
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, Invalid, NotFound, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.http.validation import MAX_ID
 from webapp.i18n.marks import say
@@ -83,19 +82,13 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
 def get_export(user_id: int, export_id: int) -> Export:
     """One of the user's exports. Raises NotFound."""
     row = db.session.scalar(_exports_of(user_id).where(Export.export_id == export_id))
-    if row is None:
-        raise NotFound("There is no such export.")
-    return row
+    return require(row, "There is no such export.")
 
 
 def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
     """Return the user's exports, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("exports", query, int, scope=user_id)
-    statement = _exports_of(user_id).order_by(Export.export_id.desc()).limit(query.limit + 1)
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(Export.export_id < last_id)
-    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.export_id,))
+    return read_page(keyset, _exports_of(user_id), Export.export_id).map(lambda row: row.Export)
 
 
 def download(user_id: int, export_id: int) -> Export:

@@ -1,7 +1,5 @@
 """Reading rows for an export: in batches, by column name, without what is never exported."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The wording of files that people export, in their language and time zone."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from webapp.accounts.models import User

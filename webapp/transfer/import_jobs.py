@@ -4,8 +4,6 @@ Each part is written in its own savepoint: one that cannot be taken in is report
 batch commits its parts, their reports and the position together, so a killed job loses nothing and repeats nothing.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Everything found waits in review. The progress is stored with the import and com
 that is killed repeats at most one model call.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass

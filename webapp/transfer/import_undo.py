@@ -4,8 +4,6 @@ What is already gone is skipped, and what stays because it was continued is coun
 the same result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 

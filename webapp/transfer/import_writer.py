@@ -1,7 +1,5 @@
 """Writing what readers found to an account: each part only once, whatever was there before."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Imports with the outcome of every part, where each imported row came from, and exports."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pages of imports and exports: upload, preview, progress, report; exports and their files."""
 
-from __future__ import annotations
-
 from typing import Any, get_args
 
 from flask import Blueprint, flash, make_response, redirect, render_template, request, send_file, url_for
@@ -9,6 +7,7 @@ from flask import Blueprint, flash, make_response, redirect, render_template, re
 from webapp.accounts.auth import current_user_id, login_required, password_required
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
+from webapp.http.answers import commit_and_go
 from webapp.http.forms import read_form
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
@@ -91,8 +90,7 @@ def create_import() -> ViewResult:
     except DomainError as error:
         problem = error.detail or N_("That cannot be imported. Pasted text can be up to a million characters long.")
         return _page(error=problem[:1].upper() + problem[1:]), error.status
-    db.session.commit()
-    return redirect(url_for(".show_import", import_id=row.import_id), 303)
+    return commit_and_go(url_for(".show_import", import_id=row.import_id))
 
 
 @blueprint.get("/imports/<int:import_id>")
@@ -135,8 +133,7 @@ def start(import_id: int) -> ViewResult:
     """Import what was chosen."""
     if "restore" in request.form:
         service.start(current_user_id(), import_id, StartImport(restore=True))
-        db.session.commit()
-        return redirect(url_for(".show_import", import_id=import_id), 303)
+        return commit_and_go(url_for(".show_import", import_id=import_id))
     take = [name for name in ("conversations", "memories", "projects") if name in request.form.getlist("take")]
     first, last = (request.form.get(name) or None for name in ("from", "to"))
     fields = StartImport.model_validate(
@@ -148,8 +145,7 @@ def start(import_id: int) -> ViewResult:
         }
     )
     service.start(current_user_id(), import_id, fields)
-    db.session.commit()
-    return redirect(url_for(".show_import", import_id=import_id), 303)
+    return commit_and_go(url_for(".show_import", import_id=import_id))
 
 
 @blueprint.get("/imports/<int:import_id>/learning")
@@ -176,8 +172,7 @@ def change_learning(import_id: int, wish: str) -> ViewResult:
         (import_learning.pause if wish == "pause" else import_learning.stop)(user_id, import_id)
     else:
         raise NotFound("There is no such choice.")
-    db.session.commit()
-    return redirect(url_for(".show_import", import_id=import_id, _anchor="learning"), 303)
+    return commit_and_go(url_for(".show_import", import_id=import_id, _anchor="learning"))
 
 
 def _learning(row: Import) -> dict[str, Any]:
@@ -195,9 +190,9 @@ def _learning(row: Import) -> dict[str, Any]:
 def cancel(import_id: int) -> ViewResult:
     """Stop an import."""
     service.cancel(current_user_id(), import_id)
-    db.session.commit()
-    flash(_("Stopped. What has been imported so far can be undone."), "message")
-    return redirect(url_for(".show_import", import_id=import_id), 303)
+    return commit_and_go(
+        url_for(".show_import", import_id=import_id), _("Stopped. What has been imported so far can be undone.")
+    )
 
 
 @blueprint.post("/imports/<int:import_id>/undo")
@@ -226,8 +221,7 @@ def create_export() -> ViewResult:
         export_jobs.create_export(current_user_id(), fields)
     except DomainError as error:
         return _page(error=error.detail[:1].upper() + error.detail[1:]), error.status
-    db.session.commit()
-    return redirect(url_for(".index") + "#exports", 303)
+    return commit_and_go(url_for(".index", _anchor="exports"))
 
 
 @blueprint.post("/exports/chosen")

@@ -1,7 +1,5 @@
 """Portraits as PDF: what their page shows at that moment, made anew each time and kept nowhere."""
 
-from __future__ import annotations
-
 import base64
 from datetime import UTC, datetime, tzinfo
 

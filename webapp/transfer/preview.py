@@ -1,7 +1,5 @@
 """Looking at an uploaded file before anything of it is imported: what it is, and what it contains."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterable

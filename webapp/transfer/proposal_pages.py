@@ -1,7 +1,5 @@
 """The proposals of one import: looking through them, and keeping or dropping them as a whole."""
 
-from __future__ import annotations
-
 import time
 
 from flask import Blueprint, flash, redirect, request, url_for

@@ -1,7 +1,5 @@
 """The memories an import brought and those still waiting for review: counting them, and deciding on all of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any

@@ -1,7 +1,5 @@
 """A user's imports: upload, examine, start, cancel, undo, list. Other people's are treated as unknown."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -15,8 +13,9 @@ from webapp.audit.actions import Action
 from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation
 from webapp.db.base import after_commit, db, now
-from webapp.errors import Conflict, Invalid, NotFound, TooLarge
+from webapp.errors import Conflict, Invalid, TooLarge, require
 from webapp.extensions import app_settings
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.http.validation import MAX_ID
 from webapp.i18n.marks import say
@@ -70,20 +69,13 @@ def add_stored(user_id: int, filename: str, stored_as: str, size: int, wish: str
 def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
     """One of the user's imports. Raises NotFound."""
     query = _imports_of(user_id).where(Import.import_id == import_id)
-    row = db.session.scalar(query.with_for_update() if lock else query)
-    if row is None:
-        raise NotFound("There is no such import.")
-    return row
+    return require(db.session.scalar(query.with_for_update() if lock else query), "There is no such import.")
 
 
 def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
     """Return the user's imports, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("imports", query, int, scope=user_id)
-    statement = _imports_of(user_id).order_by(Import.import_id.desc()).limit(query.limit + 1)
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(Import.import_id < last_id)
-    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.import_id,))
+    return read_page(keyset, _imports_of(user_id), Import.import_id).map(lambda row: row.Import)
 
 
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
@@ -95,21 +87,16 @@ def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportIte
         select(ImportItem, Conversation.title)
         .outerjoin(Conversation, is_titled & (Conversation.user_id == user_id) & Conversation.deleted_at.is_(None))
         .where(ImportItem.import_id == import_id)
-        .order_by(ImportItem.item_id)
     )
     if query.outcome == "incomplete":
         statement = statement.where(ImportItem.left_out.is_not(None))
     elif query.outcome:
         statement = statement.where(ImportItem.outcome == query.outcome)
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(ImportItem.item_id > last_id)
-    rows = []
-    for row, title in db.session.execute(statement.limit(query.limit + 1)):
-        db.session.expunge(row)
-        row.title = row.title or title or "Untitled"
-        rows.append(row)
-    return keyset.page(rows, lambda row: (row.item_id,))
+    page = read_page(keyset, statement, ImportItem.item_id, newest_first=False)
+    for item, title, _ in page.items:
+        db.session.expunge(item)
+        item.title = item.title or title or "Untitled"
+    return page.map(lambda row: row.ImportItem)
 
 
 def start(user_id: int, import_id: int, fields: StartImport) -> Import:

@@ -1,7 +1,5 @@
 """The parts that the factory wires for imports, exports and leaving."""
 
-from __future__ import annotations
-
 from webapp.transfer.account_erasure import init_erasure
 from webapp.transfer.export_jobs import init_export_expiry
 from webapp.transfer.proposals import init_proposals

@@ -1,7 +1,5 @@
 """Storage for uploads and finished exports: a folder in `var_dir` that web and workers share, readable only by us."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator

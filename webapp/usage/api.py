@@ -1,7 +1,5 @@
 """JSON endpoints of usage: what was used, and for admins the limits of everybody and of one person."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.accounts import service as accounts

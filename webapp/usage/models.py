@@ -1,7 +1,5 @@
 """The cost of replies and background work in tokens, and people's limits."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 
 from sqlalchemy import BigInteger, Boolean, Date, Float, ForeignKey, Index, String, text

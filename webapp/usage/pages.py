@@ -1,21 +1,19 @@
 """Pages of usage: the user's own and, for admins, everybody's with their quotas."""
 
-from __future__ import annotations
-
 import csv
 import io
 from datetime import date, timedelta
 from typing import Any
 
-from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from flask import Blueprint, Response, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts import service as accounts
 from webapp.accounts import site
 from webapp.accounts.auth import admin_only, current_user_id, login_required
-from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
+from webapp.http.answers import commit_and_go
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult
@@ -80,9 +78,7 @@ def set_quotas() -> ViewResult:
     elif "schedules" in request.form:
         site.set_setting(site.SCHEDULES_PER_PERSON, _read_schedules())
     service.set_quotas(user_id, read_quotas_form())
-    db.session.commit()
-    flash(_("Limits saved."), "message")
-    return redirect(url_for(".limits", user=user_id), 303)
+    return commit_and_go(url_for(".limits", user=user_id), _("Limits saved."))
 
 
 @blueprint.get("/usage.csv")

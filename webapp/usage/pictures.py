@@ -1,7 +1,5 @@
 """Usage as pictures: tokens and cost of each day beside the day's limit, and what used most."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta

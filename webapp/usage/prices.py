@@ -1,7 +1,5 @@
 """Prices of tokens in dollars: by the admin's prices if there are any, else by genai-prices, which works offline."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 MILLION = 1_000_000

@@ -1,7 +1,5 @@
 """Recording what was spent: for a reply together with it, for a background call right after it."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

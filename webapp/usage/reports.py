@@ -1,7 +1,5 @@
 """Reading usage: what was spent between two days, by day, model, conversation or person."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Amount, Day, Whole
+from webapp.http.validation import Amount, Day, Input, Whole
 from webapp.usage.models import Quota
 
 By = Literal["day", "model", "conversation", "user"]
@@ -74,17 +74,13 @@ class UsageReport(BaseModel):
     quotas: list[QuotaState]
 
 
-class QuotaFields(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class QuotaFields(Input):
     period: Literal["day", "month"]
     tokens: Whole | None = Field(None, ge=0, le=2_000_000_000)
     dollars: Amount | None = Field(None, ge=0, le=1e6)
 
 
-class Quotas(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Quotas(Input):
     quotas: list[QuotaFields] = Field(
         max_length=2,
         description="At most one for each period; a period left out, or without either number, has no limit.",

@@ -1,7 +1,5 @@
 """Holding people to their quotas."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta

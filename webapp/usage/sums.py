@@ -4,8 +4,6 @@ What is read is always the sums and the few records after the mark, in one state
 Whatever changes a record before the mark, or removes one, changes the sums in the same transaction.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta

@@ -1,7 +1,5 @@
 """The way a person's models count tokens, learned from what they reported for recent replies; needs no tokenizer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,12 +1,10 @@
 """JSON endpoints of webhooks, and the stream of events."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, login_required, password_required
-from webapp.db.base import db
+from webapp.http.answers import commit_empty, commit_json
 from webapp.http.views import Responses, ViewResult, api_blueprint
 from webapp.webhooks import events_api, service
 from webapp.webhooks.events_api import EventQuery
@@ -53,48 +51,40 @@ def list_webhooks() -> dict[str, Any]:
 def create_webhook(body: NewWebhook) -> tuple[Any, int]:
     """Have a URL told what happens. The answer holds the secret, this once. One made by a token ends with it."""
     row, secret = service.create_webhook(current_user_id(), body)
-    answer = CreatedWebhook.of(row, secret=secret).model_dump(mode="json")
-    return idempotency.commit(answer, 201), 201
+    return idempotency.commit_json(CreatedWebhook.of(row, secret=secret), 201)
 
 
 @blueprint.patch("/webhooks/<int:webhook_id>", responses={200: WebhookOut})
 @login_required
 @password_required
-def change_webhook(path: WebhookPath, body: WebhookChanges) -> dict[str, Any]:
+def change_webhook(path: WebhookPath, body: WebhookChanges) -> ViewResult:
     """Change a webhook; only the given fields."""
     row = service.change_webhook(current_user_id(), path.webhook_id, body)
-    answer = WebhookOut.of(row).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(WebhookOut.of(row))
 
 
 @blueprint.delete("/webhooks/<int:webhook_id>", responses={204: None})
 @login_required
-def delete_webhook(path: WebhookPath) -> tuple[str, int]:
+def delete_webhook(path: WebhookPath) -> ViewResult:
     """End a webhook at once, and what waits for it."""
     service.delete_webhook(current_user_id(), path.webhook_id)
-    db.session.commit()
-    return "", 204
+    return commit_empty()
 
 
 @blueprint.post("/webhooks/<int:webhook_id>/secret", responses={200: CreatedWebhook})
 @login_required
 @password_required
-def renew_secret(path: WebhookPath) -> dict[str, Any]:
+def renew_secret(path: WebhookPath) -> ViewResult:
     """A new secret; the old one signs nothing any more."""
     row, secret = service.renew_secret(current_user_id(), path.webhook_id)
-    answer = CreatedWebhook.of(row, secret=secret).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(CreatedWebhook.of(row, secret=secret))
 
 
 @blueprint.post("/webhooks/<int:webhook_id>/test", responses={202: DeliveryOut})
 @login_required
-def test_webhook(path: WebhookPath) -> tuple[Any, int]:
+def test_webhook(path: WebhookPath) -> ViewResult:
     """Send a `ping`."""
-    answer = DeliveryOut.from_row(service.ping(current_user_id(), path.webhook_id)).model_dump(mode="json")
-    db.session.commit()
-    return answer, 202
+    return commit_json(DeliveryOut.from_row(service.ping(current_user_id(), path.webhook_id)), 202)
 
 
 @blueprint.get("/webhooks/<int:webhook_id>/deliveries", responses={200: DeliveryList})

@@ -1,7 +1,5 @@
 """Delivering what is due to a webhook: claim, send without a connection, note the outcome; after a failure, retry."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Events, as a bounded stream per person in Redis: kept while somebody is listening, or was lately."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """`/api/events`: a person's events as they happen; resumable, bounded, and ended with the right to see them."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

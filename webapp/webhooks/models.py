@@ -1,7 +1,5 @@
 """Webhooks, and what is still to be delivered to them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

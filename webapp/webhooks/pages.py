@@ -1,7 +1,5 @@
 """The page of webhooks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for

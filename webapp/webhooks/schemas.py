@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from webapp.background.events import Kind
-from webapp.http.validation import Flag, Id, Instant, Line, Output
+from webapp.http.validation import Flag, Id, Input, Instant, Line, Output, not_null
 from webapp.webhooks.models import Webhook
 
 MAX_URL = 1_000
@@ -18,28 +18,19 @@ class WebhookPath(BaseModel):
     webhook_id: Id
 
 
-class NewWebhook(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewWebhook(Input):
     url: Line = Field(max_length=MAX_URL, description="An http or https address.")
     kinds: list[Kind] = Field([Kind(kind) for kind in ALL], min_length=1, description="What it is told.")
     with_content: Flag = Field(False, description="Include texts, not only ids.")
 
 
-class WebhookChanges(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class WebhookChanges(Input):
     url: Line | None = Field(None, max_length=MAX_URL)
     kinds: list[Kind] | None = Field(None, min_length=1)
     with_content: Flag | None = None
     is_active: Flag | None = Field(None, description="true switches one on again that was switched off.")
 
-    @field_validator("*")
-    @classmethod
-    def _not_null(cls, value: object) -> object:
-        if value is None:
-            raise ValueError("cannot be null")
-        return value
+    _not_null = field_validator("*")(not_null)
 
 
 class WebhookOut(BaseModel):

@@ -1,7 +1,5 @@
 """A person's webhooks: creating, changing, testing and deleting them, and noting what to tell them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -20,7 +18,7 @@ from webapp.background.events import Kind as Happening
 from webapp.background.events import happened
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import after_commit, db, now, rows_changed
-from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.errors import Conflict, Forbidden, Invalid, require
 from webapp.extensions import app_settings
 from webapp.i18n.marks import N_
 from webapp.network import outbound
@@ -62,9 +60,7 @@ def _delete_all(user_id: int) -> None:
 def get_webhook(user_id: int, webhook_id: int) -> Webhook:
     """One of a person's webhooks. Raises NotFound."""
     row = db.session.scalar(select(Webhook).where(Webhook.user_id == user_id, Webhook.webhook_id == webhook_id))
-    if row is None:
-        raise NotFound("There is no such webhook.")
-    return row
+    return require(row, "There is no such webhook.")
 
 
 def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:

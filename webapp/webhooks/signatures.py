@@ -1,7 +1,5 @@
 """Signatures according to Standard Webhooks (standardwebhooks.com), and when to try again; pure."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

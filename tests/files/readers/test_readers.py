@@ -1,7 +1,5 @@
 """What readers make of files, for each kind and each way in which it is written."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """ChatGPT's exports: what tools made belongs to the reply, canvases are text, citations are links."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Claude's exports: artifacts and files as they were written step by step, thinking folded, the rest counted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What Open WebUI folds in a reply: nested, left open by a broken stream, or written by a person."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

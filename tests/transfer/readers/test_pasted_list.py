@@ -1,7 +1,5 @@
 """Memories in plain text: what is one, what goes on with the one above, and what is only there to order them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The shapes in which programs write many conversations, whatever the file is called."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

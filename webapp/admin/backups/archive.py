@@ -5,8 +5,6 @@ text in UTC with microseconds, so that a row means the same on SQLite, MySQL and
 never finished.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

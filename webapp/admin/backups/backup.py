@@ -1,7 +1,5 @@
 """Making a backup while everything runs: one consistent snapshot of the database, then the attachments it names."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """Restoring a backup into an installation without any account: on another machine, or on another kind of database."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Checks of the parts of an installation: keys, data, database, Redis, queues and workers, disk, model."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -29,7 +27,7 @@ from webapp.files.storage import file_storage
 from webapp.llm.errors import classify_exception
 from webapp.llm.sdk import sync_client
 from webapp.providers.status import status
-from webapp.readiness import readiness
+from webapp.readiness import give_up, readiness
 from webapp.redis.clients import server_of
 from webapp.retrieval.invalidation import CHANNEL
 
@@ -50,7 +48,7 @@ def look_at(checks: tuple[Check, ...]) -> list[Finding]:
             advice = "See what is said above about the server behind it, and try again."
             findings.append(fault(part, f"cannot be checked ({type(error).__name__})", advice))
         finally:
-            _give_up()
+            give_up()
     return findings
 
 
@@ -265,13 +263,6 @@ def web() -> Iterator[Finding]:
             "account with somebody else's address keeps that person from signing in through the provider."
         )
         yield warning("web", "anybody may register with any address, and OIDC_ISSUER is set", advice)
-
-
-def _give_up() -> None:
-    try:
-        db.session.rollback()
-    except SQLAlchemyError:
-        db.session().invalidate()
 
 
 ALL: tuple[Check, ...] = (keys, data, files, servers, tables, database, redis_server, queues, model, assets, web)

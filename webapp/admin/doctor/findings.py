@@ -1,7 +1,5 @@
 """The findings of a check of an installation, and their printed form."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal

@@ -4,8 +4,6 @@ The doctor leaves a key in Redis; `/healthz/stream`, requested with it, says wha
 and then sends three lines with pauses in between. Through a proxy that buffers they arrive together.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import time

@@ -1,7 +1,5 @@
 """A check that the tables are as this version expects them: an interrupted upgrade may have left something out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from sqlalchemy import Index, Inspector, inspect

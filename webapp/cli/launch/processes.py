@@ -26,9 +26,9 @@ def die_with_parent(parent: int, death: int = signal.SIGKILL) -> Callable[[], No
     return before_exec
 
 
-def follow_parent(death: int = signal.SIGTERM) -> None:
+def follow_parent() -> None:
     """Have this process itself signalled once its parent is gone."""
-    die_with_parent(os.getppid(), death)()
+    die_with_parent(os.getppid(), signal.SIGTERM)()
 
 
 def take_forks_along() -> None:

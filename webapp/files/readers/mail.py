@@ -1,7 +1,5 @@
 """E-mails, mailboxes, and what is in them."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 import re

@@ -1,7 +1,5 @@
 """Slides, sheets and OpenDocument files."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections import Counter

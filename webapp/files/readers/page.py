@@ -1,7 +1,5 @@
 """HTML as a browser reads it, whatever is broken in it, and books made of it."""
 
-from __future__ import annotations
-
 import io
 import posixpath
 import re

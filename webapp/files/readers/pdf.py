@@ -1,7 +1,5 @@
 """PDF files: the text of their pages, with notes and the values of forms."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The pages that a reader returns, and the ways to say what a file holds; pure."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Plain text in any encoding, tables of separated values, notebooks, rich text."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Word documents: all that is written in them, in order, and what is only drawn."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """Asks an MCP server over HTTP which tools it has, and calls them. No connection outlives a call."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re

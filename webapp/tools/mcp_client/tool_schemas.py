@@ -1,8 +1,6 @@
 """A tool's schema as every model server takes it: one type each, no references, nothing but properties at the root;
 pure. The tool's own server still checks what it is called with, so a schema may say less than it did."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

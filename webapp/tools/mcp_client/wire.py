@@ -3,8 +3,6 @@
 Written by hand and tested against the official server: `mcp-types` takes 17 MB and 330 ms to load.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The two tools of the web, and their settings."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

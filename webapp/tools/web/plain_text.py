@@ -3,8 +3,6 @@
 Writes one JSON line: {"title", "text"}. A page made to be slow or to use up memory harms only this process.
 """
 
-from __future__ import annotations
-
 import codecs
 import html
 import json

@@ -1,7 +1,5 @@
 """Search engines: how each is queried, and what of its response is used; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The installation's search engine, as admins set it up, cached for a few seconds in each process."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import dataclass

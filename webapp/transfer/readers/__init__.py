@@ -1,7 +1,5 @@
 """One module per format; `recognise` finds the reader for an upload."""
 
-from __future__ import annotations
-
 from webapp.transfer.content import Reader
 from webapp.transfer.readers.chatgpt import ChatGPT
 from webapp.transfer.readers.claude import Claude

@@ -1,7 +1,5 @@
 """Files that exports have for their messages: members named after an id, data URLs, and extracted text."""
 
-from __future__ import annotations
-
 import base64
 import re
 from bisect import bisect_left

@@ -4,8 +4,6 @@ What is hidden in ChatGPT stays hidden here. There is no file of memories: they 
 `bio` tool, from the latest list of memories given to it, and from the custom instructions.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The text of a message in ChatGPT's export, with its citations as links."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

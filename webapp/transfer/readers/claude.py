@@ -3,8 +3,6 @@
 The export does not say which conversation belongs to which project, so conversations are imported outside of projects.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Commonplace's own export, read like any other program's: conversations as last seen, and current memories."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -8,8 +8,6 @@ Not every record is a question: some say that something was created, used or rat
 title ("Prompted …") are in the account's language; they are recognised as the beginning that most titles share.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

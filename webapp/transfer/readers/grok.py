@@ -4,8 +4,6 @@ As the Portable AI Memory specification found it in real exports (importer mappi
 wrapped twice, who spoke is written in four ways, and the dates of responses are MongoDB's.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import datetime

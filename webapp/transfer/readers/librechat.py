@@ -1,7 +1,5 @@
 """LibreChat's export: one conversation per file, its messages as a flat list with parents, or as a tree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lists of memories: pasted text, mem0's JSON and Markdown, our own, and the graph of the MCP memory server."""
 
-from __future__ import annotations
-
 import json
 import re
 from abc import ABC, abstractmethod

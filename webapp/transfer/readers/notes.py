@@ -1,7 +1,5 @@
 """A ZIP of Markdown notes: each becomes a document in a space named after the file or, if it is short, a memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath

@@ -3,8 +3,6 @@
 As its own code writes it (backend/open_webui/models/chats.py, src/lib/components/chat/Settings/Chats.svelte, 2026).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

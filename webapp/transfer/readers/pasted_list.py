@@ -3,8 +3,6 @@
 Only the shape of lines decides: their marks, indentation, case and last character.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """`.mem` bundles (portable-memory): facts and episodes, except those named by a tombstone."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The one loop of all readers of conversations: one bad record, or a file that was cut off, costs only itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 

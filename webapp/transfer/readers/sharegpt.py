@@ -1,7 +1,5 @@
 """The ShareGPT format: an array of conversations, each a list of turns by `human` and `gpt`."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

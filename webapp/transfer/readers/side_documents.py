@@ -3,8 +3,6 @@
 Each step says the whole text or what to change in it; every version becomes text at its place in the conversation.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -2,8 +2,6 @@
 those were read from, the user's journeys.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Conversations with all their messages and versions, and their digests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import insert

@@ -1,7 +1,5 @@
 """Restoring references among restored rows (successors, contradictions, change sets), and what was forgotten."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A restore from the first line to the last: counted beforehand, and written in slices that a job can repeat."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping

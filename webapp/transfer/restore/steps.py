@@ -1,7 +1,5 @@
 """The order of a restore, and writing some of its lines: together or, if that fails, one by one."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

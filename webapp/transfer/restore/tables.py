@@ -1,7 +1,5 @@
 """The lines of an export that become rows directly once their references are resolved: memory, journeys, receipts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Undoing a restore: what was continued or changed since stays, and what was forgotten stays forgotten."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any

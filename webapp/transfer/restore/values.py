@@ -1,7 +1,5 @@
 """Checks that the values in an export fit their columns, no matter who wrote the file."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

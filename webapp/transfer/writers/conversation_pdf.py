@@ -1,7 +1,5 @@
 """A conversation as PDF, separate from the other forms: its libraries take 25 MB, and are loaded only when needed."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Memories as text to paste elsewhere, as JSON, and as a `.mem` bundle."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """The content of a portrait's PDF, as plain data that goes to the process which makes it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field

@@ -4,8 +4,6 @@ Run as a program, in a process of its own: libraries that set pages take 25 MB, 
 no reply would stream. It reads a `PrintedPortrait` as JSON and writes {"pdf": base64}.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import sys
@@ -34,13 +32,7 @@ def make_pdf(portrait: PrintedPortrait) -> bytes:
 
 def _write(pages: Pages, portrait: PrintedPortrait) -> None:
     pages.add_page()
-    pages.set_font("sans", "B", 9)
-    pages.set_text_color(*OCHRE)
-    pages.text_block(portrait.heading, height=5)
-    pages.ln(1)
-    pages.set_font("serif", size=24)
-    pages.set_text_color(*INK)
-    pages.text_block(portrait.title, height=10.5)
+    pages.heading(portrait.heading, portrait.title)
     pages.ln(1)
     pages.set_font("sans", size=10)
     pages.set_text_color(*MUTED)
