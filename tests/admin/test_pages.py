@@ -53,6 +53,17 @@ def test_others_change_nobody(action, login, user, make_user, app):
         assert not kept.is_admin
 
 
+def test_somebody_without_a_name_is_called_by_the_address_once(app, browser, make_user):
+    other = make_user(email="heron@example.org")
+    with app.app_context():
+        service.get_user(other.user_id).name = ""
+        db.session.commit()
+    page = browser.get(f"/admin/users/{other.user_id}").text
+    assert page.partition("<h1>")[2].partition("<h2")[0].count("heron@example.org") == 1
+    row = browser.get("/admin/users?q=heron").text.partition('class="rows"')[2].partition("</ul>")[0]
+    assert row.count("heron@example.org") == 1
+
+
 def test_forms_need_their_token(browser, user):
     assert browser.post(f"/admin/users/{user.user_id}/admin", data={"admin": "1"}).status_code == 403
 

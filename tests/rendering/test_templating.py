@@ -75,6 +75,14 @@ def test_every_icon_that_is_named_is_drawn() -> None:
     assert {name for name in named if not name.endswith("-")} <= drawn
 
 
+def test_no_paragraph_is_closed_by_a_block_within() -> None:
+    """A browser closes it there, and what follows stands outside, without its style."""
+    blocks = r"(?:form|div|ul|ol|dl|details|section|table|fieldset|h\d)\b"
+    broken = re.compile(rf"<p\b[^>]*>(?:(?!</p>|<p\b).)*?<{blocks}", re.DOTALL)
+    found = [file.name for file in (ROOT / "templates").rglob("*.html") if broken.search(file.read_text())]
+    assert found == []
+
+
 def test_every_search_beside_the_sidebars_says_what_it_searches() -> None:
     """There are two on such a page, and whoever lists its landmarks could not tell them apart."""
     found = [

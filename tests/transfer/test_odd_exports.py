@@ -450,3 +450,8 @@ def test_librechat_names_files_it_cannot_read(parts):
     found = parts("librechat", zipped(files))
     assert sorted(part.place for part in _of(found, Unreadable)) == ["cut.json", "odd.json, conversation 1"]
     assert len(_of(found, ReadConversation)) == 1
+
+
+def test_every_format_has_a_name_of_its_own() -> None:
+    labels = [reader.label for reader in READERS.values()]
+    assert len(labels) == len(set(labels))

@@ -56,7 +56,7 @@ class Mem0(_Rows):
 class Mem0Markdown:
     """Reads what mem0's plug-in writes: one file of Markdown, each memory after `id` and `created_at` between rules."""
 
-    name, label = "mem0-markdown", "mem0"
+    name, label = "mem0-markdown", "mem0 (Markdown)"
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether its first lines are the fields of a memory."""
