@@ -30,7 +30,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.db.base import database_is_away, db, expect_writes, now, write_transaction
 from webapp.errors import Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
-from webapp.http.answers import lead_to
+from webapp.http.answers import redirect_to
 from webapp.http.views import bearer, check_ids, check_json_request, is_for_programs, wants_json, wants_partial
 from webapp.i18n.marks import say
 
@@ -217,7 +217,7 @@ def _to_login() -> Response:
         next_url = current_url.path + ("?" + current_url.query if current_url.query else "")
     else:
         next_url = request.full_path.rstrip("?") if request.method in SAFE_METHODS else ""
-    return lead_to(_login_address(next_url), 401)
+    return redirect_to(_login_address(next_url), 401)
 
 
 def _login_address(next_url: str) -> str:

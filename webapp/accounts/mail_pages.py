@@ -16,7 +16,7 @@ from webapp.accounts.site import has_users, registration_is_open
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, NotFound, TooMany
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import Input
 from webapp.http.views import ViewResult
@@ -146,7 +146,7 @@ def reset() -> ViewResult:
         return _choose(RESET, sentences(error, LABELS, otherwise="password")), 422
     except LinkGone as error:
         return _show_dead_link(error)
-    return commit_and_go(
+    return commit_and_redirect(
         url_for("accounts_pages.login", next=session.pop(NEXT, None)),
         _("Your password has been changed. Sign in with the new one."),
     )
@@ -168,7 +168,7 @@ def verify() -> ViewResult:
         mails.verify(_token())
     except LinkGone as error:
         return _show_dead_link(error)
-    return commit_and_go(url_for("accounts_pages.general"), _("Your e-mail address is confirmed."))
+    return commit_and_redirect(url_for("accounts_pages.general"), _("Your e-mail address is confirmed."))
 
 
 @blueprint.post("/settings/verify-email")

@@ -11,7 +11,7 @@ from webapp.accounts.passkeys import Place
 from webapp.accounts.password_check_pages import let_in
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, Unauthenticated
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.views import ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
@@ -75,7 +75,7 @@ def add() -> ViewResult:
     except (Invalid, Conflict) as error:
         db.session.rollback()
         return _new(error.detail), 422
-    return commit_and_go(url_for(".index"), _("“%(name)s” can sign you in from now on.", name=passkey.name))
+    return commit_and_redirect(url_for(".index"), _("“%(name)s” can sign you in from now on.", name=passkey.name))
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/rename")
@@ -83,7 +83,7 @@ def add() -> ViewResult:
 def rename(passkey_id: int) -> ViewResult:
     """Rename it."""
     passkeys.rename(current_user_id(), passkey_id, request.form.get("name", ""))
-    return commit_and_go(url_for(".index"))
+    return commit_and_redirect(url_for(".index"))
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/remove")
@@ -92,7 +92,7 @@ def rename(passkey_id: int) -> ViewResult:
 def remove(passkey_id: int) -> ViewResult:
     """Remove it."""
     passkeys.remove(current_user_id(), passkey_id)
-    return commit_and_go(
+    return commit_and_redirect(
         url_for(".index"), _("The passkey has been removed. Delete it in your browser or password manager too.")
     )
 

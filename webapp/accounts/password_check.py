@@ -17,7 +17,7 @@ from webapp.accounts.identity import Identity
 from webapp.db.base import now
 from webapp.errors import Forbidden
 from webapp.extensions import redis
-from webapp.http.answers import lead_to
+from webapp.http.answers import redirect_to
 from webapp.http.views import wants_json
 
 PROVED_FOR = timedelta(minutes=30)
@@ -47,7 +47,7 @@ def _first(path: str, next_url: str, detail: str) -> Response:
     if wants_json():
         raise Forbidden(detail)
     target = f"{request.script_root}{path}" + (f"?{urlencode({'next': next_url})}" if next_url else "")
-    return lead_to(target, 403)
+    return redirect_to(target, 403)
 
 
 def _way_back(user_id: int, *, keeps_form: bool) -> str:

@@ -10,7 +10,7 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
@@ -132,7 +132,7 @@ def two_step() -> ViewResult:
 def start_two_step() -> ViewResult:
     """Create a new secret for an authenticator."""
     second_factor.begin(current_user_id())
-    return commit_and_go(url_for(".two_step"))
+    return commit_and_redirect(url_for(".two_step"))
 
 
 @blueprint.post("/settings/two-step/confirm")
@@ -155,7 +155,7 @@ def confirm_two_step() -> ViewResult:
 def end_two_step() -> ViewResult:
     """Turn it off."""
     second_factor.turn_off(current_user_id())
-    return commit_and_go(url_for(".two_step"), _("Two-step sign-in is off."))
+    return commit_and_redirect(url_for(".two_step"), _("Two-step sign-in is off."))
 
 
 def _remember(name: str, user: User) -> None:

@@ -16,7 +16,7 @@ from webapp.accounts.schemas import AccountChanges, NewToken, PasswordChange, Se
 from webapp.accounts.scopes import WORDS as SCOPE_WORDS
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences, validate
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, absolute, wants_partial
@@ -54,7 +54,7 @@ def profile() -> ViewResult:
     except Invalid as error:
         errors = sentences(error, PROFILE_LABELS, otherwise="name")
         return _general(errors, name=request.form.get("name", "")), 422
-    return commit_and_go(url_for(".general"), _("Saved."))
+    return commit_and_redirect(url_for(".general"), _("Saved."))
 
 
 @blueprint.post("/settings/appearance")
@@ -91,7 +91,7 @@ def personalise() -> ViewResult:
         errors = sentences(error, INSTRUCTION_LABELS, otherwise="custom_instructions")
         instructions = request.form.get("custom_instructions", "")
         return _personalisation(errors, custom_instructions=instructions, **switches), 422
-    return commit_and_go(url_for(".personalisation"), _("Saved."))
+    return commit_and_redirect(url_for(".personalisation"), _("Saved."))
 
 
 @blueprint.get("/settings/security")
@@ -142,7 +142,7 @@ def create_token() -> ViewResult:
 def revoke_token(token_id: int) -> ViewResult:
     """End a token."""
     tokens.revoke_token(current_user_id(), token_id)
-    return commit_and_go(url_for(".tokens_page"), _("The token has been revoked."))
+    return commit_and_redirect(url_for(".tokens_page"), _("The token has been revoked."))
 
 
 @blueprint.get("/settings/sessions")
@@ -160,7 +160,7 @@ def sessions_page() -> ViewResult:
 def end_session(session_id: int) -> ViewResult:
     """Sign out in another browser."""
     service.end_session(current_user_id(), session_id)
-    return commit_and_go(url_for(".sessions_page"), _("That browser has been signed out."))
+    return commit_and_redirect(url_for(".sessions_page"), _("That browser has been signed out."))
 
 
 @blueprint.post("/settings/sessions/end-others")
@@ -168,7 +168,7 @@ def end_session(session_id: int) -> ViewResult:
 def end_other_sessions() -> ViewResult:
     """Sign out everywhere but here."""
     service.end_sessions(current_user_id(), _this_session())
-    return commit_and_go(url_for(".sessions_page"), _("You have been signed out everywhere else."))
+    return commit_and_redirect(url_for(".sessions_page"), _("You have been signed out everywhere else."))
 
 
 def _new_token() -> NewToken:

@@ -6,7 +6,7 @@ from webapp.accounts.auth import admin_only, current_user_id
 from webapp.accounts.service import get_user
 from webapp.db.base import db
 from webapp.errors import NotFound
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.validation import MAX_ID
 from webapp.http.views import ViewResult
 from webapp.i18n.request_language import ngettext
@@ -47,7 +47,7 @@ def reset(user_id: int, journey: str, point: str) -> ViewResult:
     user = get_user(_existing(user_id))
     count = service.reset_point(user.user_id, journey, point)
     note_look(current_user_id(), user_id, "point reset", is_change=True)
-    return commit_and_go(
+    return commit_and_redirect(
         url_for(".look", user_id=user_id),
         ngettext(
             "The point is reset; %(num)s conversation will be read again.",

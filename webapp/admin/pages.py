@@ -17,7 +17,7 @@ from webapp.charts import sparkline
 from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.marks import N_
@@ -70,7 +70,7 @@ def registration() -> ViewResult:
     """Open or close registration."""
     is_open = _switch("open")
     service.set_registration_open(is_open)
-    return commit_and_go(
+    return commit_and_redirect(
         url_for(".users", _anchor="registration"),
         _("Anyone can create an account now.") if is_open else _("Registration is closed."),
     )
@@ -154,7 +154,7 @@ def delete_user(user_id: int) -> ViewResult:
     except Invalid as error:
         errors = sentences(error, N_({"email": "What you typed"}))
         return _render_user(service.get_user(user_id), errors=errors, typed=request.form.get("email", "")), 422
-    return commit_and_go(
+    return commit_and_redirect(
         url_for(".users"), _("%(email)s has been deleted, along with everything of theirs.", email=email)
     )
 
@@ -179,7 +179,7 @@ def _render_user(user: User, **extra: Any) -> str:
 
 
 def _respond(user_id: int, message: str) -> ViewResult:
-    return commit_and_go(url_for(".user", user_id=user_id), message)
+    return commit_and_redirect(url_for(".user", user_id=user_id), message)
 
 
 def _switch(name: str) -> bool:

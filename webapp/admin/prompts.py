@@ -13,7 +13,7 @@ from webapp.digests.access import note_look
 from webapp.digests.service import existing_conversation
 from webapp.errors import DomainError, Invalid, NotFound
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import MAX_ID
 from webapp.http.views import ViewResult, wants_partial
@@ -70,7 +70,7 @@ def save(name: str) -> ViewResult:
 def activate(name: str, version: int) -> ViewResult:
     """Put a version into use."""
     service.activate(current_user_id(), name, _existing(version))
-    return commit_and_go(url_for(".editor", name=name), _("Version %(version)s is in use.", version=version))
+    return commit_and_redirect(url_for(".editor", name=name), _("Version %(version)s is in use.", version=version))
 
 
 @blueprint.get("/<name>/compare")

@@ -11,7 +11,7 @@ from webapp.conversations import bulk_changes, folders, lists, service
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.answers import commit_and_go, lead_to
+from webapp.http.answers import commit_and_redirect, redirect_to
 from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
@@ -78,7 +78,7 @@ def undelete_many() -> Any:
         raise Invalid.field("at", "is not a date and time") from None
     flash(translate(bulk_changes.undelete_many(current_user_id(), deleted_at)), "message")
     db.session.commit()
-    return lead_to(url_for(".index"))
+    return redirect_to(url_for(".index"))
 
 
 @blueprint.post("/organise/undo/<word>")
@@ -88,7 +88,7 @@ def take_back_many(word: str) -> Any:
     sentence = bulk_changes.restore_one(current_user_id(), word)
     db.session.commit()
     flash(translate(sentence), "message")
-    return lead_to(url_for(".index", **_filters(_query())))
+    return redirect_to(url_for(".index", **_filters(_query())))
 
 
 @blueprint.post("/c/<int:conversation_id>/pin")
@@ -97,7 +97,7 @@ def pin(conversation_id: int) -> Any:
     """Pin a conversation to the top of the list, or unpin it."""
     pinned = request.form.get("pinned") == "1"
     service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_pinned=pinned))
-    return commit_and_go(
+    return commit_and_redirect(
         url_for("conversations_pages.show", conversation_id=conversation_id),
         _("Pinned to the top of the list.") if pinned else _("Unpinned."),
     )
@@ -134,7 +134,7 @@ def change_one(conversation_id: int) -> Any:
     except ValidationError:
         return _render_row(conversation_id, error="Tags are single words or short phrases, at most 20.", tags=tags), 422
     service.update_conversation(current_user_id(), conversation_id, changes)
-    return commit_and_go(url_for("conversations_pages.show", conversation_id=conversation_id))
+    return commit_and_redirect(url_for("conversations_pages.show", conversation_id=conversation_id))
 
 
 @blueprint.post("/folders")
@@ -145,7 +145,7 @@ def create_folder() -> Any:
         row = folders.create_folder(current_user_id(), read_form(FolderFields))
     except DomainError as error:
         return _problem_sentence(error)
-    return commit_and_go(url_for(".index", folder_id=row.folder_id))
+    return commit_and_redirect(url_for(".index", folder_id=row.folder_id))
 
 
 @blueprint.post("/folders/<int:folder_id>/rename")
@@ -156,7 +156,7 @@ def rename_folder(folder_id: int) -> Any:
         folders.rename_folder(current_user_id(), folder_id, read_form(FolderFields))
     except Invalid as error:
         return _problem_sentence(error)
-    return commit_and_go(url_for(".index", folder_id=folder_id))
+    return commit_and_redirect(url_for(".index", folder_id=folder_id))
 
 
 @blueprint.post("/folders/<int:folder_id>/delete")
@@ -164,7 +164,7 @@ def rename_folder(folder_id: int) -> Any:
 def delete_folder(folder_id: int) -> Any:
     """Delete a folder; its conversations stay."""
     folders.delete_folder(current_user_id(), folder_id)
-    return commit_and_go(url_for(".index"), _("Folder deleted. Its conversations are still in your list."))
+    return commit_and_redirect(url_for(".index"), _("Folder deleted. Its conversations are still in your list."))
 
 
 def _render_row(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:

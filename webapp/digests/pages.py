@@ -12,7 +12,7 @@ from webapp.db.base import db
 from webapp.digests import generation, service
 from webapp.digests.schemas import ConversationMemoryData, ConversationMemoryVersionOut, stored_digest
 from webapp.errors import Conflict, Invalid, NotFound, Unavailable
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences
 from webapp.http.problems import field_errors
 from webapp.http.validation import MAX_ID
@@ -81,7 +81,7 @@ def restore(conversation_id: int, version: int) -> ViewResult:
     """Bring back a version."""
     _own_conversation(conversation_id)
     service.restore_digest(current_user_id(), conversation_id, version)
-    return commit_and_go(url_for(".show", conversation_id=conversation_id), _("That version has been restored."))
+    return commit_and_redirect(url_for(".show", conversation_id=conversation_id), _("That version has been restored."))
 
 
 def _own_conversation(conversation_id: int) -> Conversation:

@@ -19,7 +19,7 @@ from webapp.files.pictures import page_tokens
 from webapp.files.prompt_parts import whole_room
 from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import take_in
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, requested_cursor
 from webapp.i18n.request_language import gettext as _
@@ -162,4 +162,4 @@ def content(file_id: int) -> ViewResult:
 def delete(file_id: int) -> ViewResult:
     """Delete a file."""
     service.delete_file(current_user_id(), file_id)
-    return commit_and_go(url_for(".index"), _("File deleted."))
+    return commit_and_redirect(url_for(".index"), _("File deleted."))

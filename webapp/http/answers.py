@@ -25,7 +25,7 @@ def commit_empty() -> tuple[str, int]:
     return "", 204
 
 
-def commit_and_go(url: str, message: str = "") -> Response:
+def commit_and_redirect(url: str, message: str = "") -> Response:
     """Commit, and send the browser to a page, which shows the message."""
     db.session.commit()
     if message:
@@ -33,7 +33,7 @@ def commit_and_go(url: str, message: str = "") -> Response:
     return redirect(url, 303)  # type: ignore[return-value]
 
 
-def lead_to(url: str, status: int = 200) -> Response:
+def redirect_to(url: str, status: int = 200) -> Response:
     """Send the browser to a page, also if HTMX asked for a part of one, which gets an empty answer of this status."""
     if wants_partial():
         return Response(status=status, headers={"HX-Redirect": url})

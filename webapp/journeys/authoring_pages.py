@@ -9,7 +9,7 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.views import ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
@@ -40,7 +40,7 @@ def take_file() -> ViewResult:
     except ValueError as error:
         return _render_own(text=text, errors=str(error).splitlines()), 422
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
-    return commit_and_go(url_for(".edit", slug=work.journey.slug))
+    return commit_and_redirect(url_for(".edit", slug=work.journey.slug))
 
 
 @blueprint.get("/journeys/new")
@@ -58,7 +58,7 @@ def create() -> ViewResult:
     if definition is None:
         return state
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
-    return commit_and_go(url_for(".edit", slug=work.journey.slug), _("Saved as a draft."))
+    return commit_and_redirect(url_for(".edit", slug=work.journey.slug), _("Saved as a draft."))
 
 
 @blueprint.get("/journeys/<slug>/edit")
@@ -97,7 +97,7 @@ def save(slug: str) -> ViewResult:
 def roll_back(slug: str, number: int) -> ViewResult:
     """Restore an earlier version."""
     authoring.publish(current_user_id(), slug, min(number, 1_000_000))
-    return commit_and_go(url_for(".edit", slug=slug), _("Version %(number)s is published again.", number=number))
+    return commit_and_redirect(url_for(".edit", slug=slug), _("Version %(number)s is published again.", number=number))
 
 
 @blueprint.post("/journeys/<slug>/duplicate")
@@ -105,7 +105,7 @@ def roll_back(slug: str, number: int) -> ViewResult:
 def duplicate(slug: str) -> ViewResult:
     """Copy a journey into the user's own."""
     copy = authoring.duplicate(current_user_id(), slug, language=language_of(this_app()).code).journey.slug
-    return commit_and_go(url_for(".edit", slug=copy))
+    return commit_and_redirect(url_for(".edit", slug=copy))
 
 
 @blueprint.post("/journeys/<slug>/archive")
@@ -113,7 +113,9 @@ def duplicate(slug: str) -> ViewResult:
 def archive(slug: str) -> ViewResult:
     """Withdraw a journey, or delete a draft."""
     authoring.archive(current_user_id(), slug)
-    return commit_and_go(url_for(".mine"), _("It is no longer published. Conversations that follow it can continue."))
+    return commit_and_redirect(
+        url_for(".mine"), _("It is no longer published. Conversations that follow it can continue.")
+    )
 
 
 @blueprint.post("/journeys/<slug>/restore")
@@ -121,7 +123,7 @@ def archive(slug: str) -> ViewResult:
 def restore(slug: str) -> ViewResult:
     """Publish an archived journey again."""
     authoring.publish(current_user_id(), slug)
-    return commit_and_go(url_for(".mine"))
+    return commit_and_redirect(url_for(".mine"))
 
 
 @blueprint.get("/journeys/<slug>/file/<form>")

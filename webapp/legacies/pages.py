@@ -11,7 +11,7 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.paging import Page
 from webapp.http.validation import parse_id
@@ -72,7 +72,7 @@ def add(space_id: int) -> ViewResult:
         db.session.rollback()
         problems = sentences(error, LABELS, otherwise="content")
         return _index(space_id, errors=problems, values=request.form), 422
-    return commit_and_go(url_for(".index", space_id=space_id))
+    return commit_and_redirect(url_for(".index", space_id=space_id))
 
 
 @blueprint.post("/facts/<int:memory_id>/visibility")
@@ -97,7 +97,7 @@ def delete(memory_id: int) -> ViewResult:
     """Forget a fact for good."""
     space_id = facts.get_fact(current_user_id(), memory_id).memory.space_id
     facts.delete_fact(current_user_id(), memory_id)
-    return commit_and_go(url_for(".index", space_id=space_id), _("Forgotten for good."))
+    return commit_and_redirect(url_for(".index", space_id=space_id), _("Forgotten for good."))
 
 
 @blueprint.get("/c/<int:conversation_id>/move")
@@ -128,7 +128,7 @@ def move(conversation_id: int) -> ViewResult:
     confirmed = request.form.get("confirm") == "1"
     changes = ConversationChanges(space_id=to, confirm=confirmed)
     conversations.update_conversation(current_user_id(), conversation_id, changes)
-    return commit_and_go(url_for("conversations_pages.show", conversation_id=conversation_id), _("Moved."))
+    return commit_and_redirect(url_for("conversations_pages.show", conversation_id=conversation_id), _("Moved."))
 
 
 def _index(space_id: int, **context: Any) -> str:

@@ -8,7 +8,7 @@ from webapp.accounts.auth import current_user_id, login_required, password_requi
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import limiter
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences
 from webapp.http.security_headers import POLICY
 from webapp.http.validation import parse_id
@@ -99,7 +99,7 @@ decide.asks_again = True  # type: ignore[attr-defined]  # its answer leads to th
 def disconnect(grant_id: int) -> ViewResult:
     """Disconnect a program."""
     service.disconnect(current_user_id(), grant_id)
-    return commit_and_go(url_for("mcp_pages.index"), _("Disconnected. Its tokens no longer work."))
+    return commit_and_redirect(url_for("mcp_pages.index"), _("Disconnected. Its tokens no longer work."))
 
 
 @blueprint.post("/settings/programs/<int:grant_id>/trust")
@@ -107,7 +107,7 @@ def disconnect(grant_id: int) -> ViewResult:
 def trust(grant_id: int) -> ViewResult:
     """Let a program write to memory without asking each time, or let it only propose again."""
     service.trust(current_user_id(), grant_id, request.form.get("on") == "1")
-    return commit_and_go(url_for("mcp_pages.index"), _("Saved."))
+    return commit_and_redirect(url_for("mcp_pages.index"), _("Saved."))
 
 
 def _asked() -> tuple[Any, str, str | None] | Response:

@@ -10,7 +10,7 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.pages import render_new
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, wants_partial
@@ -58,7 +58,7 @@ def create() -> ViewResult:
         prompt = service.create_prompt(current_user_id(), _fields())
     except Invalid as error:
         return _form(request.form, errors=sentences(error, LABELS)), 422
-    return commit_and_go(
+    return commit_and_redirect(
         url_for(".index"), gettext("Saved “%(name)s”. Type / in a message to use it.", name=prompt.prompt.name)
     )
 
@@ -83,7 +83,7 @@ def save(saved_prompt_id: int) -> ViewResult:
         service.update_prompt(current_user_id(), saved_prompt_id, SavedPromptChanges(**values))
     except Invalid as error:
         return _form(request.form, prompt=prompt, errors=sentences(error, LABELS)), 422
-    return commit_and_go(url_for(".index"), gettext("Saved."))
+    return commit_and_redirect(url_for(".index"), gettext("Saved."))
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/duplicate")
@@ -91,7 +91,7 @@ def save(saved_prompt_id: int) -> ViewResult:
 def duplicate(saved_prompt_id: int) -> ViewResult:
     """Copy a prompt into the user's own, and open the copy."""
     copy_id = service.duplicate_prompt(current_user_id(), saved_prompt_id).prompt.saved_prompt_id
-    return commit_and_go(url_for(".show", saved_prompt_id=copy_id))
+    return commit_and_redirect(url_for(".show", saved_prompt_id=copy_id))
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/delete")
@@ -99,7 +99,7 @@ def duplicate(saved_prompt_id: int) -> ViewResult:
 def delete(saved_prompt_id: int) -> ViewResult:
     """Delete a prompt."""
     name = service.delete_prompt(current_user_id(), saved_prompt_id)
-    return commit_and_go(url_for(".index"), gettext("Deleted “%(name)s”.", name=name))
+    return commit_and_redirect(url_for(".index"), gettext("Deleted “%(name)s”.", name=name))
 
 
 @blueprint.get("/prompts/<int:saved_prompt_id>/use")

@@ -13,7 +13,7 @@ from webapp.conversations.messages import get_message
 from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences, validate
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
@@ -94,7 +94,7 @@ def change_calendar() -> ViewResult:
     if deed != "withdraw":
         raise Invalid.field("do", "is not a possible action")
     feed.delete_feed(user_id)
-    return commit_and_go(url_for(".index"), _("The link to your calendar no longer works."))
+    return commit_and_redirect(url_for(".index"), _("The link to your calendar no longer works."))
 
 
 @blueprint.get("/schedules/new")
@@ -153,7 +153,7 @@ def save(schedule_id: int) -> ViewResult:
         service.change_schedule(current_user_id(), schedule_id, validate(ScheduleEdit, values))
     except Invalid as error:
         return _form(request.form, row=row, errors=sentences(error, LABELS)), 422
-    return commit_and_go(url_for(".index"), _("Saved."))
+    return commit_and_redirect(url_for(".index"), _("Saved."))
 
 
 @blueprint.post("/schedules/<int:schedule_id>/do")
@@ -171,7 +171,7 @@ def act(schedule_id: int) -> ViewResult:
         flash(_("The schedule has been deleted. What it brought stays."), "message")
     else:
         raise Invalid.field("do", "is not a possible action")
-    return commit_and_go(url_for(".index"))
+    return commit_and_redirect(url_for(".index"))
 
 
 def _list(calendar_url: str = "") -> str:

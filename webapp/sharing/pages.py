@@ -10,7 +10,7 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import limiter
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.validation import MAX_ID, parse_id
 from webapp.http.views import requested_cursor
 from webapp.i18n.request_language import gettext as _
@@ -63,7 +63,7 @@ def create(conversation_id: int) -> Any:
         service.create_share(current_user_id(), conversation_id, fields)
     except (Conflict, Invalid) as error:
         return _share_page(conversation_id, error=error.detail), error.status
-    return commit_and_go(url_for(".share", conversation_id=conversation_id), _("Your link is ready."))
+    return commit_and_redirect(url_for(".share", conversation_id=conversation_id), _("Your link is ready."))
 
 
 @blueprint.get("/shares")

@@ -8,7 +8,7 @@ from flask import Blueprint, render_template, request, url_for
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences, validate
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
@@ -41,7 +41,9 @@ def add(space_id: int) -> ViewResult:
     except (Invalid, Conflict) as error:
         db.session.rollback()
         return _index(space_id, errors=sentences(error, LABELS, otherwise="content"), values=request.form), 422
-    return commit_and_go(url_for(".index", space_id=space_id), _("“%(title)s” has been added.", title=document.title))
+    return commit_and_redirect(
+        url_for(".index", space_id=space_id), _("“%(title)s” has been added.", title=document.title)
+    )
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
@@ -64,7 +66,7 @@ def show(space_id: int, document_id: int) -> ViewResult:
 def delete(space_id: int, document_id: int) -> ViewResult:
     """Delete a document."""
     documents.delete_document(current_user_id(), space_id, document_id)
-    return commit_and_go(url_for(".index", space_id=space_id), _("Deleted. Replies no longer draw on it."))
+    return commit_and_redirect(url_for(".index", space_id=space_id), _("Deleted. Replies no longer draw on it."))
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/retry")
@@ -72,7 +74,7 @@ def delete(space_id: int, document_id: int) -> ViewResult:
 def retry(space_id: int, document_id: int) -> ViewResult:
     """Retry preparing a document that could not be prepared."""
     documents.retry_document(current_user_id(), space_id, document_id)
-    return commit_and_go(url_for(".index", space_id=space_id))
+    return commit_and_redirect(url_for(".index", space_id=space_id))
 
 
 def _read_form() -> NewDocument:

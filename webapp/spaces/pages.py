@@ -7,7 +7,7 @@ from flask import Blueprint, flash, g, make_response, redirect, render_template,
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, requested_cursor
@@ -109,7 +109,7 @@ def change(space_id: int) -> ViewResult:
     except Invalid as error:
         db.session.rollback()
         return _settings(space_id, errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
-    return commit_and_go(url_for(".about", space_id=space_id), _("Saved. It applies from the next reply."))
+    return commit_and_redirect(url_for(".about", space_id=space_id), _("Saved. It applies from the next reply."))
 
 
 @blueprint.get("/spaces/<int:space_id>/members")
@@ -131,7 +131,7 @@ def invite(space_id: int) -> ViewResult:
         db.session.rollback()
         errors = sentences(error, N_({"email": "This"}), otherwise="email")
         return _people(space_id, errors=errors, email=request.form.get("email", "")), 422
-    return commit_and_go(
+    return commit_and_redirect(
         url_for(".people", space_id=space_id),
         _("Invited. If there is an account for %(email)s, the invitation is waiting under Spaces.", email=email),
     )
@@ -155,7 +155,7 @@ def decline(space_id: int) -> ViewResult:
     if view.status != "invited":
         raise Conflict("You have joined this space. You can leave it.")
     members.remove(current_user_id(), space_id, current_user_id())
-    return commit_and_go(url_for(".index"), _("Declined."))
+    return commit_and_redirect(url_for(".index"), _("Declined."))
 
 
 @blueprint.post("/spaces/<int:space_id>/members/<int:user_id>/remove")
@@ -163,7 +163,7 @@ def decline(space_id: int) -> ViewResult:
 def remove(space_id: int, user_id: int) -> ViewResult:
     """Remove a member."""
     members.remove(current_user_id(), space_id, user_id)
-    return commit_and_go(
+    return commit_and_redirect(
         url_for(".people", space_id=space_id), _("Removed. What they shared here is now theirs alone again.")
     )
 
@@ -173,7 +173,7 @@ def remove(space_id: int, user_id: int) -> ViewResult:
 def withdraw(space_id: int, invitation_id: int) -> ViewResult:
     """Withdraw an invitation."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
-    return commit_and_go(url_for(".people", space_id=space_id), _("The invitation has been withdrawn."))
+    return commit_and_redirect(url_for(".people", space_id=space_id), _("The invitation has been withdrawn."))
 
 
 @blueprint.post("/spaces/<int:space_id>/owner")
@@ -181,7 +181,7 @@ def withdraw(space_id: int, invitation_id: int) -> ViewResult:
 def hand_over(space_id: int) -> ViewResult:
     """Hand the space over to another member."""
     members.hand_over(current_user_id(), space_id, read_form(NewOwner).user_id)
-    return commit_and_go(url_for(".people", space_id=space_id), _("Ownership handed over. You are now a member."))
+    return commit_and_redirect(url_for(".people", space_id=space_id), _("Ownership handed over. You are now a member."))
 
 
 @blueprint.get("/spaces/<int:space_id>/end")

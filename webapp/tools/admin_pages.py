@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from webapp.accounts.auth import admin_only
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
@@ -48,7 +48,7 @@ def set_web() -> ViewResult:
     except (ValidationError, Invalid) as error:
         db.session.rollback()
         return _page(errors=sentences(error, LABELS, otherwise="provider"), fields=fields), 422
-    return commit_and_go(url_for(".index"), _("Saved."))
+    return commit_and_redirect(url_for(".index"), _("Saved."))
 
 
 @blueprint.post("/web/test")

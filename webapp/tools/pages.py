@@ -11,7 +11,7 @@ from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import update_conversation
 from webapp.conversations.tool_records import arguments_line, sources_of
 from webapp.db.base import db
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.tools.web.service import web
@@ -52,4 +52,4 @@ def switch() -> ViewResult:
     """Switch the built-in tools on or off."""
     changes = SettingsChanges(builtin_tools_enabled="builtin_tools" in request.form)
     accounts.update_account(current_user_id(), AccountChanges(settings=changes))
-    return commit_and_go(url_for(".index"), _("Saved."))
+    return commit_and_redirect(url_for(".index"), _("Saved."))

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from webapp.accounts.auth import current_identity, current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Conflict, DomainError, Invalid
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
@@ -86,7 +86,7 @@ def change(server_id: int) -> ViewResult:
     except (ValidationError, Invalid) as error:
         db.session.rollback()
         return _page(_row(server_id), error=_wrong(error)), 422
-    return commit_and_go(url_for(".show", server_id=server_id), _("Saved."))
+    return commit_and_redirect(url_for(".show", server_id=server_id), _("Saved."))
 
 
 @blueprint.post("/<int:server_id>/test")
@@ -105,7 +105,7 @@ def delete(server_id: int) -> ViewResult:
     row = _row(server_id)
     location = url_for("tools_admin.index" if row.user_id is None else "tools_pages.index")
     servers.delete_server(row)
-    return commit_and_go(f"{location}#servers", _("Server deleted."))
+    return commit_and_redirect(f"{location}#servers", _("Server deleted."))
 
 
 @blueprint.post("/grants/<int:grant_id>/delete")
@@ -113,7 +113,7 @@ def delete(server_id: int) -> ViewResult:
 def revoke(grant_id: int) -> ViewResult:
     """Ask again before a tool is called."""
     servers.revoke(current_user_id(), grant_id)
-    return commit_and_go(url_for("tools_pages.index", _anchor="grants"), _("You will be asked again."))
+    return commit_and_redirect(url_for("tools_pages.index", _anchor="grants"), _("You will be asked again."))
 
 
 def _row(server_id: int) -> ToolServer:

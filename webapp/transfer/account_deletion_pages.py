@@ -9,7 +9,7 @@ from webapp.accounts.password_check_pages import returning_owner
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.views import ViewResult
 from webapp.transfer.account_contents import list_account_contents
 
@@ -72,7 +72,9 @@ def keep() -> ViewResult:
     if user is None:
         return redirect(url_for("accounts_pages.login"), 303)
     deletion.keep(user.user_id)
-    return commit_and_go(url_for("accounts_pages.login"), gettext("Your account stays as it was. Sign in to continue."))
+    return commit_and_redirect(
+        url_for("accounts_pages.login"), gettext("Your account stays as it was. Sign in to continue.")
+    )
 
 
 def _form(errors: dict[str, str] | None = None) -> str:

@@ -7,7 +7,7 @@ from flask import Blueprint, flash, make_response, redirect, render_template, re
 from webapp.accounts.auth import current_user_id, login_required, password_required
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
@@ -90,7 +90,7 @@ def create_import() -> ViewResult:
     except DomainError as error:
         problem = error.detail or N_("That cannot be imported. Pasted text can be up to a million characters long.")
         return _page(error=problem[:1].upper() + problem[1:]), error.status
-    return commit_and_go(url_for(".show_import", import_id=row.import_id))
+    return commit_and_redirect(url_for(".show_import", import_id=row.import_id))
 
 
 @blueprint.get("/imports/<int:import_id>")
@@ -133,7 +133,7 @@ def start(import_id: int) -> ViewResult:
     """Import what was chosen."""
     if "restore" in request.form:
         service.start(current_user_id(), import_id, StartImport(restore=True))
-        return commit_and_go(url_for(".show_import", import_id=import_id))
+        return commit_and_redirect(url_for(".show_import", import_id=import_id))
     take = [name for name in ("conversations", "memories", "projects") if name in request.form.getlist("take")]
     first, last = (request.form.get(name) or None for name in ("from", "to"))
     fields = StartImport.model_validate(
@@ -145,7 +145,7 @@ def start(import_id: int) -> ViewResult:
         }
     )
     service.start(current_user_id(), import_id, fields)
-    return commit_and_go(url_for(".show_import", import_id=import_id))
+    return commit_and_redirect(url_for(".show_import", import_id=import_id))
 
 
 @blueprint.get("/imports/<int:import_id>/learning")
@@ -172,7 +172,7 @@ def change_learning(import_id: int, wish: str) -> ViewResult:
         (import_learning.pause if wish == "pause" else import_learning.stop)(user_id, import_id)
     else:
         raise NotFound("There is no such choice.")
-    return commit_and_go(url_for(".show_import", import_id=import_id, _anchor="learning"))
+    return commit_and_redirect(url_for(".show_import", import_id=import_id, _anchor="learning"))
 
 
 def _learning(row: Import) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _learning(row: Import) -> dict[str, Any]:
 def cancel(import_id: int) -> ViewResult:
     """Stop an import."""
     service.cancel(current_user_id(), import_id)
-    return commit_and_go(
+    return commit_and_redirect(
         url_for(".show_import", import_id=import_id), _("Stopped. What has been imported so far can be undone.")
     )
 
@@ -221,7 +221,7 @@ def create_export() -> ViewResult:
         export_jobs.create_export(current_user_id(), fields)
     except DomainError as error:
         return _page(error=error.detail[:1].upper() + error.detail[1:]), error.status
-    return commit_and_go(url_for(".index", _anchor="exports"))
+    return commit_and_redirect(url_for(".index", _anchor="exports"))
 
 
 @blueprint.post("/exports/chosen")

@@ -13,7 +13,7 @@ from webapp.accounts import site
 from webapp.accounts.auth import admin_only, current_user_id, login_required
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_go
+from webapp.http.answers import commit_and_redirect
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult
@@ -78,7 +78,7 @@ def set_quotas() -> ViewResult:
     elif "schedules" in request.form:
         site.set_setting(site.SCHEDULES_PER_PERSON, _read_schedules())
     service.set_quotas(user_id, read_quotas_form())
-    return commit_and_go(url_for(".limits", user=user_id), _("Limits saved."))
+    return commit_and_redirect(url_for(".limits", user=user_id), _("Limits saved."))
 
 
 @blueprint.get("/usage.csv")
