@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .capabilities import Capabilities
-from .errors import MalformedOutput, ModelError, classify_exception
+from .error_bodies import error_fields
+from .errors import MalformedOutput, ModelError, classify_exception, classify_payload
 from .request_format import adapt_body, rejected_feature
 from .retry import retry_delay
 from .sdk import post, sync_client
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Vector = NDArray[np.float32]
+_TOO_MANY = (400, 413, 422)
+"""How servers answer more texts than they take at once; few name the number."""
 
 
 class Embedder(Protocol):
@@ -100,6 +103,9 @@ class OpenAIEmbedder:
             try:
                 return self._request(texts, self.settings.embedding_timeout)
             except ModelError as error:
+                if len(texts) > 1 and error.status in _TOO_MANY:
+                    middle = (len(texts) + 1) // 2
+                    return np.concatenate([self._batch(texts[:middle]), self._batch(texts[middle:])])
                 delay = retry_delay(error, attempt, self.settings)
                 if delay is None:
                     raise
@@ -160,16 +166,23 @@ def _rows(payload: Any, count: int) -> Vector:
     """The vectors of an answer in input order, normalised; `MalformedOutput` unless they are `count` finite rows."""
     try:
         items = payload["data"]
-        order = sorted(range(len(items)), key=lambda position: items[position].get("index", position))
+        order = sorted(range(len(items)), key=lambda position: _place(items[position], position))
         vectors = [_vector(items[position]["embedding"]) for position in order]
         if len(vectors) != count:
             raise ValueError("wrong number of vectors")
         rows = np.stack(vectors)
     except (KeyError, TypeError, ValueError, AttributeError):
+        if error_fields(payload)[0]:
+            raise classify_payload(payload) from None
         raise MalformedOutput("The embedding server's answer could not be read.") from None
     if rows.ndim != 2 or not rows.shape[1] or not np.isfinite(rows).all():
         raise MalformedOutput("The embedding server's answer could not be read.")
     return normalise_rows(rows)
+
+
+def _place(item: Any, position: int) -> int:
+    index = item.get("index")
+    return position if index is None else int(index)
 
 
 def _vector(value: Any) -> Vector:
