@@ -1,5 +1,7 @@
 """Vectors from the local model and over HTTP."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -115,7 +117,6 @@ def vectors(*rows):
     "answer",
     [
         {"data": []},
-        {"error": "odd"},
         vectors((0, [1.0, 2.0]), (1, [1.0])),
         vectors((0, [1.0, 2.0])),
         vectors((0, []), (1, [])),
@@ -145,3 +146,28 @@ def test_a_changed_length_is_noticed(server, remote):
 
 def test_zero_rows_stay_zero():
     assert normalise_rows(np.zeros((1, 3), dtype=np.float32)).tolist() == [[0.0, 0.0, 0.0]]
+
+
+def test_a_server_that_takes_few_texts_at_once_gets_few(remote, monkeypatch):
+    asked = []
+
+    def post(_client, _path, body, **_):
+        asked.append(len(body["input"]))
+        if len(body["input"]) > 3:
+            error = Exception("batch size 7 > maximum allowed batch size 3")
+            error.status_code, error.response, error.body = 413, SimpleNamespace(headers={}), str(error)
+            raise error
+        # Numbers as text, as some servers give them.
+        rows = [{"index": str(n), "embedding": [len(text), 1]} for n, text in enumerate(body["input"])]
+        return {"data": rows[::-1]}
+
+    monkeypatch.setattr("webapp.llm.embeddings.post", post)
+    rows = remote.embed_passages(["x" * (n + 1) for n in range(7)])
+    assert [round(float(row[0] / row[1])) for row in rows] == [1, 2, 3, 4, 5, 6, 7]
+    assert asked == [4, 2, 2, 3]
+
+
+def test_the_reason_within_a_good_answer_is_told(remote, monkeypatch):
+    monkeypatch.setattr("webapp.llm.embeddings.post", lambda *_, **__: {"error": {"message": "no seats", "code": 400}})
+    with pytest.raises(ModelError, match="no seats"):
+        remote.embed_passages(["x"])

@@ -6,7 +6,16 @@ import pytest
 
 from webapp.providers.providers import PROVIDERS, provider_at
 from webapp.providers.recommendations import MODELS, fitting_models, programs
-from webapp.providers.server_models import FEW, MOST_OFFERED, ListedModel, budget, can_chat, choices_of, is_slow
+from webapp.providers.server_models import (
+    FEW,
+    MOST_OFFERED,
+    ListedModel,
+    budget,
+    can_chat,
+    choices_of,
+    is_slow,
+    models_from_listing,
+)
 
 pytestmark = pytest.mark.once
 
@@ -69,3 +78,24 @@ def test_a_slow_model_gets_no_longer_prompts_than_it_can_read(
 ) -> None:
     assert budget(window, speed) == used
     assert is_slow(speed) == (speed is not None and speed < 100)
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        {"object": "list", "data": [{"id": "a/b:c", "created": 7}, {"id": "d"}]},
+        [{"id": "a/b:c", "created": 7}, {"id": "d"}],
+        ["a/b:c", "d"],
+        {"models": [{"name": "a/b:c", "model": "a/b:c"}, {"name": "d"}]},
+        {"data": [{"id": "a/b:c"}, {"id": "a/b:c"}, {"id": None}, None, {"id": 7}, {"id": "d", "created": "x"}]},
+    ],
+)  # fmt: skip
+def test_a_list_of_models_is_read_in_any_shape(listing: object) -> None:
+    assert [model.name for model in models_from_listing(listing)] == ["a/b:c", "d"]
+
+
+@pytest.mark.parametrize("listing", [{}, "text", None, {"data": {"a": 1}}, {"object": "error"}])
+def test_anything_else_is_no_list_of_models(listing: object) -> None:
+    with pytest.raises(TypeError):
+        models_from_listing(listing)
+    assert models_from_listing({"object": "list", "data": None}) == []

@@ -45,6 +45,8 @@ _TEXTS = {
     ".tab": CSV,
     ".xls": CSV,
     ".eml": MAIL,
+    ".mht": MAIL,
+    ".mhtml": MAIL,
     ".mbox": MAILBOX,
     ".ipynb": NOTEBOOK,
 }
@@ -52,7 +54,7 @@ _HTML_BEGINS = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _MAILBOX_BEGINS = re.compile(rb"From \S+ .*\d{4}\r?\n[\w-]+: ")
-_WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 """The byte order marks of texts that hold NULs."""
 MOST_UNPACKED = 256 * 1024**2
 RATIO_FROM = 25 * 1024**2
@@ -88,7 +90,7 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
         )
     if data.startswith(b"{\\rtf"):
         return RTF
-    if b"\x00" in data and not data.startswith(_WIDE):
+    if b"\x00" in data and not data.startswith(WIDE):
         raise FileRejected("This kind of file cannot be read.")
     if _MAILBOX_BEGINS.match(data):
         return MAILBOX
@@ -134,6 +136,8 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
         raise FileRejected("Unpacked, the file is larger than a document can be.")
     if declared == BOOK or declared in OPEN_DOCUMENTS:
         return declared
+    if "META-INF/container.xml" in names:
+        return BOOK
     for folder, kind in _OFFICE.items():
         if any(name.startswith(folder) for name in names):
             if any(name.lower().endswith("vbaproject.bin") for name in names):

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .capabilities import Capabilities
-from .errors import MalformedOutput, classify_exception
+from .error_bodies import error_fields
+from .errors import MalformedOutput, ModelError, classify_exception, classify_payload
 from .request_format import adapt_body, learn_rejection
 from .retry import with_retries
 from .sdk import ProcessClient, post
 from .settings import ModelSettings
 
 Vector = NDArray[np.float32]
+_TOO_MANY = (400, 413, 422)
+"""How servers answer more texts than they take at once; few name the number."""
 
 
 class Embedder(Protocol):
@@ -75,15 +78,20 @@ class OpenAIEmbedder:
         if not texts:
             return np.empty((0, self._dim or 0), dtype=np.float32)
         size = self.settings.embedding_batch
-        batches = (texts[start : start + size] for start in range(0, len(texts), size))
-        timeout = self.settings.embedding_timeout
-        return np.concatenate(
-            [with_retries(partial(self._request, batch, timeout), self.settings) for batch in batches]
-        )
+        return np.concatenate([self._batch(texts[start : start + size]) for start in range(0, len(texts), size)])
 
     def close(self) -> None:
         """Close this process's connections."""
         self._client.close()
+
+    def _batch(self, texts: Sequence[str]) -> Vector:
+        try:
+            return with_retries(partial(self._request, texts, self.settings.embedding_timeout), self.settings)
+        except ModelError as error:
+            if len(texts) == 1 or error.status not in _TOO_MANY:
+                raise
+        middle = (len(texts) + 1) // 2
+        return np.concatenate([self._batch(texts[:middle]), self._batch(texts[middle:])])
 
     def _request(self, texts: Sequence[str], read: float) -> Vector:
         base_url, key = self.settings.endpoint(embeddings=True)
@@ -121,16 +129,23 @@ def _rows(payload: Any, count: int) -> Vector:
     """The vectors of an answer in input order, normalised; `MalformedOutput` unless they are `count` finite rows."""
     try:
         items = payload["data"]
-        order = sorted(range(len(items)), key=lambda position: items[position].get("index", position))
+        order = sorted(range(len(items)), key=lambda position: _place(items[position], position))
         vectors = [_vector(items[position]["embedding"]) for position in order]
         if len(vectors) != count:
             raise ValueError("wrong number of vectors")
         rows = np.stack(vectors)
     except (KeyError, TypeError, ValueError, AttributeError):
+        if error_fields(payload)[0]:
+            raise classify_payload(payload) from None
         raise MalformedOutput("The embedding server's answer could not be read.") from None
     if rows.ndim != 2 or not rows.shape[1] or not np.isfinite(rows).all():
         raise MalformedOutput("The embedding server's answer could not be read.")
     return normalise_rows(rows)
+
+
+def _place(item: Any, position: int) -> int:
+    index = item.get("index")
+    return position if index is None else int(index)
 
 
 def _vector(value: Any) -> Vector:

@@ -195,7 +195,7 @@ def adapt_body(body: dict[str, Any], base_url: str, capabilities: Capabilities) 
         if drops(parameter):
             result.pop(parameter)
     if drops("base64"):
-        result["encoding_format"] = "float"
+        result.pop("encoding_format")
     if drops("max_tokens"):  # newer models want the other name
         result["max_completion_tokens"] = result.pop("max_tokens")
     if drops("system"):

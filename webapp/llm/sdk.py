@@ -129,7 +129,18 @@ def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSett
     import httpx2  # noqa: PLC0415
 
     options: Any = {"timeout": timeout(settings, read=read)}
-    response = client.post(path, cast_to=httpx2.Response, body=body, options=options)
+    return _json_of(client.post(path, cast_to=httpx2.Response, body=body, options=options))
+
+
+def get(client: OpenAI, path: str, *, settings: ModelSettings, read: float) -> Any:
+    """GET JSON in the same way."""
+    import httpx2  # noqa: PLC0415
+
+    options: Any = {"timeout": timeout(settings, read=read)}
+    return _json_of(client.get(path, cast_to=httpx2.Response, options=options))
+
+
+def _json_of(response: Any) -> Any:
     try:
         return json.loads(response.content)
     except RecursionError:

@@ -20,10 +20,10 @@ from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.llm.errors import MalformedOutput, ModelError, classify_exception
 from webapp.llm.prompt_speed import CHARACTERS
-from webapp.llm.sdk import sync_client
+from webapp.llm.sdk import get, sync_client
 from webapp.llm.settings import ModelSettings, is_own
 from webapp.providers.providers import prefers_at
-from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, window_from_listing
+from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, models_from_listing
 
 NOT_SPOKEN = N_(
     "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
@@ -189,16 +189,8 @@ def _say(text: str) -> list[dict[str, Any]]:
 def list_models(settings: ModelSettings) -> list[ListedModel]:
     """Return the models that a server lists. Raises any error of the request."""
     with sync_client(settings) as client:
-        page = client.with_options(timeout=SECONDS).models.list()
-        if page.data is None and page.object == "list":  # Ollama without models
-            return []
-        if page.object != "list" and not isinstance(page.data, list):
-            raise TypeError("this is no list of models")
-        return [
-            ListedModel(model.id, window_from_listing(model.model_extra or {}), _as_int(getattr(model, "created", 0)))
-            for model in page
-            if len(model.id) <= LONGEST_NAME
-        ]
+        rows = models_from_listing(get(client, "/models", settings=settings, read=SECONDS))
+    return [row for row in rows if len(row.name) <= LONGEST_NAME]
 
 
 def warm_up(settings: ModelSettings, model: str) -> None:
@@ -206,10 +198,6 @@ def warm_up(settings: ModelSettings, model: str) -> None:
     if is_own(settings.base_url):
         with suppress(Exception):  # a third-party server may answer anything
             _raw(settings, model, seconds=LOCAL_SECONDS, max_tokens=1)
-
-
-def _as_int(value: object) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _patience(settings: ModelSettings) -> float:

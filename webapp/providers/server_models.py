@@ -93,6 +93,27 @@ def window_from_listing(row: Mapping[str, Any]) -> int | None:
     return min(*sizes, MOST) if sizes else None
 
 
+def models_from_listing(payload: Any) -> list[ListedModel]:
+    """Return the models in a server's answer: a list, bare or in an object, of objects or names. Raises TypeError."""
+    items = payload
+    if isinstance(payload, Mapping):
+        items = payload.get("data", payload.get("models"))
+        if items is None and payload.get("object") == "list":  # Ollama without models
+            items = []
+    if not isinstance(items, list):
+        raise TypeError("this is no list of models")
+    models: dict[str, ListedModel] = {}
+    for item in items:
+        row = item if isinstance(item, Mapping) else {"id": item}
+        names = (row.get(field) for field in ("id", "model", "name"))
+        name = next((name for name in names if isinstance(name, str) and name.strip()), None)
+        created = row.get("created")
+        if name and name not in models:
+            made = created if isinstance(created, int) else 0
+            models[name] = ListedModel(name, window_from_listing(row), made)
+    return list(models.values())
+
+
 def stored_window(result: Mapping[str, Any] | None, model: str) -> int | None:
     """Return the same, as a test of its connection found it."""
     windows = (result or {}).get("windows")

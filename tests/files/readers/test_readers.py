@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 
 import openpyxl
@@ -14,6 +15,7 @@ from pptx.util import Inches
 
 from webapp.files import kinds
 from webapp.files.readers.page import text_of_html
+from webapp.files.readers.result import Unreadable
 from webapp.files.text_extraction import read
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -109,6 +111,7 @@ def test_html_is_read_as_a_browser_reads_it(html: str, expected: str) -> None:
         ("koi8_r", "Котёл был заменён в мае прошлого года."),
         ("cp1253", "Ο λέβητας αντικαταστάθηκε τον Μάιο."),
         ("cp1256", "تم استبدال الغلاية في شهر مايو."),
+        ("iso2022_jp", "緑茶が好きです。今日は三つ買いました。"),
     ],
 )
 def test_a_text_is_read_in_its_encoding(encoding: str, words: str) -> None:
@@ -262,3 +265,96 @@ def test_what_stands_apart_on_a_page_does_in_its_text(html: str, text: str) -> N
 def test_what_cannot_be_read_says_what_to_do() -> None:
     with pytest.raises(kinds.FileRejected, match="iWork"):
         kind("a.pages", b"PK\x03\x04")
+
+
+STRICT = re.compile(rb"http://schemas.openxmlformats.org/(\w+)/2006/")
+
+
+def strict(data: bytes) -> bytes:
+    """An Office file as its program saves it in the strict form of its format."""
+    result = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(result, "w") as changed:
+        for name in archive.namelist():
+            part = archive.read(name)
+            changed.writestr(
+                name, part if "Content_Types" in name else STRICT.sub(rb"http://purl.oclc.org/ooxml/\1/", part)
+            )
+    return result.getvalue()
+
+
+def workbook(*cells: tuple[str, object]) -> bytes:
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for place, value in cells:
+        book.active[place] = value
+    book.save(file)
+    return file.getvalue()
+
+
+def deck(words: str) -> bytes:
+    slides, file = pptx.Presentation(), io.BytesIO()
+    slides.slides.add_slide(slides.slide_layouts[5]).shapes.title.text = words
+    slides.save(file)
+    return file.getvalue()
+
+
+FORMATS = "http://schemas.openxmlformats.org"
+RELS = f"""<Relationships xmlns="{FORMATS}/package/2006/relationships"><Relationship Id="r"
+ Type="{FORMATS}/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>"""
+LETTER = f"<w:document {W}><w:body>{paragraph(run('Earl Grey'))}</w:body></w:document>"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.docx", archive(**{"_rels__-rels": RELS, "word__document-xml": LETTER})),
+        ("a.xlsx", workbook(("A1", "Earl Grey"))),
+        ("a.pptx", deck("Earl Grey")),
+    ],
+)  # fmt: skip
+def test_the_strict_form_of_an_office_file_is_read(name: str, data: bytes) -> None:
+    assert "Earl Grey" in text(name, data)
+    assert text(name, strict(data)) == text(name, data)
+
+
+def test_a_document_may_have_another_number() -> None:
+    assert text("a.docx", archive(**{"word__document2-xml": LETTER})) == "Earl Grey"
+
+
+def test_a_cell_far_off_makes_no_other_row_longer() -> None:
+    read_text = text("a.xlsx", workbook(("A1", "Earl"), ("B2", "Grey"), ("XFD20000", "far")))
+    assert "Earl" in read_text and "Grey" in read_text and "far" in read_text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "iso-8859-1", "iso-2022-jp"])
+def test_a_page_is_read_in_utf_8_or_in_what_it_names(encoding: str) -> None:
+    words = "緑茶です" if encoding == "iso-2022-jp" else "Grüner Tee"
+    named = encoding if encoding == "iso-2022-jp" else "iso-8859-1"
+    assert text("a.html", f"<meta charset={named}><p>{words}".encode(encoding)) == words
+
+
+def test_a_page_saved_as_one_file_is_read_as_mail_is() -> None:
+    head = b"MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b\nContent-Type: text/html\n\n"
+    assert text("a.mhtml", head + b"<p>Earl Grey</p>\n--b--") == "Earl Grey"
+
+
+def test_the_head_of_a_mail_may_be_in_utf_8_and_begin_with_a_mark() -> None:
+    assert text("a.eml", "\ufeffFrom: a@b.c\nSubject: Grüner Tee\n\nBody".encode()).startswith(
+        "From: a@b.c\nSubject: Grüner Tee"
+    )
+
+
+def test_a_book_without_its_first_file_is_one_and_an_encrypted_one_is_said_to_be() -> None:
+    container = "<container><rootfile full-path='a.opf'/></container>"
+    package = "<package><item id='a' href='a.xhtml'/><itemref idref='a'/></package>"
+    parts = {"META-INF/container.xml": container, "a.opf": package}
+
+    def book(chapter: str) -> bytes:
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as zipped:
+            for name, part in {**parts, "a.xhtml": chapter}.items():
+                zipped.writestr(name, part)
+        return file.getvalue()
+
+    assert text("a.epub", book("<p>Earl Grey</p>")) == "Earl Grey"
+    with pytest.raises(Unreadable, match="protected"):
+        text("a.epub", book("\x9f\x00\x88"))

@@ -30,6 +30,7 @@ _START = re.compile(rb"(?:\A|\n\r?\n)(?=From [^\r\n]+ \d{4}\r?\n)")
 def read_mail(data: bytes) -> Pages:
     """Read a message with all its parts, messages within it included."""
     left_out = Counter[str]()
+    data = data.removeprefix(b"\xef\xbb\xbf")
     return Pages(["\n".join(_lines(email.message_from_bytes(data, policy=email.policy.compat32), left_out))], left_out)
 
 
@@ -101,7 +102,7 @@ def _text(part: Message) -> str:
 def _header(value: Any) -> str:
     """Return a decoded header, even if its declared encoding is wrong."""
     out = []
-    for text, charset in decode_header(str(value)):
+    for text, charset in decode_header(value):
         if isinstance(text, str):
             out.append(text)
             continue

@@ -1,6 +1,7 @@
 """Slides, sheets and OpenDocument files."""
 
 import io
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from webapp.files.readers.result import Pages, Unreadable, row_text, table_pages
 
 _OFFICE = "urn:oasis:names:tc:opendocument:xmlns:"
 _TEXT, _TABLE, _DRAW, _OFF = (f"{{{_OFFICE}{name}:1.0}}" for name in ("text", "table", "drawing", "office"))
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _MOST_REPEATED = 200
 _MOST_ROWS = 200_000
 
@@ -20,7 +22,7 @@ def read_slides(data: bytes) -> Pages:
     import pptx  # noqa: PLC0415  # a library is loaded only for its kind of file
 
     slides, left_out = [], Counter[str]()
-    for slide in pptx.Presentation(io.BytesIO(data)).slides:
+    for slide in pptx.Presentation(io.BytesIO(without_strict_names(data))).slides:
         first = getattr(slide.shapes.title, "shape_id", -1)
         shapes = sorted(_flat(slide.shapes), key=lambda item: (item.top or 0, item.left or 0))
         shapes.sort(key=lambda item: item.shape_id != first)  # noqa: B023 - used at once
@@ -68,6 +70,7 @@ def read_sheets(data: bytes) -> Pages:
     import openpyxl  # noqa: PLC0415
 
     try:
+        data = without_strict_names(data)
         book = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
         formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
@@ -83,14 +86,14 @@ def read_sheets(data: bytes) -> Pages:
         }
         formula_rows = formulas[sheet.title].iter_rows() if sheet.title in formulas.sheetnames else iter(())
         rows = []
-        for number, cells in enumerate(sheet.iter_rows(max_row=min(sheet.max_row, _MOST_ROWS)), 1):
-            sources = {cell.column: cell.value for cell in next(formula_rows, ()) if getattr(cell, "column", None)}
+        for number, cells in enumerate(_filled_rows(sheet), 1):
+            sources = next(formula_rows, ())
             row = []
             for column, cell in enumerate(cells, 1):
                 position = merged.get((number, column))
                 value = sheet.cell(*position) if position else cell
                 text = _cell_text(value.value, value.number_format)
-                source = sources.get(column)
+                source = sources[column - 1].value if column <= len(sources) else None
                 if not text and isinstance(source, str) and source.startswith("="):
                     text = source
                     left_out["formula without a stored result"] += 1
@@ -100,6 +103,27 @@ def read_sheets(data: bytes) -> Pages:
         left_out["picture"] += len(getattr(sheet, "_images", ()))
         pages += table_pages(f"Sheet “{sheet.title}”", rows)
     return Pages(pages, left_out)
+
+
+def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
+    """Yield the cells of each row up to its last one: a cell far off makes no other row longer."""
+    ends: dict[int, int] = {}
+    for row, column in sheet._cells:  # noqa: SLF001 - all others would be made by being asked for
+        ends[row] = max(ends.get(row, 0), column)
+    for row in range(1, min(max(ends, default=0), _MOST_ROWS) + 1):
+        yield [sheet.cell(row, column) for column in range(1, ends.get(row, 0) + 1)]
+
+
+def without_strict_names(data: bytes) -> bytes:
+    """Return an Office file with the usual names for those of the strict form of its format, which readers ignore."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if "_rels/.rels" not in archive.namelist() or not _STRICT.search(archive.read("_rels/.rels")):
+            return data
+        result = io.BytesIO()
+        with zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as usual:
+            for name in archive.namelist():
+                usual.writestr(name, _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", archive.read(name)))
+    return result.getvalue()
 
 
 def _cell_text(value: object, form: str) -> str:

@@ -5,9 +5,11 @@ import posixpath
 import re
 import zipfile
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
+from webapp.files.kinds import WIDE
 from webapp.files.readers.result import Pages, Unreadable, whole_words
 from webapp.files.readers.text import decode
 
@@ -27,13 +29,12 @@ _LINES = re.compile(r"\n{3,}")
 
 
 def read_page(data: bytes) -> Pages:
-    """Read a page in the encoding it names, if it is in that."""
+    """Read a page in UTF-8 or the encoding it names, if it is in that: pages are saved in UTF-8 under an old name."""
     match = _CHARSET.search(data[:4_096])
-    try:
-        html = data.decode(match[1].decode(), "strict") if match else decode(data)
-    except (LookupError, UnicodeError):
-        html = decode(data)
-    return Pages([text_of_html(html)])
+    for encoding in ([] if data.isascii() else ["utf-8"]) + ([match[1].decode()] if match else []):
+        with suppress(LookupError, UnicodeError):
+            return Pages([text_of_html(data.decode(encoding))])
+    return Pages([text_of_html(decode(data))])
 
 
 def text_of_html(html: str) -> str:
@@ -112,8 +113,10 @@ def read_book(data: bytes) -> Pages:
             order = package.xpath("//*[local-name()='itemref']/@idref")
             names = [posixpath.join(posixpath.dirname(path), unquote(items[key])) for key in order if key in items]
             names = [posixpath.normpath(name) for name in names]
-            texts = [text_of_html(decode(book.read(name))) for name in names if name in book.namelist()]
+            chapters = [book.read(name) for name in names if name in book.namelist()]
             pictures = sum(name.lower().endswith(_PICTURES) for name in book.namelist())
     except (KeyError, etree.XMLSyntaxError, zipfile.BadZipFile):
         raise Unreadable("The book is damaged or protected.") from None
-    return Pages(texts, Counter(picture=pictures))
+    if any(b"\x00" in chapter and not chapter.startswith(WIDE) for chapter in chapters):  # encrypted
+        raise Unreadable("The book is damaged or protected.")
+    return Pages([text_of_html(decode(chapter)) for chapter in chapters], Counter(picture=pictures))

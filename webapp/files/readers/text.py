@@ -30,7 +30,7 @@ def decode(data: bytes) -> str:
     broken = text.count("\ufffd")
     if broken <= max(1, len(text) * _MOST_BROKEN) and broken < sum(byte > 127 for byte in data[:_SAMPLE]):
         return text
-    if not broken:
+    if not broken and b"\x1b$" not in data[:_SAMPLE]:  # with which Japanese in ASCII begins
         return text
     import chardet  # noqa: PLC0415  # a library is loaded only for its kind of file
 

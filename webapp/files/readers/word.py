@@ -1,11 +1,13 @@
 """Word documents: all that is written in them, in order, and what is only drawn."""
 
 import io
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from webapp.files.readers.office import without_strict_names
 from webapp.files.readers.result import Pages, Unreadable, row_text, whole_words
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -22,7 +24,7 @@ def read_word(data: bytes) -> Pages:
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(io.BytesIO(without_strict_names(data))) as archive:
             names = [name for name in archive.namelist() if name.startswith("word/") and name.endswith(".xml")]
             links = _links(archive, parser)
             trees = {name[5:-4]: etree.fromstring(archive.read(name), parser) for name in names if "/" not in name[5:]}
@@ -30,7 +32,8 @@ def read_word(data: bytes) -> Pages:
             charts = sum(name.startswith("word/charts/chart") for name in archive.namelist())
     except (etree.XMLSyntaxError, KeyError):
         raise Unreadable("The document is damaged.") from None
-    body = trees["document"].find(f"{_W}body") if "document" in trees else None
+    main = next((trees[name] for name in sorted(trees) if re.fullmatch(r"document\d*", name)), None)
+    body = main.find(f"{_W}body") if main is not None else None
     if body is None:
         raise Unreadable("The document is damaged.")
     word = _Document(trees, links)
