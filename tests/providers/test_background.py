@@ -26,12 +26,6 @@ def other(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerHandle]
         yield server
 
 
-@pytest.fixture
-def admin(api: Callable[[Person], ApiClient], make_user: Callable[..., Person]) -> ApiClient:
-    """The client of an admin."""
-    return api(make_user(is_admin=True))
-
-
 def connect(admin: ApiClient, server: ServerHandle, **more: Any) -> Any:
     """The answer to a new connection."""
     return admin.post("/api/connections", json={"name": "Helper", "base_url": server.base_url, **more})

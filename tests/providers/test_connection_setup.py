@@ -43,12 +43,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ollama]:
 
 
 @pytest.fixture
-def boss(make_user: Callable[..., Person]) -> Person:
-    """An admin."""
-    return make_user(is_admin=True)
-
-
-@pytest.fixture
 def admin(login: Callable[[Person], FlaskClient], boss: Person) -> FlaskClient:
     """The admin's browser."""
     return login(boss)

@@ -17,12 +17,6 @@ from webapp.providers.providers import PROVIDERS
 KEY = "sk-very-secret-0123456789"
 
 
-@pytest.fixture
-def admin(api, make_user):
-    """The client of an admin."""
-    return api(make_user(is_admin=True))
-
-
 def _connect(admin, model_server, **more):
     body = {
         "name": "Other",

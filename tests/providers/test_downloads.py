@@ -35,18 +35,6 @@ def here(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ollama]:
         yield found
 
 
-@pytest.fixture
-def boss(make_user: Callable[..., Person]) -> Person:
-    """An admin."""
-    return make_user(is_admin=True)
-
-
-@pytest.fixture
-def admin(api: Callable[[Person], ApiClient], boss: Person) -> ApiClient:
-    """The admin's program."""
-    return api(boss)
-
-
 def until(admin: ApiClient, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """The state of the pull once something holds for it."""
     end = time.monotonic() + 30

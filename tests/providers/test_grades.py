@@ -22,11 +22,10 @@ GOOD = {"recall": 0.94, "key_share": 0.9, "false_share": 0.025, "cases": 40}
 WEAK = {"recall": 0.61, "key_share": 0.5, "false_share": 0.125, "cases": 40}
 
 
-@pytest.fixture
-def admin(app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]) -> Iterator[ApiClient]:
-    """The client of an admin."""
+@pytest.fixture(autouse=True)
+def _grades(app: Flask) -> Iterator[None]:
     with grades_put_back(app):
-        yield api(make_user(is_admin=True))
+        yield
 
 
 def connect(admin: ApiClient, server: ServerHandle, **more: Any) -> int:

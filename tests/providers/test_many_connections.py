@@ -66,14 +66,13 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_turn_costs_the_same_with_one_connection_and_with_ten(
     app: Flask,
+    admin: ApiClient,
     client: ApiClient,
     api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
     model: ServerHandle,
     opened: list[int],
     looked_up: list[str],
 ) -> None:
-    admin = api(make_user(is_admin=True))
     chosen = ""
     costs = {}
 
@@ -116,13 +115,12 @@ def test_a_turn_costs_the_same_with_one_connection_and_with_ten(
 
 def test_a_change_counts_at_once_and_costs_one_decryption(
     app: Flask,
+    admin: ApiClient,
     client: ApiClient,
     api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
     model: ServerHandle,
     opened: list[int],
 ) -> None:
-    admin = api(make_user(is_admin=True))
     made = [
         admin.post(
             "/api/connections",

@@ -75,14 +75,13 @@ def test_what_cannot_be_chosen_is_no_favourite(
 
 
 def test_a_model_that_went_away_is_named_and_stood_in_for(
+    admin: ApiClient,
     api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
     login: Callable[[Person], FlaskClient],
     user: Person,
     client: ApiClient,
     model: ServerHandle,
 ) -> None:
-    admin = api(make_user(is_admin=True))
     ids = connect(admin, model, "alpha", "beta")
     mine = login(user)
     place = post_form(mine, "/conversations", content="Hello", model=ids[0]).location.partition("#")[0]

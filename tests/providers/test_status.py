@@ -16,12 +16,6 @@ ADDRESS = "http://127.0.0.1:9/v1"
 
 
 @pytest.fixture
-def boss(make_user: Callable[..., Person]) -> Person:
-    """An admin."""
-    return make_user(is_admin=True)
-
-
-@pytest.fixture
 def connect(app: Flask, api: Callable[[Person], ApiClient], boss: Person) -> Callable[..., int]:
     """`connect(models)`: a connection that offers these, untested."""
 

@@ -34,13 +34,12 @@ def test_what_servers_tell(row: dict[str, Any], window: int | None) -> None:
 
 
 def test_a_window_that_is_told_holds_until_an_admin_says_another(
+    admin: ApiClient,
     site: Site,  # noqa: F811 - the fixture
     api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
 ) -> None:
     rows = [{"id": "long", "object": "model", "max_model_len": 65_536}, {"id": "unknown", "object": "model"}]
     site.answer = lambda asked: (200, {}, {"object": "list", "data": rows}) if asked.method == "GET" else (404, {}, {})
-    admin = api(make_user(is_admin=True))
     models = [{"model": "long"}, {"model": "unknown"}]
     made = admin.post("/api/connections", json={"name": "Own", "base_url": site.url, "models": models}).get_json()
     place = f"/api/connections/{made['connection_id']}"
@@ -61,14 +60,13 @@ def test_a_window_that_is_told_holds_until_an_admin_says_another(
 
 
 def test_all_models_of_a_large_server_are_kept_and_those_of_another_address_forgotten(
+    admin: ApiClient,
     site: Site,  # noqa: F811 - the fixture
     api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
 ) -> None:
     rows = [{"id": f"model-{n:03}", "object": "model", "context_length": 4_096} for n in range(500)]
     rows.append({"id": "x" * 300, "object": "model"})
     site.answer = lambda asked: (200, {}, {"object": "list", "data": rows}) if asked.method == "GET" else (404, {}, {})
-    admin = api(make_user(is_admin=True))
     models = [{"model": "model-499", "label": "Last"}]
     made = admin.post("/api/connections", json={"name": "Many", "base_url": site.url, "models": models}).get_json()
     place = f"/api/connections/{made['connection_id']}"
@@ -80,9 +78,8 @@ def test_all_models_of_a_large_server_are_kept_and_those_of_another_address_forg
 
 
 def test_a_name_that_connections_offer_under_several_labels_stays_itself(
-    app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]
+    app: Flask, admin: ApiClient, api: Callable[[Person], ApiClient]
 ) -> None:
-    admin = api(make_user(is_admin=True))
 
     def known(model: str) -> str:
         catalogue.forget()

@@ -239,7 +239,6 @@ def resend(message_id: int) -> ViewResult:
 
 
 def launch_turn(turn: service.StartedTurn, *, is_new: bool = False, redraw: bool = False) -> ViewResult:
-    """Commit a turn, start it, and show it."""
     answer = {**turn.header, "is_new": is_new, "redraw": redraw}
     idempotency.commit(answer, 200)
     service.launch(turn)

@@ -59,7 +59,6 @@ class StartedTurn:
 
     @property
     def turn_id(self) -> int:
-        """The reply's id."""
         return int(self.header["assistant_message_id"])
 
 

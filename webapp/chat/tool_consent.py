@@ -31,5 +31,4 @@ def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
 
 
 def pass_on(turn_id: int, number: int, decision: Decision) -> None:
-    """Let the turn know."""
     redis().set(turnlog.consent_key(turn_id, number), decision.encode(), ex=int(ASK_SECONDS))

@@ -39,8 +39,9 @@ def init_gateway(app: Flask) -> None:
 @login_required
 def list_models() -> ViewResult:
     """The models you can choose, each also for a temporary conversation."""
-    ids = [name for model_id in _ids() for name in (model_id, f"{model_id}:temporary")]
-    return {"object": "list", "data": [_model(name) for name in ids]}
+    ids = dict.fromkeys([HOME_ID, *(offer.target.id for offer in choices())])
+    names = [name for model_id in ids for name in (model_id, f"{model_id}:temporary")]
+    return {"object": "list", "data": [_model(name) for name in names]}
 
 
 @blueprint.get("/models/<path:name>")
@@ -105,10 +106,6 @@ def _streamed(user_id: int, reply: LaunchableReply, model: str, with_usage: bool
         yield b"data: [DONE]\n\n"
 
     return sse.response(chunks())
-
-
-def _ids() -> list[str]:
-    return list(dict.fromkeys([HOME_ID, *(offer.target.id for offer in choices())]))
 
 
 def _model(name: str) -> dict[str, Any]:

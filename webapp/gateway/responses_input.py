@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationErr
 
 from webapp.gateway import wire
 from webapp.gateway.formats import read_flat_format
-from webapp.gateway.functions import Call, UnsupportedRequest, read_tools
+from webapp.gateway.functions import UnsupportedRequest, read_tools
 from webapp.gateway.wire import MOST_MESSAGES, Completion, GatewayRequest, WireMessage
 from webapp.http.validation import Line, SearchText, encodable, parse_id
 from webapp.parameters import Amount, Count, Effort
@@ -244,9 +244,3 @@ def _check_calls(messages: Sequence[WireMessage]) -> None:
         raise UnsupportedRequest("input", f"No tool output found for function call {missing[0][:200]}.")
     if strange := [name for name in answer_ids if name not in set(called)]:
         raise UnsupportedRequest("input", f"No tool call found for function call output with call_id {strange[0]}.")
-
-
-def calls_of(records: Sequence[Mapping[str, Any]]) -> list[Call]:
-    """Recorded calls as a client knows them."""
-    calls = [wire.tool_call(record) for record in records]
-    return [Call(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in calls]

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.gateway.formats import flat
-from webapp.gateway.responses_input import CONVERSATION, ITEM, PREFIX, ResponseRequest, calls_of
+from webapp.gateway.responses_input import CONVERSATION, ITEM, PREFIX, ResponseRequest
 from webapp.gateway.wire import ARGUMENTS_PIECE
+from webapp.tools.client_tools import arguments_of
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 _ERRORS = {"rate_limited": "rate_limit_exceeded", "context_too_long": "invalid_prompt", "refused": "invalid_prompt"}
@@ -103,7 +104,7 @@ def output_of(
     turn_id: int, text: str, calls: Sequence[Mapping[str, Any]], *, finish: str = "stop", is_open: bool = False
 ) -> list[Item]:
     """The output: the message, unless there are only calls (and it was not begun), and the calls to be answered."""
-    items = [_call(call.id, call.name, call.arguments) for call in calls_of(calls)]
+    items = [_call(record) for record in calls]
     if text or is_open or not items:
         items.insert(0, _message(turn_id, "incomplete" if finish in _INCOMPLETE else "completed", text))
     return items
@@ -218,14 +219,14 @@ def _part(text: str) -> Item:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _call(call_id: str, name: str, arguments: str) -> Item:
+def _call(record: Mapping[str, Any]) -> Item:
     return {
-        "id": f"fc_{call_id}",
+        "id": f"fc_{record['call_id']}",
         "type": "function_call",
         "status": "completed",
-        "call_id": call_id,
-        "name": name,
-        "arguments": arguments,
+        "call_id": record["call_id"],
+        "name": record["tool_name"],
+        "arguments": arguments_of(record),
     }
 
 

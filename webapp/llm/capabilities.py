@@ -45,12 +45,10 @@ class Capabilities:
         self._lock = threading.Lock()
 
     def accepts(self, base_url: str, model: str, feature: str) -> bool:
-        """Return whether `feature` (one of FEATURES) has not been refused."""
         names = self._read(base_url, model).get("refused")
         return not (isinstance(names, list) and feature in names)
 
     def refuse(self, base_url: str, model: str, feature: str) -> None:
-        """Remember that the server refuses `feature`."""
         if feature not in FEATURES:
             raise ValueError(f"unknown feature {feature!r}")
         entry = self._read(base_url, model)
@@ -97,7 +95,6 @@ class Capabilities:
         return mode if isinstance(mode, str) and mode in STRUCTURED_MODES else None
 
     def set_structured_mode(self, base_url: str, model: str, mode: str) -> None:
-        """Remember the structured mode that worked."""
         if mode not in STRUCTURED_MODES:
             raise ValueError(f"unknown mode {mode!r}")
         self._write(base_url, model, {**self._read(base_url, model), "structured": mode})

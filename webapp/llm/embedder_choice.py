@@ -74,7 +74,6 @@ class Embeddings:
         return None
 
     def embed_passages(self, texts: list[str]) -> Vector:
-        """Return vectors by the chosen embedder."""
         return self.now().embed_passages(texts)
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """The process that makes vectors with a packaged model for all others on the machine.
 
-`python -m webapp.llm.embedding_server SOCKET` listens on a Unix socket; `shared_embedder.py` asks. A model takes 200 MB
+`python -m webapp.llm.embedding_server SOCKET` listens on a Unix socket; `packaged_models.py` asks. A model takes 200 MB
 and half a second to load: so one process pays, once, and no job loads it again. Little is imported before it is needed.
 
 A request is a JSON object {"model", "query": bool, "texts"} behind its length (4 bytes); an answer is the number of
@@ -153,7 +153,6 @@ def _packaged(name: str) -> Any:
 
 
 def main() -> None:
-    """The command line."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     path = sys.argv[1]
     with suppress(FileNotFoundError):

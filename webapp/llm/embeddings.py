@@ -95,10 +95,10 @@ class OpenAIEmbedder:
 
     def _request(self, texts: Sequence[str], read: float) -> Vector:
         base_url, key = self.settings.endpoint(embeddings=True)
-        # Empty input is refused by some servers, and NUL breaks others.
+        # Empty input is refused by some servers.
         body: dict[str, Any] = {
             "model": self.settings.embedding_model,
-            "input": [text.replace("\0", " ").encode("utf-8", "replace").decode() or " " for text in texts],
+            "input": [encodable(text) or " " for text in texts],
             "encoding_format": "base64",
         }
         client = self._client.get()
@@ -117,6 +117,11 @@ class OpenAIEmbedder:
             )
         self._dim = rows.shape[1]
         return rows
+
+
+def encodable(text: str) -> str:
+    """Return a text without NUL, which breaks some servers, and without halves of surrogate pairs."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode()
 
 
 def normalise_rows(rows: Vector) -> Vector:

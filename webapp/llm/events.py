@@ -16,10 +16,8 @@ from .error_bodies import error_fields
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
 from .lines import LineSplitter
 from .partial_calls import PartialCalls, ToolCall
-from .usage import Usage, usage_of
+from .usage import THOUGHT_FIELDS, Usage, usage_of
 
-# The fields in which servers send a model's reasoning: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others.
-_THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
 _TEXT, _THOUGHT = ("text", "value"), ("text", "thinking", "summary", "content")
 _ERROR_FIELDS = {"error", "detail", "errors"}
 
@@ -254,7 +252,7 @@ class StreamDecoder:
 
     def _beside_text(self, delta: Mapping[str, Any]) -> None:
         """Add what a delta has besides text: reasoning, which is sent under one of several names, and tool calls."""
-        for name in _THOUGHTS:
+        for name in THOUGHT_FIELDS:
             if thought := delta.get(name):
                 self._progress = True
                 self._thoughts += filter(None, [text_of_parts(thought, _THOUGHT)])

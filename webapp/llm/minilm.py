@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .embeddings import Vector, normalise_rows
+from .embeddings import Vector, encodable, normalise_rows
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -72,7 +72,7 @@ class LocalEmbedder:
 
 
 def _tokens(tokenizer: Any, handle: int, text: str) -> list[int]:
-    clean = text[:_MAX_CHARS].replace("\0", " ").encode("utf-8", "replace").decode()
+    clean = encodable(text[:_MAX_CHARS])
     ids = tokenizer.text_to_ids(handle, clean, _MAX_TOKENS - 2, _UNKNOWN, True) if clean.strip() else []
     return [_CLS, *map(int, ids), _SEP]
 
@@ -85,10 +85,7 @@ def _embed(session: InferenceSession, ids: list[list[int]]) -> Vector:
     for row, sequence in enumerate(ids):
         tokens[row, : len(sequence)] = sequence
         mask[row, : len(sequence)] = 1
-    input_names = {item.name for item in session.get_inputs()}
     inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
-    hidden = session.run(None, {name: value for name, value in inputs.items() if name in input_names})[0]
-    if hidden.ndim == 2:  # already pooled in the graph
-        return normalise_rows(hidden)
+    hidden = session.run(None, inputs)[0]
     weights = mask[:, :, None].astype(np.float32)
     return normalise_rows((hidden * weights).sum(axis=1) / weights.sum(axis=1))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .embeddings import Vector, normalise_rows
+from .embeddings import Vector, encodable, normalise_rows
 
 MODEL_NAME = "multilingual-e5-small-aligned"
 DIM = 384
@@ -45,7 +45,7 @@ class MultilingualEmbedder:
         """One vector (384,); about 13 ms once loaded, so `timeout` is not needed here."""
         with self._lock:
             _, engine, parts = self._load()
-            vector: Vector = _aligned(engine.query([_clean(text)]), parts["query"], parts["languages"])[0]
+            vector: Vector = _aligned(engine.query([_passage(text)]), parts["query"], parts["languages"])[0]
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
@@ -54,7 +54,7 @@ class MultilingualEmbedder:
             return np.empty((0, DIM), np.float32)
         with self._lock:
             _, engine, parts = self._load()
-            vectors = engine.passage([_clean(text) for text in texts])
+            vectors = engine.passage([_passage(text) for text in texts])
             return _aligned(vectors, parts["passage"], parts["languages"])
 
     def _load(self) -> tuple[int, Any, dict[str, Vector]]:
@@ -66,8 +66,8 @@ class MultilingualEmbedder:
         return self._loaded
 
 
-def _clean(text: str) -> str:
-    return text[:_MAX_CHARS].replace("\0", " ").encode("utf-8", "replace").decode() or " "
+def _passage(text: str) -> str:
+    return encodable(text[:_MAX_CHARS]) or " "
 
 
 def _aligned(rows: Any, mean: Vector, languages: Vector) -> Vector:

@@ -97,7 +97,6 @@ class ProcessClient:
             return self._opened[1]
 
     def close(self) -> None:
-        """Close this process's connections."""
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None:

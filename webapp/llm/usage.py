@@ -53,7 +53,8 @@ def _add(a: int | None, b: int | None) -> int | None:
 
 ROOM = 4_096
 """Tokens added to an answer's limit, for a model that thinks first."""
-_FIELDS = ("reasoning_content", "reasoning", "thinking")
+THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
+"""The fields in which servers send a model's reasoning: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others."""
 _TAGS = ("think", "thinking", "reasoning")
 _OPEN = re.compile(rf"\A\s*<({'|'.join(_TAGS)})>", re.IGNORECASE)
 
@@ -63,7 +64,7 @@ def has_thought(payload: Any) -> bool:
     details = _map(_map(_map(payload).get("usage")).get("completion_tokens_details"))
     message = _map(_choice(payload).get("message"))
     content = message.get("content")
-    is_told = any(isinstance(message.get(name), str) and message[name].strip() for name in _FIELDS)
+    is_told = any(isinstance(message.get(name), str) and message[name].strip() for name in THOUGHT_FIELDS)
     return bool(details.get("reasoning_tokens")) or is_told or (isinstance(content, str) and bool(_OPEN.match(content)))
 
 

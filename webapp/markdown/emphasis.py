@@ -24,7 +24,6 @@ _PIPE = re.compile(r"(?<!\\)\|")
 
 
 def emphasis_plugin(parser: MarkdownIt) -> None:
-    """Teach a parser both."""
     parser.inline.ruler.before("emphasis", "wide_emphasis", _asterisks)
     parser.core.ruler.after("normalize", "cells", _escape_pipes)
 

@@ -33,7 +33,7 @@ def language_of(info: str) -> str:
 def highlight(code: str, language: str) -> str:
     """Return HTML of `code`, escaped, with token spans if the language is known and the code is not excessive."""
     lexer = _lexer_class(language)
-    if lexer is None or len(code) > MAX_HIGHLIGHTED or _longest_line(code) > MAX_HIGHLIGHTED_LINE:
+    if lexer is None or len(code) > MAX_HIGHLIGHTED or max(map(len, code.split("\n"))) > MAX_HIGHLIGHTED_LINE:
         return escape(code)
     from pygments import highlight as coloured  # noqa: PLC0415
     from pygments.formatters import HtmlFormatter  # noqa: PLC0415
@@ -82,7 +82,3 @@ def _lexer_class(language: str) -> type[Lexer] | None:
         return find_lexer_class_by_name(language)
     except ClassNotFound:
         return None
-
-
-def _longest_line(code: str) -> int:
-    return max(map(len, code.split("\n")))

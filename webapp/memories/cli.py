@@ -23,7 +23,6 @@ _email = click.option("--email", required=True, help="The account's email addres
 
 
 def register_commands(app: Flask) -> None:
-    """Add the `memories` commands."""
     app.cli.add_command(memories)
 
 

@@ -42,7 +42,6 @@ def discover(places: Mapping[str, str]) -> list[Nearby]:
 
 
 def connected_urls() -> set[str]:
-    """Return the URLs of the servers that are connected."""
     return set(db.session.scalars(select(ModelConnection.base_url)))
 
 

@@ -20,12 +20,10 @@ class Block:
     vectors: dict[str, list[tuple[Place, NDArray[np.float32]]]] = field(default_factory=lambda: defaultdict(list))
 
     def put(self, passage: Passage, model: str | None, raw: bytes | None) -> None:
-        """Add a passage and, if it has one, its vector."""
         self.passages.append(passage)
         self.put_vector(passage.place, model, raw)
 
     def put_vector(self, place: Place, model: str | None, raw: bytes | None) -> None:
-        """Add the vector of a piece, if there is one."""
         if raw and model:
             vector = np.frombuffer(raw, np.float32)
             self.vectors[generation(model, len(vector))].append((place, vector))

@@ -102,7 +102,6 @@ class IndexCache:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether this process has no index of anybody."""
         return not self._entries
 
     @property

@@ -88,7 +88,6 @@ class PassageMarks(NamedTuple):
 
     @property
     def memory_version(self) -> int:
-        """The version of the user's memory."""
         return self.kept_memory_version or 0
 
     @property

@@ -68,5 +68,4 @@ def counts() -> dict[str, dict[str, int]]:
 
 
 def register_commands(app: Flask) -> None:
-    """Add the commands to an application."""
     app.cli.add_command(embeddings)

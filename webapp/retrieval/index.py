@@ -60,16 +60,13 @@ class UserIndex:
         self._state = 0  # counts changes of the rows or their words
 
     def __len__(self) -> int:
-        """Number of passages."""
         return len(self._rows)
 
     def __contains__(self, key: Key) -> bool:
-        """Tell whether a passage is indexed."""
         return key in self._rows
 
     @property
     def fusion(self) -> FusionWeights:
-        """The weights used for ranking."""
         return self._fusion
 
     @property

@@ -28,13 +28,9 @@ def _template_values() -> dict[str, Any]:
     return {
         "used_under": used_under,
         "note_replies": note_replies,
-        "load_used": _newest,
+        "load_used": lambda conversation: receipt_views.newest_receipt(current_user_id(), conversation),
         "search_kinds": receipt_views.FILTERS,
     }
-
-
-def _newest(conversation: Any) -> tuple[int | None, receipt_views.ShownReceipt]:
-    return receipt_views.newest_receipt(current_user_id(), conversation)
 
 
 def used_under(message: Any) -> receipt_views.UsedCounts:

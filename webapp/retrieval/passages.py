@@ -46,7 +46,6 @@ class Passage:
 
     @property
     def key(self) -> Key:
-        """Kind and id."""
         return self.kind, self.id
 
     @property
@@ -92,7 +91,6 @@ class Hit:
 
     @property
     def key(self) -> Key:
-        """Kind and id."""
         return self.kind, self.id
 
 
@@ -120,7 +118,6 @@ class FoundPassage:
 
     @property
     def key(self) -> Key:
-        """Kind and id."""
         return self.kind, self.id
 
     @property
@@ -146,7 +143,6 @@ class FoundPassage:
         return self._with(part, score, hit.reason, (start, len(self.content)))
 
     def scored(self, score: float) -> FoundPassage:
-        """Return the same with another score."""
         return self._with(self.content, score, self.reason, (self.start, self.length))
 
     def _with(self, content: str, score: float, reason: str, place: tuple[int, int]) -> FoundPassage:

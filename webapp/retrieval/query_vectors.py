@@ -41,7 +41,6 @@ class PendingQuery:
 
     @property
     def is_ready(self) -> bool:
-        """Return whether there is nothing to wait for."""
         return self.future is None or self.future.done()
 
 

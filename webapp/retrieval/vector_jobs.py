@@ -105,7 +105,8 @@ def _index_messages(conversation_id: int, client: Embedder, counts: IndexedCount
             db.session.execute(_conversation(conversation_id).values(index_due=False))
         return False
     user_id, after = conversation.user_id, conversation.indexed_through or 0
-    rows = _first_batch(_finished_messages(db.session.execute(_messages(conversation_id, after)).all()))
+    stored = db.session.execute(_messages(conversation_id, after)).all()
+    rows = _first_batch(list(takewhile(lambda row: row.status != "streaming", stored)))
     pending = [row for row in rows if row.status in FINISHED and row.content.strip() and row.model != client.model]
     pieces = [piece for row in pending for piece in message_pieces(row.message_id, row.content)]
     parts = pieces_without_vector(client.model, pieces) if len(pieces) > turn.portion else pieces
@@ -151,11 +152,6 @@ def _messages(conversation_id: int, after: int) -> Select[int, str, str, str]:
         .order_by(Message.message_id)
         .limit(BATCH)
     )
-
-
-def _finished_messages(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Return the first messages, up to one that is still being written."""
-    return list(takewhile(lambda row: row.status != "streaming", rows))
 
 
 def _has_more(conversation_id: int, after: int) -> bool:

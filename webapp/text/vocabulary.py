@@ -52,7 +52,6 @@ class Vocabulary:
 
     @property
     def size(self) -> int:
-        """Number of terms."""
         return len(self._terms)
 
     @property

@@ -25,7 +25,7 @@ def fit_summaries(source: ContextInput, budget: int) -> Part:
     part = Part("summaries", budget)
     finest = [chunk for chunk in source.chunks if not chunk.level]
     newest_first = sorted(finest, key=lambda chunk: (chunk.start, chunk.end, chunk.id), reverse=True)
-    costs = [tokens_of(_full_line(chunk)) + 1 for chunk in newest_first]
+    costs = [tokens_of(_line(chunk)) + 1 for chunk in newest_first]
     tokens_left = budget - tokens_of(section_block("summaries", _NOTE, []))
     condensed = 0
     if sum(costs) > tokens_left:
@@ -38,11 +38,11 @@ def fit_summaries(source: ContextInput, budget: int) -> Part:
     few = _few_words(older, condensed)
     selection = [*newest_first[:full], *older[::-1]]
     for rank, chunk in enumerate(selection, 1):
-        tokens = estimate_tokens(few[chunk.id]) if chunk.id in few else tokens_of(_full_line(chunk)) + 1
+        tokens = estimate_tokens(few[chunk.id]) if chunk.id in few else tokens_of(_line(chunk)) + 1
         why_not = "" if rank <= full or chunk.id in few else "over the section's budget"
         part.account(chunk, rank, tokens, why_not)
-    lines = [_cut(chunk, few[chunk.id]) for chunk in older if chunk.id in few]
-    lines += [_full_line(chunk) for chunk in newest_first[:full][::-1]]
+    lines = [_line(chunk, few[chunk.id]) for chunk in older if chunk.id in few]
+    lines += [_line(chunk) for chunk in newest_first[:full][::-1]]
     return part.close("summaries", _NOTE + (_CONDENSED_NOTE if few else ""), lines)
 
 
@@ -77,9 +77,6 @@ def _few_words(oldest_first: Sequence[Chunk], budget: int) -> dict[int, str]:
     return {chunk.id: first_words(chunk.content.strip(), share) for chunk in selection}
 
 
-def _full_line(chunk: Chunk) -> Line:
-    return [Segment("- "), Segment(escape(chunk.content.strip()), summary_mark(chunk.id))]
-
-
-def _cut(chunk: Chunk, words: str) -> Line:
-    return [Segment("- "), Segment(escape(words), summary_mark(chunk.id))]
+def _line(chunk: Chunk, words: str | None = None) -> Line:
+    text = chunk.content.strip() if words is None else words
+    return [Segment("- "), Segment(escape(text), summary_mark(chunk.id))]

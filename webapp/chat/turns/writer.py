@@ -136,7 +136,6 @@ class TurnWriter:
         self._urgent.discard(turn_id)
 
     async def close(self) -> None:
-        """Stop writing."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 

@@ -89,7 +89,8 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
         raise Conflict("What this memory said then was forgotten. Forgotten things do not come back.")
     # The words are restored, not the audience they had.
     fields = {**fields, "visibility": memory.visibility, "space_id": memory.space_id}
-    if _same_fields(snapshot(memory), fields):
+    present = snapshot(memory)
+    if all(present.get(name) == value for name, value in fields.items()):
         return memory
     journal = Journal(user_id, "restored")
     put_back(memory, fields)
@@ -135,7 +136,3 @@ def put_back(memory: Memory, fields: Mapping[str, Any]) -> None:
     if memory.content != wording:
         memory.embedding = memory.embedding_model = None
     memory.statement_hash = statement_hash(memory.content)
-
-
-def _same_fields(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
-    return all(left.get(name) == value for name, value in right.items())

@@ -9,19 +9,14 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from webapp.memories.rules.evidence import find_quote, has_substance, is_whole
-from webapp.memories.rules.operations import Number, Unit
+from webapp.memories.rules.operations import Number, Unit, one_line
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Evidence, SourceMessage
-from webapp.text.canonical import plain_text
 
 FIELD = "points"
 MOST = 40
 Request = Literal["skip", "later", "stop", "resume"]
 """What somebody asks of the guide about a point: leave it out, leave it for later; or of all: stop asking, go on."""
-
-
-def _line(value: object) -> object:
-    return plain_text(value) if isinstance(value, str) else value
 
 
 def _request(value: object) -> object:
@@ -36,7 +31,7 @@ class PointAssessment(BaseModel):
     point_number: Number
     is_addressed: bool
     confidence_score: Unit
-    extracted_points: list[Annotated[str, BeforeValidator(_line)]] = Field(default_factory=list, max_length=50)
+    extracted_points: list[Annotated[str, BeforeValidator(one_line)]] = Field(default_factory=list, max_length=50)
     relevant_quotes: list[str] = Field(default_factory=list, max_length=50)
     structured_data: dict[str, Any] = Field(default_factory=dict)
     criteria_met: list[Number] | None = Field(None, max_length=50)

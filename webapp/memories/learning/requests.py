@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from redis import Redis
 from redis.exceptions import RedisError
 from rq.exceptions import NoSuchJobError
 from rq.job import Job
@@ -100,7 +99,7 @@ def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | Non
     client, key = redis(), _key(conversation_id)
     run = run_of(conversation_id)
     if run is not None:
-        read = count_current(conversation_id, "user", after=_base(client, key), through=result.last_id)
+        read = count_current(conversation_id, "user", after=int(client.hget(key, "base") or 0), through=result.last_id)
         with client.pipeline() as pipe:
             pipe.hset(key, "read", min(run.of, read))
             for name, count in result.counts.items():
@@ -226,10 +225,6 @@ def _begin(conversation_id: int, base: int | None) -> None:
 
 def _text(value: bytes | str) -> str:
     return value.decode() if isinstance(value, bytes) else value
-
-
-def _base(client: Redis, key: str) -> int:
-    return int(client.hget(key, "base") or 0)
 
 
 def _key(conversation_id: int) -> str:

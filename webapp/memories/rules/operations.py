@@ -25,12 +25,13 @@ class Action(StrEnum):
     RETRACT = "retract"
 
 
-def _text(value: object) -> object:
+def one_line(value: object) -> object:
+    """Return a text as statements are stored; anything else as it is."""
     return plain_text(value) if isinstance(value, str) else value
 
 
 def _optional_text(value: object) -> object:
-    text = _text(value)
+    text = one_line(value)
     return None if isinstance(text, str) and text.casefold() in {"", "null", "none", "n/a"} else text
 
 
@@ -59,7 +60,7 @@ class MemoryOperation(BaseModel):
     quote: str = Field(min_length=1, max_length=QUOTE_MAX)
     memory_type: Annotated[MemoryType, BeforeValidator(_lower)] = MemoryType.FACT
     category: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(_optional_text)] = None
-    content: Annotated[str, BeforeValidator(_text), Field(max_length=CONTENT_MAX)] = ""
+    content: Annotated[str, BeforeValidator(one_line), Field(max_length=CONTENT_MAX)] = ""
     fact_key: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(_optional_text)] = None
     fact_value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(_optional_text)] = None
     until: date | None = None

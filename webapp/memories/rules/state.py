@@ -161,7 +161,6 @@ class Insert:
 
     @property
     def valid_from(self) -> datetime | None:
-        """Return when it was said."""
         return self.evidence[0].said_at if self.evidence else None
 
 

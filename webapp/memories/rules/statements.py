@@ -19,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from webapp.memories.rules.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX, canonical_fact_key
 from webapp.memories.rules.kinds import MemoryType
-from webapp.memories.rules.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit
+from webapp.memories.rules.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit, one_line
 from webapp.text.canonical import plain_text
 
 FIELD = "statements"
@@ -72,10 +72,6 @@ _CATEGORIES = {MemoryType.INSTRUCTION: "instruction", MemoryType.ENTITY: "people
 def _text(value: object) -> object:
     """Return a text, or the only item of a list."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
-
-
-def _line(value: object) -> object:
-    return plain_text(value) if isinstance(value, str) else value
 
 
 def _optional_text(value: object) -> object:
@@ -141,7 +137,7 @@ class Statement(BaseModel):
     message: Annotated[Number, BeforeValidator(lambda value: _number(value) or NO_MESSAGE)] = NO_MESSAGE
     quote: Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=QUOTE_MAX)]
     about: Annotated[Topic, _member(Topic, None)] = Topic.USER
-    content: Annotated[str, BeforeValidator(_line), Field(max_length=CONTENT_MAX)] = ""
+    content: Annotated[str, BeforeValidator(one_line), Field(max_length=CONTENT_MAX)] = ""
     action: Annotated[Action, _member(Action, Action.ADD.value)] = Action.ADD
     memory: Annotated[Number | None, BeforeValidator(_number)] = None
     kind: Annotated[MemoryType, _member(MemoryType, MemoryType.FACT.value)] = MemoryType.FACT

@@ -164,7 +164,6 @@ def card(user_id: int, memory_id: int) -> Card:
 
 
 def has_any(user_id: int) -> bool:
-    """Tell whether there is, or was, any memory at all."""
     return db.session.scalar(select(true()).where(service.visible(user_id).exists())) is True
 
 

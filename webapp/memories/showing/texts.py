@@ -165,7 +165,6 @@ def is_final(cause: str, counts: Mapping[str, int]) -> bool:
 
 
 def revision_cause(name: str) -> str:
-    """Return why a revision was made."""
     return _REVISIONS.get(name, "Changed")
 
 
