@@ -1,4 +1,4 @@
-"""Emptying the database between tests, fast: MariaDB does it by a procedure, in one statement that it need not parse."""
+"""Emptying the database between tests, fast: MariaDB does it by a procedure, which it need not parse again."""
 
 from __future__ import annotations
 
