@@ -29,7 +29,7 @@ from tests.support import network, repeats
 from tests.support.grades import grade_model
 from tests.support.live import LiveServer
 from tests.support.missing_attributes import MissingAttribute
-from tests.support.tables import empty_tables
+from tests.support.tables import define_emptying, empty_tables
 from webapp import create_app
 from webapp.accounts import passwords
 from webapp.chat.turns import stream_hub, turnlog
@@ -222,6 +222,7 @@ def _application(settings: Settings) -> Iterator[Flask]:
     app.jinja_env.undefined = MissingAttribute
     with app.app_context():
         upgrade()
+        define_emptying(db.engine, db.metadata)
         grade_model(recall=1.0)
     yield app
     stream_hub.log.disabled = True  # its daemon thread would report the loss of Redis to a closed standard error

@@ -291,14 +291,16 @@ DAMAGE: dict[str, Callable[[dict[str, bytes]], object]] = {
     "a row that is none": lambda parts: parts.update({"tables/users.jsonl": parts["tables/users.jsonl"] + b"{"}),
     "an unknown column": lambda parts: changed(parts, "tables/users.jsonl", b'"email"', b'"mail"'),
     "a value missing": lambda parts: changed(parts, "tables/users.jsonl", b'@example.org"', b'@example.org",null'),
+    "an attachment missing": lambda parts: parts.pop(attachment(parts)),
+    "another attachment": lambda parts: parts.update({attachment(parts): b"other words"}),
+}
+FOUND_BY_THE_DATABASE: dict[str, Callable[[dict[str, bytes]], object]] = {
     "a row that refers to none": lambda parts: changed(
         parts, "tables/messages.jsonl", rb"(\n\[\d+),\d+", rb"\1,987654"
     ),
     "two rows with one id": lambda parts: changed(
         parts, "tables/messages.jsonl", rb"\n\[(\d+)(,.*)\n\[\d+", rb"\n[\1\2\n[\1"
     ),
-    "an attachment missing": lambda parts: parts.pop(attachment(parts)),
-    "another attachment": lambda parts: parts.update({attachment(parts): b"other words"}),
 }
 
 
@@ -321,13 +323,21 @@ def test_a_damaged_backup_is_refused_in_a_sentence_and_changes_nothing(
         make_backup(whole)
     other = elsewhere(kind, secret_key=KEY)
 
-    def refuse(why: str) -> None:
+    def refuse(why: str, revision: str = "") -> None:
         done = other.test_cli_runner().invoke(args=["backup", "restore", str(damaged)])
         assert done.exit_code == 1 and isinstance(done.exception, SystemExit), (why, done.exception)
         assert "Error: " in done.output and "Traceback" not in done.output, (why, done.output)
         with other.app_context():
-            assert backup.current_revision() == "", why
+            assert backup.current_revision() == revision, why
+            assert not (revision and has_users()), why
             assert list(file_storage().entries()) == [], why
+
+    def damage_by(damage: Callable[[dict[str, bytes]], object]) -> None:
+        parts = dict(original)
+        damage(parts)
+        with zipfile.ZipFile(damaged, "w") as archive:
+            for name, data in parts.items():
+                archive.writestr(name, data)
 
     for length in (0, 10, 1_000, whole.stat().st_size // 2, whole.stat().st_size - 30):
         damaged.write_bytes(whole.read_bytes()[:length])
@@ -339,12 +349,13 @@ def test_a_damaged_backup_is_refused_in_a_sentence_and_changes_nothing(
     with zipfile.ZipFile(whole) as archive:
         original = {name: archive.read(name) for name in archive.namelist()}
     for why, damage in DAMAGE.items():
-        parts = dict(original)
-        damage(parts)
-        with zipfile.ZipFile(damaged, "w") as archive:
-            for name, data in parts.items():
-                archive.writestr(name, data)
+        damage_by(damage)
         refuse(why)
+    with other.app_context():
+        upgrade()  # which each of the others would do, and undo
+    for why, damage in FOUND_BY_THE_DATABASE.items():
+        damage_by(damage)
+        refuse(why, backup.newest_revision())
     with other.app_context():
         restore(whole)
         assert has_users()

@@ -27,12 +27,13 @@ LOADED = (
     "webapp.webhooks.events_api",
     "flask_migrate",
     "hypothesis",
+    "openai",
     "pytest",
     "tests.support.live",
     "tests.support.repeats",
     "testkit.work",
 )
-"""What tests/conftest.py needs, as does every part."""
+"""What tests/conftest.py needs, and the SDK that every first call of a model loads: as does every part."""
 
 
 def load() -> None:
