@@ -508,20 +508,21 @@ def test_proposals_are_shown_as_waiting_and_what_is_forgotten_offers_no_undo(app
     assert "Undo</button>" not in browser.get(f"/memories/changes/{gone}", headers=HTMX).text
 
 
-def test_the_foot_of_the_panel_names_what_was_changed(browser, learn, remember, user):
+def test_the_foot_of_the_panel_names_what_was_remembered_of_what_it_shows(browser, learn, user):
     talk = learn(user, "I keep bees", title="Roof")
+    foot = browser.get(f"/memories/panel?part=rest&conversation={talk}", headers=HTMX).text.partition("memory-log")[2]
+    assert "Remembered:" in foot and "bees" in foot
+    narrowed = browser.get("/memories/panel?part=rest&q=moss", headers=HTMX).text.partition("memory-log")[2]
+    assert "bees" not in narrowed and "1 new" in narrowed.replace("+1", "1 new")
+
+
+def test_the_log_names_what_was_changed(browser, remember, user):
     memory_id = remember(user, "Likes moss")
-
-    def foot() -> str:
-        page = browser.get(f"/memories/panel?part=rest&conversation={talk}", headers=HTMX).text
-        return page.partition("memory-log")[2]
-
-    assert "Remembered: I keep bees" in foot()
-    post_form(browser, f"/memories/{memory_id}/archive", headers=HTMX, on=1)  # it is listed no more
-    assert "Archived: likes moss" in foot()
+    post_form(browser, f"/memories/{memory_id}/archive", headers=HTMX, on=1)
+    assert "Archived: likes moss" in browser.get("/memories/changes").text
     post_form(browser, f"/memories/{memory_id}/archive", headers=HTMX, on=0)
     post_form(browser, f"/memories/{memory_id}/still-true", headers=HTMX, answer="yes")
-    assert '<span class="change-what"><bdi>likes moss</bdi></span>' in foot()
+    assert '<span class="change-what"><bdi>likes moss</bdi></span>' in browser.get("/memories/changes").text
 
 
 def badge_of(fragment: str) -> str:

@@ -50,10 +50,10 @@ class AlreadyUndone(Conflict):
     """The change set was undone before."""
 
 
-def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] = ()) -> Page[ChangeSetView]:
+def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] | None = None) -> Page[ChangeSetView]:
     """Return what jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor.
 
-    `memories`: memories just read, which are not read again.
+    `memories`: memories just read; then only changes to these are put into words, and nothing is read twice.
     """
     keyset = Keyset("changes of memories", query, int, scope=user_id)
     statement = _select_with_titles().where(MemoryChangeSet.user_id == user_id)
@@ -63,8 +63,11 @@ def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] 
     rows = db.session.execute(statement.order_by(MemoryChangeSet.change_set_id.desc()).limit(query.limit + 1)).all()
     page = keyset.page(rows, lambda row: (row.MemoryChangeSet.change_set_id,))
     sets = [row.MemoryChangeSet for row in page.items]
+    if memories is not None:
+        ids = {row.memory_id for row in memories}
+        sets = [row for row in sets if all(change["memory_id"] in ids for change in row.changes)]
     snapshots = _snapshots(sets)
-    contents, closed_ids = _contents(sets, snapshots, memories)
+    contents, closed_ids = _contents(sets, snapshots, memories or ())
     views = [_view(row.MemoryChangeSet, row.title, contents, snapshots, closed_ids) for row in page.items]
     return Page(views, page.next_cursor)
 
