@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.accounts import deletion, service, sessions, site, tokens
+from webapp.accounts import deletion, idempotency, service, sessions, site, tokens
 from webapp.accounts.auth import (
     admin_only,
     count_attempt,
@@ -122,12 +122,12 @@ def list_tokens() -> ViewResult:
 @login_required
 @session_only
 @password_required
+@idempotency.idempotent
 def create_token(body: NewToken) -> ViewResult:
     """Create an API token. It is shown only in this response; only a signed-in session may create one."""
     token, secret = tokens.create_token(current_user_id(), body)
     answer = CreatedToken(token=secret, details=TokenOut.from_row(token)).model_dump(mode="json")
-    db.session.commit()
-    return answer, 201
+    return idempotency.commit(answer, 201), 201
 
 
 @blueprint.delete("/account/tokens/<int:token_id>", responses={204: None})
@@ -174,12 +174,11 @@ def list_users(query: UserQuery) -> ViewResult:
 @admin_only
 @session_only
 @password_required
+@idempotency.idempotent
 def create_user(body: Registration) -> ViewResult:
     """Create an account for somebody, whether or not registration is open."""
     user = service.create_user(body)
-    answer = UserOut.from_row(user).model_dump(mode="json")
-    db.session.commit()
-    return answer, 201
+    return idempotency.commit(UserOut.from_row(user).model_dump(mode="json"), 201), 201
 
 
 @blueprint.put("/users/<int:user_id>", responses={200: UserOut})

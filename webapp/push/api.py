@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required, session_only
 from webapp.accounts.identity import require_identity
 from webapp.db.base import db
@@ -25,14 +26,13 @@ def get_push() -> dict[str, Any]:
 @blueprint.post("/push/subscriptions", responses={201: SubscriptionOut})
 @login_required
 @session_only
+@idempotency.idempotent
 def subscribe(body: NewSubscription) -> ViewResult:
     """Notify this browser of replies that come while nobody looks, until it signs out."""
     session_id = require_identity().session_id
     assert session_id is not None, "only sessions call this"
     row = service.subscribe(current_user_id(), session_id, body.endpoint, body.keys.p256dh, body.keys.auth)
-    answer = SubscriptionOut.of(row).model_dump(mode="json")
-    db.session.commit()
-    return answer, 201
+    return idempotency.commit(SubscriptionOut.of(row).model_dump(mode="json"), 201), 201
 
 
 @blueprint.delete("/push/subscriptions", responses={204: None})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required, session_only
 from webapp.accounts.identity import require_identity
 from webapp.db.base import db
@@ -56,6 +56,7 @@ read_feed.writes = True  # the first time
 @blueprint.post("/schedules/feed", responses={201: FeedOut})
 @login_required
 @session_only
+@idempotency.idempotent
 def renew_feed() -> ViewResult:
     """Make a new URL of your calendar; the one before opens nothing any more."""
     return _feed(feed.make_feed(current_user_id())), 201
@@ -117,5 +118,5 @@ def list_runs(path: SchedulePath, query: PageQuery) -> dict[str, Any]:
 
 def _feed(calendar: feed.Feed) -> dict[str, Any]:
     answer = FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at).model_dump(mode="json")
-    db.session.commit()
+    idempotency.commit(answer, 201)
     return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.extensions import limiter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import admin_only, current_user_id, login_required, session_only
 from webapp.db.base import db
 from webapp.extensions import limiter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required, password_required
 from webapp.db.base import db
 from webapp.http.views import Responses, ViewResult, api_blueprint
