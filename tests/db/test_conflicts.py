@@ -12,12 +12,12 @@ from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
 
 from testkit.people import ApiClient
+from webapp.accounts.idempotency import commit
 from webapp.config import Settings
 from webapp.db import conflicts
 from webapp.db.base import Base, database_is_away, db, savepoint_is_gone
 from webapp.db.conflicts import is_conflict, repeat_on_conflict
 from webapp.db.engine import SYNC, catch_up
-from webapp.idempotency import commit
 from webapp.memories.models import Memory
 
 MEMORY = {"memory_type": "fact", "content": "Keeps bees on the roof"}
@@ -110,7 +110,7 @@ def test_after_a_commit_of_the_same_request_nothing_is_repeated(
         calls.append(commit(payload, status))
         raise OperationalError("UPDATE", {}, Exception(1213, "too late"))
 
-    monkeypatch.setattr("webapp.idempotency.commit", commit_and_lose)
+    monkeypatch.setattr("webapp.accounts.idempotency.commit", commit_and_lose)
     assert client.post("/api/memories", json=MEMORY).status_code == 503
     assert (len(calls), memories(app)) == (1, 1)
 

@@ -71,6 +71,9 @@ def test_streams_are_event_streams(document):
 def test_idempotency_and_admins_are_told(document):
     creating = document["paths"]["/api/conversations"]["post"]
     assert [parameter["name"] for parameter in creating["parameters"]] == ["Idempotency-Key"]
+    for path, methods in document["paths"].items():
+        if "201" in methods.get("post", {}).get("responses", {}):
+            assert "Idempotency-Key" in [parameter["name"] for parameter in methods["post"].get("parameters", ())], path
     assert "For admins only." in document["paths"]["/api/site"]["put"]["description"]
 
 

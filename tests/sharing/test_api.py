@@ -109,6 +109,8 @@ def test_the_title_of_the_whole_is_not_shown_of_a_range(app, client, talk, edge,
         {"audience": "everybody"},
         {"expires_at": "2001-01-01T00:00:00Z"},
         {"expires_at": "2038-01-20T00:00:00Z"},
+        {"expires_at": "9999-12-31T23:59:59-14:00"},
+        {"expires_at": "0001-01-01T00:00:00+14:00"},
         {"live": "yes"},
     ],
 )

@@ -28,7 +28,7 @@ OURS = tuple(f"{ROOT / name}/" for name in ("webapp", "jobs", "migrations"))
 TESTS = f"{ROOT / 'tests'}/"
 
 KEPT = re.compile(
-    r"tests/(migrations|db/|test_idempotency|admin/test_backups"
+    r"tests/(migrations|db/|accounts/test_idempotency|admin/test_backups"
     r"|transfer/test_(restore|imports|undoing)|chat/test_(durable|faults)"
     r"|\S*(race|conflict|order|search|ownership|hot_pages|at_once|same_moment|twice|killed|_dies_|_while_|keeps_others))"
 )

@@ -93,7 +93,17 @@ def test_usage_is_grouped_by_day_model_and_conversation(app, client, user):
     assert client.get(f"/api/usage?from={first}&to={first}").get_json()["total"]["chat_input_tokens"] == 500
 
 
-@pytest.mark.parametrize("query", ["by=planet", "from=2026-02-30", "from=2026-05-02&to=2026-05-01", "from=2001-01-01"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "by=planet",
+        "from=2026-02-30",
+        "from=2026-05-02&to=2026-05-01",
+        "from=2001-01-01",
+        "to=9999-12-31",
+        "to=0001-01-01",
+    ],
+)
 def test_bad_questions_are_422(client, query):
     assert client.get(f"/api/usage?{query}").status_code == 422
 

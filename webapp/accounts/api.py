@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webapp.accounts import deletion, password_proof, service, sessions, site, tokens
+from webapp.accounts import deletion, idempotency, password_proof, service, sessions, site, tokens
 from webapp.accounts.auth import (
     admin_only,
     count_attempt,
@@ -109,10 +109,11 @@ def list_tokens() -> ViewResult:
 @login_required
 @session_only
 @password_required
+@idempotency.idempotent
 def create_token(body: NewToken) -> ViewResult:
     """Create an API token. It is shown only in this response; only a signed-in session may create one."""
     token, secret = tokens.create_token(current_user_id(), body)
-    return commit_json(CreatedToken(token=secret, details=TokenOut.from_row(token)), 201)
+    return idempotency.commit_json(CreatedToken(token=secret, details=TokenOut.from_row(token)), 201)
 
 
 @blueprint.delete("/account/tokens/<int:token_id>", responses={204: None})
@@ -157,10 +158,11 @@ def list_users(query: UserQuery) -> ViewResult:
 @admin_only
 @session_only
 @password_required
+@idempotency.idempotent
 def create_user(body: Registration) -> ViewResult:
     """Create an account for somebody, whether or not registration is open."""
     user = service.create_user(body)
-    return commit_json(UserOut.from_row(user), 201)
+    return idempotency.commit_json(UserOut.from_row(user), 201)
 
 
 @blueprint.put("/users/<int:user_id>", responses={200: UserOut})

@@ -5,8 +5,7 @@ from typing import Any
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp import idempotency
-from webapp.accounts import groups
+from webapp.accounts import groups, idempotency
 from webapp.accounts import service as accounts
 from webapp.accounts.auth import admin_only
 from webapp.accounts.models import UserGroup

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from flask import jsonify, request
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.access import View
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import service, sse

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Blueprint, Response, make_response, redirect, render_template, request, stream_with_context, url_for
 from redis.exceptions import RedisError
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_identity, current_user_id, login_required
 from webapp.accounts.browsers import learn_from_browser
 from webapp.chat import service, sse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import opening_messages, service
 from webapp.chat.api import limit_turns

@@ -1,6 +1,6 @@
 """JSON endpoints of conversations and their messages."""
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations import lists, messages, service
 from webapp.conversations.schemas import (

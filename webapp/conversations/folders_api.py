@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations import folders
 from webapp.conversations.schemas import FolderFields, FolderList, FolderOut, FolderPath

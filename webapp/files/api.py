@@ -5,7 +5,7 @@ from typing import Any, BinaryIO, cast
 from flask import Response, request
 from werkzeug.datastructures import FileStorage
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Invalid

@@ -44,7 +44,7 @@ UNTRANSLATED_PATHS = (
     "webapp/admin/backups/",
     "webapp/config.py",
     "webapp/redis/urls.py",
-    "webapp/idempotency.py",
+    "webapp/accounts/idempotency.py",
     "webapp/background/queues.py",
     "webapp/service_tokens.py",
     "webapp/http/views.py",

@@ -1,6 +1,6 @@
 """JSON endpoints for changing points by hand: everything the panel of a conversation can do."""
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.schemas import ConversationPath
 from webapp.db.base import db

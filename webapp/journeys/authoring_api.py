@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from flask import Response
 from pydantic import BaseModel, Field
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.errors import Invalid
 from webapp.http.answers import commit_empty, commit_json

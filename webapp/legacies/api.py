@@ -1,6 +1,6 @@
 """JSON endpoints of facts, and of what moving a conversation does."""
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.http.answers import commit_empty, commit_json
 from webapp.http.paging import PageQuery

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import admin_only, current_user_id, login_required
 from webapp.db.base import db
 from webapp.http.paging import Keyset, PageQuery

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import admin_only, current_identity, login_required
 from webapp.db.base import db
 from webapp.errors import Invalid

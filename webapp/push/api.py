@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required, session_only
 from webapp.accounts.identity import require_identity
-from webapp.http.answers import commit_empty, commit_json
+from webapp.http.answers import commit_empty
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.push import service
 from webapp.push.schemas import EndedSubscription, NewSubscription, PushOut, SubscriptionOut
@@ -23,12 +24,13 @@ def get_push() -> dict[str, Any]:
 @blueprint.post("/push/subscriptions", responses={201: SubscriptionOut})
 @login_required
 @session_only
+@idempotency.idempotent
 def subscribe(body: NewSubscription) -> ViewResult:
     """Notify this browser of replies that come while nobody looks, until it signs out."""
     session_id = require_identity().session_id
     assert session_id is not None, "only sessions call this"
     row = service.subscribe(current_user_id(), session_id, body.endpoint, body.keys.p256dh, body.keys.auth)
-    return commit_json(SubscriptionOut.of(row), 201)
+    return idempotency.commit_json(SubscriptionOut.of(row), 201)
 
 
 @blueprint.delete("/push/subscriptions", responses={204: None})

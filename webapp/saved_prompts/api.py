@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.http.answers import commit_empty

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required, session_only
 from webapp.accounts.identity import require_identity
 from webapp.http.answers import commit_empty, commit_json
@@ -54,6 +54,7 @@ read_feed.writes = True  # the first time
 @blueprint.post("/schedules/feed", responses={201: FeedOut})
 @login_required
 @session_only
+@idempotency.idempotent
 def renew_feed() -> ViewResult:
     """Make a new URL of your calendar; the one before opens nothing any more."""
     return _feed(feed.make_feed(current_user_id()), 201)
@@ -109,4 +110,4 @@ def list_runs(path: SchedulePath, query: PageQuery) -> dict[str, Any]:
 
 
 def _feed(calendar: feed.Feed, status: int = 200) -> ViewResult:
-    return commit_json(FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at), status)
+    return idempotency.commit_json(FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at), status)

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import url_for
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.schemas import ConversationPath
 from webapp.conversations.service import get_conversation

@@ -17,12 +17,12 @@ LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038
 
 def _future(value: datetime) -> datetime:
     """Return an instant in the future, in UTC; without a zone it is taken to be UTC."""
-    moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    moment = value if value.tzinfo else value.replace(tzinfo=UTC)
     if moment <= now():
         raise ValueError("must be in the future")
     if moment.year > LATEST_YEAR:
         raise ValueError(f"must be before {LATEST_YEAR + 1}")
-    return moment
+    return moment.astimezone(UTC)
 
 
 class SharePath(BaseModel):

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.extensions import limiter
 from webapp.http.answers import commit_empty, commit_json

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import admin_only, current_user_id, login_required, session_only
 from webapp.db.base import db
 from webapp.extensions import limiter

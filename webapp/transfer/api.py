@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import request, send_file
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required, password_required
 from webapp.db.base import db
 from webapp.errors import Invalid

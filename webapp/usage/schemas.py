@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from datetime import date
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,13 +12,15 @@ from webapp.http.validation import Amount, Day, Input, Whole
 from webapp.usage.models import Quota
 
 By = Literal["day", "model", "conversation", "user"]
+ReportDay = Annotated[Day, Field(ge=date(1970, 2, 1), lt=date(9999, 1, 1))]
+"""A day with thirty before it and one after."""
 
 
 class UsageQuery(BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
-    first: Day | None = Field(None, alias="from", description="The first day, UTC; thirty days ago by default.")
-    last: Day | None = Field(None, alias="to", description="The last day, UTC; today by default.")
+    first: ReportDay | None = Field(None, alias="from", description="The first day, UTC; thirty days ago by default.")
+    last: ReportDay | None = Field(None, alias="to", description="The last day, UTC; today by default.")
     by: By = "day"
     everyone: bool = Field(False, description="Of all users, for admins; implied by `by=user`.")
 

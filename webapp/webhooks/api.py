@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required, password_required
 from webapp.http.answers import commit_empty, commit_json
 from webapp.http.views import Responses, ViewResult, api_blueprint

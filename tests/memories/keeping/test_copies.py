@@ -11,11 +11,11 @@ from sqlalchemy import insert, select
 
 from testkit.people import Person
 from tests.support.queries import count_queries
+from webapp.accounts.idempotency import open_answer, seal_answer
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import current_messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise, write_transaction
-from webapp.idempotency import open_answer, seal_answer
 from webapp.memories.store import copies
 
 TOLD = "Keeps walnuts in the old tide mill"

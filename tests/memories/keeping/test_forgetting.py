@@ -7,11 +7,11 @@ from sqlalchemy import select, text
 
 from tests.memories.conversing import answers, converse, current, memories_of, name, operation, say
 from tests.memories.learning.test_extraction import extract
+from webapp.accounts.idempotency import open_answer
 from webapp.accounts.models import IdempotencyKey
 from webapp.chat.turns.turnlog import fields, log_key
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
-from webapp.idempotency import open_answer
 from webapp.memories.learning import extraction
 from webapp.memories.store import forgetting
 

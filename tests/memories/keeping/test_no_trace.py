@@ -21,11 +21,11 @@ from sqlalchemy import JSON, LargeBinary, String, Text, inspect, select, text
 from tests.journeys.rows import assessment, begin, extraction, load, say, write_fixture
 from tests.memories.conversing import answers, memories_of, operation
 from tests.support.dialogue import add_turn
+from webapp.accounts.idempotency import open_answer
 from webapp.accounts.models import IdempotencyKey
 from webapp.db.base import db, write_transaction
 from webapp.digests import service as digests
 from webapp.digests.schemas import ConversationMemoryData
-from webapp.idempotency import open_answer
 from webapp.journeys.models import ConversationReport
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
 

@@ -12,12 +12,12 @@ from blinker import Signal
 from sqlalchemy import ColumnElement, and_, or_, select, true, update
 from sqlalchemy.orm.attributes import flag_modified
 
+from webapp.accounts.idempotency import open_answer, seal_answer
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations.current_messages import replies_of
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import batches_to_change, stream_rows
-from webapp.idempotency import open_answer, seal_answer
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
 from webapp.memories.rules.tombstones import has_statements

@@ -243,10 +243,9 @@ def _decision() -> ReviewDecision:
     until = None
     if form.get("decision") == "until" and form.get("until"):
         try:
-            day = date.fromisoformat(form["until"])
-        except ValueError:
+            until = datetime.combine(date.fromisoformat(form["until"]), time(12), reader_zone()).astimezone(UTC)
+        except (ValueError, OverflowError):
             raise Invalid("Give the date as year, month and day.") from None
-        until = datetime.combine(day, time(12), reader_zone()).astimezone(UTC)
     try:
         return ReviewDecision(decision=form.get("decision"), other_id=form.get("other_id") or None, until=until)
     except ValidationError:

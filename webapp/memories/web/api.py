@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from webapp import idempotency
+from webapp.accounts import idempotency
 from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
 from webapp.conversations.schemas import ConversationPath, MessagePath
 from webapp.db.base import db

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, overload
 
-from flask import Response, g, jsonify, request
+from flask import Response, current_app, g, jsonify, request
 from pydantic import BaseModel
 from sqlalchemy.exc import IntegrityError
 
@@ -101,9 +101,10 @@ def _fingerprint() -> str:
     """Return what tells one request from another: its URL and what its body says, not how JSON is spaced and ordered.
 
     A form's CSRF token is not part of it: the same text, sent again after the page was reloaded, is the same request.
-    Files are read in pieces, because they may be large.
+    Files are read in pieces, because they may be large. It is kept, and a body may hold a password: without the key
+    nobody can find that out by trying.
     """
-    digest = hashlib.sha256(request.path.encode() + b"\n")
+    digest = hmac.new(current_app.config["SECRET_KEY"].encode(), request.path.encode() + b"\n", "sha256")
     if request.mimetype not in FORMS:
         digest.update(json.dumps(request.get_json(), sort_keys=True).encode())
         return digest.hexdigest()

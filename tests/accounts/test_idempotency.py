@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient, Person, session_client
 from testkit.processes import wait_until
 from tests.chat.helpers import parse, wait_for_end
 from webapp.accounts.models import IdempotencyKey
@@ -184,3 +184,11 @@ def test_purge_takes_hidden_and_temporary_conversations_after_their_time(app: Fl
     assert shown == [ids[3]]  # what is temporary is never listed
     assert client.get(f"/api/conversations/{ids[1]}").status_code == 200  # and there until its time has come
     assert client.get(f"/api/conversations/{ids[0]}").status_code == 404
+
+
+def test_what_only_a_browser_creates_is_created_once_too(app: Flask, make_user: Callable[..., Person]) -> None:
+    browser = session_client(app, make_user(is_admin=True))
+    person = {"email": "new@example.com", "password": "a long enough password"}
+    for path, body in (("/api/account/tokens", {"name": "Phone"}), ("/api/users", person), ("/api/schedules/feed", {})):
+        first, again = (browser.post(path, json=body, headers={"Idempotency-Key": path}) for _ in range(2))
+        assert (first.status_code, again.status_code, again.json) == (201, 201, first.json)
