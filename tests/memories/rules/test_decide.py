@@ -365,6 +365,21 @@ def test_deciding_again_what_a_fuller_statement_of_the_same_words_covers_decides
     assert decide(batch, done).effects == ()
 
 
+@pytest.mark.parametrize(("quote", "slots"), [("My name is Alex", [NAME]), ("Call me Al", [None, NAME])])
+def test_words_without_a_value_do_not_take_the_key_of_a_fact_away(quote, slots):
+    """As when an update's value is dropped because the words do not hold it: they stand beside the fact."""
+    state = known(stored(1, "Is Alex", fact_key=NAME, fact_value="Alex"), messages=say("My name is Alex. Call me Al"))
+    batch = [
+        fact(1, "My name is Alex", NAME, "Alex", 0.4),
+        fact(1, quote, NAME, "Oslo", 0.6).model_copy(
+            update={"action": Action.UPDATE, "memory_number": 1, "content": "The user is Oslo"}
+        ),
+    ]
+    done = after(state, decide(batch, state))
+    assert sorted((memory.slot for memory in done.memories), key=str) == slots
+    assert decide(batch, done).effects == ()
+
+
 @settings(max_examples=100, deadline=None)
 @given(worlds(), batches, batches)
 def test_one_current_memory_a_key_at_every_moment(state, first, second):

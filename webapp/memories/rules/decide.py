@@ -194,7 +194,9 @@ def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | No
 
 
 def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
-    """An update or supersession of a memory without a key: a rewording, or the person's later word against it."""
+    """An update or supersession in words without a key: a rewording, or the person's later word against a memory."""
+    if target.slot and target.rests_on(claim.evidence):
+        return Refusal.KNOWN
     if is_older(claim.evidence.moment, target):
         return Refusal.OLDER
     supersedes = claim.action is Action.SUPERSEDE
@@ -207,8 +209,8 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
     if supersedes:
         return _contest(claim, target, None, board, policy)
     standing = claim_standing(claim, target, policy)
-    if standing is ClaimStanding.PRECEDES:
-        return _weigh_statement(claim, board, policy)  # more detail in the user's words stands beside the rest
+    if standing is ClaimStanding.PRECEDES or (standing is ClaimStanding.REPLACES and target.slot):
+        return _weigh_statement(claim, board, policy)  # beside the rest, or a fact: words without a value change none
     if standing is ClaimStanding.REPLACES:
         board.revise(target, claim.draft, claim)
     elif standing is ClaimStanding.WAITS:
