@@ -1,7 +1,5 @@
 """Digests: of one conversation, and of all that need one."""
 
-from __future__ import annotations
-
 from jobs.runner import job
 from webapp.digests import generation
 from webapp.providers.catalogue import has_worker

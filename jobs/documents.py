@@ -1,7 +1,5 @@
 """The parts of a document and their vectors."""
 
-from __future__ import annotations
-
 from jobs.runner import is_last_try, job
 from webapp.background.queues import enqueue
 from webapp.spaces import documents

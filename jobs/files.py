@@ -1,7 +1,5 @@
 """The text of scanned pages."""
 
-from __future__ import annotations
-
 from jobs.runner import job
 from webapp.background.queues import enqueue
 from webapp.files import scans

@@ -1,7 +1,5 @@
 """Vectors for search."""
 
-from __future__ import annotations
-
 from jobs.runner import job
 from webapp.background.queues import enqueue
 from webapp.retrieval import vector_jobs

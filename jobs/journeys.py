@@ -1,7 +1,5 @@
 """The summary of a guided conversation."""
 
-from __future__ import annotations
-
 from jobs.runner import job, report
 from webapp.journeys.relevance import embed_points
 from webapp.journeys.report_job import make_report

@@ -1,7 +1,5 @@
 """E-mail about accounts, after the request that asked for it was committed."""
 
-from __future__ import annotations
-
 from jobs.runner import job
 from webapp.accounts import mails
 

@@ -1,7 +1,5 @@
 """Memories from a conversation, after its turns or at the user's request; and at night, duplicates and portraits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jobs.runner import follow_with, job, report

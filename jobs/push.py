@@ -1,7 +1,5 @@
 """Notifications of replies to browsers in which no page is open."""
 
-from __future__ import annotations
-
 from jobs.runner import job
 from webapp.push import delivery
 

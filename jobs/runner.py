@@ -1,7 +1,5 @@
 """Runs every job: application context, log context, one try/except, and messages to the turns waiting for it."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

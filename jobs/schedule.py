@@ -4,8 +4,6 @@ It loads nothing of the application. Workers that ran RQ's scheduler themselves 
 their size. Two of these would enqueue everything twice, so one holds a lock and the others stand by.
 """
 
-from __future__ import annotations
-
 import logging
 import signal
 import sys

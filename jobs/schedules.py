@@ -1,7 +1,5 @@
 """Schedules: each message whose time has come, and the mail after it."""
 
-from __future__ import annotations
-
 from jobs.runner import job
 from webapp.schedules import mails, runs
 

@@ -1,7 +1,5 @@
 """The rolling summary of a long conversation, and at night the summaries of its summaries."""
 
-from __future__ import annotations
-
 from jobs.runner import follow_with, job, report
 from webapp.background.queues import enqueue
 from webapp.llm.errors import ModelError

@@ -1,7 +1,5 @@
 """The title of a conversation, after its first exchange."""
 
-from __future__ import annotations
-
 from jobs.runner import job, report
 from webapp.conversations import titles
 from webapp.memories.store import forget_check

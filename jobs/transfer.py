@@ -1,7 +1,5 @@
 """Imports and exports."""
 
-from __future__ import annotations
-
 from jobs.runner import job
 from webapp.transfer import account_erasure, export_jobs, import_jobs, import_learning, import_undo, preview
 

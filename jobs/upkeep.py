@@ -1,7 +1,5 @@
 """Jobs that the scheduler asks for: finishing what died, queueing what is owed, closing the books on what is past."""
 
-from __future__ import annotations
-
 from jobs.runner import job
 from webapp.files.uploads import sweep_storage
 from webapp.shell import upkeep

@@ -1,7 +1,5 @@
 """Webhooks."""
 
-from __future__ import annotations
-
 from jobs.runner import job
 from webapp.webhooks import delivery
 

@@ -1,8 +1,6 @@
 """RQ's worker with our time limits, a process that is kept for several jobs, and a registration and a list of failures
 that stay correct."""
 
-from __future__ import annotations
-
 import logging
 import os
 import random

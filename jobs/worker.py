@@ -10,8 +10,6 @@ Loading the application in each process that runs jobs (horse.py) would take hal
 worker's database connections would lose writes silently (webapp/shell/factory.py disposes of them in the child).
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import logging

@@ -1,7 +1,5 @@
 """Counting the model calls of background work."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.llm.complete import Completion, CompletionClient

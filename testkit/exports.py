@@ -1,7 +1,5 @@
 """Exports of other programs as FORMATS.md describes them, the odd ones included; made, not copied."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """The requests for lists and pages whose times must not grow with their rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """One very long conversation, held as in the product, turn by turn: HTTP, the jobs of every turn, receipts."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A private MariaDB server: its own data directory and socket, no port, never the machine's."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

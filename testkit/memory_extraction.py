@@ -1,7 +1,5 @@
 """A user's memory in this process: the engine's own rules on plain data, without database or web."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

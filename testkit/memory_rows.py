@@ -1,7 +1,5 @@
 """Memories of made-up sentences with random vectors, for measuring time, not meaning."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

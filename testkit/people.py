@@ -1,7 +1,5 @@
 """Users for tests, created quickly, and clients that act for them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

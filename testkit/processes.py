@@ -1,7 +1,5 @@
 """Starting and stopping the servers of a test run."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

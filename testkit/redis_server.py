@@ -1,7 +1,5 @@
 """A private Redis server on a Unix socket, without persistence."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

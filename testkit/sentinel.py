@@ -1,7 +1,5 @@
 """Private Redis servers that replicate one of them, and Sentinels that promote another one when the master is gone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The database and the Redis of one pytest process: given by the environment, or private ones."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

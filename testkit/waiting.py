@@ -1,7 +1,5 @@
 """Waiting for replies through the API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from testkit.people import ApiClient

@@ -1,7 +1,5 @@
 """Runs queued jobs inside the test's own process, through RQ and the real runner."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Flask

@@ -4,8 +4,6 @@ The suite runs on a private MariaDB; with TEST_DB=sqlite, on SQLite. Servers are
 so pure tests stay fast. Every test starts with empty tables and an empty Redis.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import time

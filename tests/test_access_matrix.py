@@ -1,8 +1,6 @@
 """Every route for everybody: owner, stranger, admin, nobody, tokens with and without the scope. New routes join by
 themselves; one that names a new kind of thing is tried with the owner's ids of that name, or with 1."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pictures as numbers: what is drawn is in proportion to what it stands for, and stays within its frame."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What settings come to that are not given, or given only in part."""
 
-from __future__ import annotations
-
 import pytest
 
 from webapp.config import Settings

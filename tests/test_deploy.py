@@ -1,7 +1,5 @@
 """The files of deploy/ start what the Procfile starts, with settings and addresses that there are."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import sysconfig

@@ -1,7 +1,5 @@
 """The documents name files, settings and commands that exist, and say what the code says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One configuration for every entry point: the environment over a running launch, or over `.env`."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import runpy

@@ -1,7 +1,5 @@
 """Ids and numbers that no row can have are unknown or ignored, wherever they stand: never a failure of the server."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Away, silent, full: what a request is told, how soon, and that the next one is served."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import time

@@ -3,8 +3,6 @@
 How that is found out, so that a busy machine cannot make it fail, is described in `tests/support/slow_inputs.py`.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

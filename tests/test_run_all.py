@@ -1,7 +1,5 @@
 """What `make test` makes of a test that fails."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

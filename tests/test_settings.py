@@ -1,7 +1,5 @@
 """Settings that would be unsafe are refused at the start, with the name of the variable; log lines cannot be forged."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """No mark of how far a job has read passes what was not finished yet, whenever that began: in each gap of the job."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The geometry of the pictures that pages draw as SVG: columns over time, bars in a table, lines as small as a word."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A command beside `make run` works with whatever that was started with, even if `.env` has been edited since.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

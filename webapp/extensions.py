@@ -1,7 +1,5 @@
 """The extensions of the application, created here and bound in create_app()."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 

@@ -1,7 +1,5 @@
 """Parameters sent to a model with each request, as an admin sets it for everybody and a person for a conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 

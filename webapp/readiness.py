@@ -1,7 +1,5 @@
 """Readiness of this process: everything requests need is tried, including writes."""
 
-from __future__ import annotations
-
 import shutil
 import uuid
 from functools import cache

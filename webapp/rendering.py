@@ -1,7 +1,5 @@
 """Filters and functions of templates: dates in words, Markdown, model names; and serving assets."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import UTC, date, datetime, tzinfo
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The template environment, and fast versions of the small things every page asks for hundreds of times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, MutableMapping
 from functools import lru_cache
 from types import FunctionType, MethodType

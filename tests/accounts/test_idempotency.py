@@ -1,7 +1,5 @@
 """Idempotency-Key: one row and one answer however often, and however concurrently, a request arrives."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from datetime import timedelta

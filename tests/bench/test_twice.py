@@ -1,7 +1,5 @@
 """The second question to a weak model: what is asked, and what its answer drops."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

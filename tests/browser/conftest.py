@@ -4,8 +4,6 @@ How long something takes decides nothing here: what is waited for is waited for 
 something is done to while it is written is `held` until that is done. `--throttle 6` plays a slower processor.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path

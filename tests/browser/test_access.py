@@ -1,7 +1,5 @@
 """Whether everybody can use it: axe-core, contrast in both themes, narrow screens, settings, errors."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

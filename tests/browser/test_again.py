@@ -1,7 +1,5 @@
 """Another reply by another model, and both side by side."""
 
-from __future__ import annotations
-
 import json
 import urllib.request
 

@@ -1,7 +1,5 @@
 """The composer and what is beside it: a message that waits, commands, ways to begin, what the list says."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

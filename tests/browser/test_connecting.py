@@ -1,7 +1,5 @@
 """A model is connected in the browser: a key and two clicks, with scripts and without, by mouse and by keyboard."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -3,8 +3,6 @@
 The pages are those of the URL map: one that is added is looked at without anybody's doing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

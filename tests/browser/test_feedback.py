@@ -1,7 +1,5 @@
 """Thumbs under a reply, by pointer and keyboard."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """Files: attached in the composer, shown with the message, opened at the page that a reply quotes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from playwright.sync_api import Route, expect

@@ -3,8 +3,6 @@
 New pages and new columns join by themselves: addresses come from the routes, words go into the tables.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from urllib.parse import quote, urlsplit

@@ -1,7 +1,5 @@
 """Without a connection: what was read last can be read, drafts stay, and nothing is left for the next person."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A journey from the first click to the PDF, in a real browser."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """German, whose words are long, and Arabic, which is read from the right, at the width of a telephone."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Saved prompts in the composer: found by words, filled in a small form, by keyboard alone."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

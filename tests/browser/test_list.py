@@ -1,7 +1,5 @@
 """The list of conversations, search, keys: everything beside the thread."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

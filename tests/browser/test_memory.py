@@ -1,7 +1,5 @@
 """Memory as a person sees it: it appears by itself, and is corrected, undone and forgotten where it stands."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Two tabs on one conversation: the one that was left alone catches up, and disturbs nothing."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

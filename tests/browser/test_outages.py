@@ -1,7 +1,5 @@
 """What a person sees when a part of the site goes away and comes back."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Passkeys in Chromium with a virtual authenticator: added in Settings, signed in with, given up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, CDPSession, Page, expect

@@ -1,7 +1,5 @@
 """Letting a program in, in a real browser: the consent page, where it leads, and the end of it."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading

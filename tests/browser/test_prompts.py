@@ -1,7 +1,5 @@
 """The prompt editor and the digest in a browser: both themes, wide and narrow, with and without scripts."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

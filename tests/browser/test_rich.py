@@ -1,7 +1,5 @@
 """Blocks of a reply in a real browser: formulas, tables, code, diagrams; and the field of the search."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

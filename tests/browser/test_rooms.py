@@ -1,7 +1,5 @@
 """Settings and Administration: rooms beside one topic a page, a list of them on a phone, old anchors, the palette."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

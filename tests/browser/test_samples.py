@@ -1,7 +1,5 @@
 """Formulas and diagrams as people write them: all are typeset or drawn, under the page's strict policy."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import expect

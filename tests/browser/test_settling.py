@@ -1,7 +1,5 @@
 """The title of a new conversation reaches every page that shows it, whenever that page came."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Spaces as people use them: made, talked in, shared with somebody, on a screen and on a phone."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """A new conversation, the sidebar and the bar: where things stand, on every telephone and in both directions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tools in the browser: the question before one that writes, what runs, what was used, sources, settings."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator

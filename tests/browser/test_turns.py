@@ -1,7 +1,5 @@
 """The main path: register, ask, watch the reply, reload in the middle, come back to it."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import expect

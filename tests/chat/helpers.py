@@ -1,7 +1,5 @@
 """Reading a turn's events, and waiting for a turn."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Another version of a reply: by an instruction, by another model."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.people import browser_client, post_form

@@ -1,7 +1,5 @@
 """What goes wrong around a turn: the model, the database, Redis, the process."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from typing import Any

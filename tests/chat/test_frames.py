@@ -1,7 +1,5 @@
 """The frames that draw diagrams and show images from elsewhere: for whom, and with what policy."""
 
-from __future__ import annotations
-
 import pytest
 
 from webapp.chat.frames import image_host

@@ -1,7 +1,5 @@
 """Pages of turns: sending, the HTML stream, stop, retry, versions, and who may do what."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """What a person chooses for the model of a conversation: sent, kept, remembered, shown, taken back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What models think: streamed beside the reply, kept apart from it, shown to its owner, reached by forgetting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

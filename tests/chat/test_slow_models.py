@@ -1,7 +1,5 @@
 """A model that reads slowly: who waits is told, its prompt fits its speed, and background work waits for it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 

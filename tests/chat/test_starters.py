@@ -1,7 +1,5 @@
 """What a new conversation could begin with: one row, without a word of what is remembered."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

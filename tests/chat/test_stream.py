@@ -1,7 +1,5 @@
 """Turns over the JSON API: the events, stopping, repeating, waiting in line, and what a viewer may miss."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers and actions offered with a reply: never text, kept with the message, said on the stream, shown under it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

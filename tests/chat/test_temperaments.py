@@ -1,7 +1,5 @@
 """One conversation with memory, a journey, an attachment and a tool, on providers of seven temperaments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

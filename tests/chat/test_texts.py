@@ -1,7 +1,5 @@
 """What a message and a reply may hold: a megabyte to the last byte, and nothing that is no text."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 They are installed here, on the first slow run, by their lock file: 58 MB that nobody else needs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What the fake model keeps of what strangers say in their first minutes, by its rules and the engine's."""
 
-from __future__ import annotations
-
 import pytest
 
 from fakemodel.tasks import run_task

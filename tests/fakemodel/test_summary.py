@@ -1,7 +1,5 @@
 """The fake model's summary: the user's own sentences, nothing invented."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

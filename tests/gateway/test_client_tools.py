@@ -1,7 +1,5 @@
 """Tools of clients through the gateway: handed over, answered, gone on with; and with the real client."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The gateway over HTTP: where histories go, what headers choose, errors; and the real client against the live app."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """`/v1/embeddings`: the site's own vectors, for OpenAI's client too."""
 
-from __future__ import annotations
-
 import numpy as np
 import openai
 import pytest

@@ -1,7 +1,5 @@
 """A client's tools on the wire and beside ours: no server."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What OpenAI's clients set for a reply reaches the model, as far as it takes it; what cannot be done is said."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

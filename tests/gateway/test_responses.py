@@ -1,7 +1,5 @@
 """`/v1/responses` over HTTP: histories, earlier responses by their id, tools, errors; and the real client."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

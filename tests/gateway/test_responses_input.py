@@ -1,7 +1,5 @@
 """Requests and events of the Responses API: no server."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

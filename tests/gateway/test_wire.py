@@ -1,7 +1,5 @@
 """Reading requests of OpenAI clients and naming histories: no server."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The vectors of a long document are made by several jobs, so that what is more urgent comes between."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

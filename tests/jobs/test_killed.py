@@ -4,8 +4,6 @@ A worker process forks a horse for the job; one of the two gets SIGKILL. Where i
 of time: it waits for an embedding that never comes, for a table that the test has locked, or in its COMMIT.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta

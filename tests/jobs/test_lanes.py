@@ -1,7 +1,5 @@
 """Nobody waits for more than one slice of each other person, whatever that person has asked for."""
 
-from __future__ import annotations
-
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator

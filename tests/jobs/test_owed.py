@@ -1,7 +1,5 @@
 """The sweep asks soon again for what went well or met an outage, and ever more rarely for what fails by itself."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

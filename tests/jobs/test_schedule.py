@@ -1,7 +1,5 @@
 """The scheduler: one at a time, and never more than one waiting job of a kind."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from threading import Event
 

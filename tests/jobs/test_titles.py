@@ -1,7 +1,5 @@
 """The title job, and what every job does through the runner: twice, interrupted, failing, reporting to turns."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The process that jobs run in: it takes one after the other, ends by itself, and loses none on its way out."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """The worker's limits: they follow the model's, an overdue job is no model error, and two workers share the queues."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

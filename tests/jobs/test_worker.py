@@ -1,7 +1,5 @@
 """The parent of the workers: each of them is told to end, and says why it ended by itself."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

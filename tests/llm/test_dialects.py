@@ -1,7 +1,5 @@
 """What models write for their servers, in all dialects, however the answer is cut into pieces."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The embedders of a process: an older choice's connections are closed once nobody needs them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.llm.helpers import settings_for

@@ -1,7 +1,5 @@
 """One process makes the vectors of a packaged model for all others: the same ones, questions first, and it may die."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

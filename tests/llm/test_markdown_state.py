@@ -1,7 +1,5 @@
 """Places in a text that is being written, compared with what a CommonMark parser says of the same text."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt

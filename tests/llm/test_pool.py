@@ -1,7 +1,5 @@
 """Models that stand in for one another share the time that a reply waits for its first byte."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any

@@ -1,7 +1,5 @@
 """What a process holds, and that what it freed can be given back."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """A tool that a server refuses costs nothing but itself: found by halving, left out, and remembered alone."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

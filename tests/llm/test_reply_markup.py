@@ -1,7 +1,5 @@
 """What a model thinks, in a field of its own or in the text: told apart from the answer, however the stream is cut."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

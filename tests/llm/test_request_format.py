@@ -1,7 +1,5 @@
 """Whatever a conversation holds, what is sent begins with the user and alternates, and says the same words in order."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any, cast

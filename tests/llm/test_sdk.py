@@ -1,7 +1,5 @@
 """The SDK is loaded where it is needed, and with what is needed of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Models that think before they answer: their hidden tokens are allowed for, and what they think is no answer."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

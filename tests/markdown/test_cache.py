@@ -1,7 +1,5 @@
 """Rendered Markdown is remembered within bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

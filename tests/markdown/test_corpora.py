@@ -1,7 +1,5 @@
 """The examples of CommonMark's specification, and GitHub's additions as GitHub's own program renders them."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """While a reply is being written nothing is shown that turns out to be something else."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Conversations for the tests of the memory service: rows put in place, and what the scripted model answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Flask

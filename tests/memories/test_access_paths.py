@@ -1,7 +1,5 @@
 """What a turn and its extraction read of a person's memories costs the same with few and with many of them."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator

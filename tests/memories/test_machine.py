@@ -1,7 +1,5 @@
 """Whatever happens in whatever order: one current value a key, what was forgotten stays so, undo puts back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

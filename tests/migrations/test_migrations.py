@@ -1,7 +1,5 @@
 """Migrations: up and down on an empty database, equal to the models, and to the documented tables."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

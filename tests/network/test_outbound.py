@@ -1,7 +1,5 @@
 """Requests to addresses that somebody named: which are refused, and how much and how long is waited for."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

@@ -1,7 +1,5 @@
 """Which texts will do as which prompt, and the shipped ones."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Placeholders: the guide's examples to the character, the rules around them, and properties of any text."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

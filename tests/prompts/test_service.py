@@ -1,7 +1,5 @@
 """Versions in the tables: numbering, activation by several at once, shipped texts that change."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """An administrator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Ollama's API, imitated on a port: its list, its version, replies in pieces, and models being fetched."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The connection that does the background work: chosen by an admin, tried first, and really asked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

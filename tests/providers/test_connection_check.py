@@ -1,7 +1,5 @@
 """What the test of a connection says where it does not work: each fault by its own words."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

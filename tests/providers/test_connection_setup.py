@@ -1,7 +1,5 @@
 """From no model to a reply: a provider's key and two clicks, and every way in which that does not work."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Connections: what admins keep, what people may choose, what answers, and that keys go nowhere."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

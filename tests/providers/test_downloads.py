@@ -1,7 +1,5 @@
 """A model on this machine, without a form: Ollama is found, fetches a model, breaks off, resumes, and answers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The connection that makes vectors: chosen by an admin, tried first, followed by search, missed by nobody for long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The grades of models: beside the model for admins, nobody else's business, and examined on request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A turn costs the same with one connection and with ten: statements, decryptions, look-ups."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Favourites, the last choice, parameters of a model, and models that went away."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A key is told nowhere: pages, answers, error texts, logs, exports, all tables and all of Redis are searched."""
 
-from __future__ import annotations
-
 import html
 import io
 import json

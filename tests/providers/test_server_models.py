@@ -1,7 +1,5 @@
 """Which of the models a server lists can be offered, and which is to be the default."""
 
-from __future__ import annotations
-
 import pytest
 
 from webapp.providers.providers import PROVIDERS, provider_at

@@ -1,7 +1,5 @@
 """Who answers: one function tells it to the banner, the start page, the administration and the doctor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """How much a model reads: told by its server in different ways, and used where an admin said nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What goes over the wire: compressed for those who can read it, and only what is safe to compress."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path

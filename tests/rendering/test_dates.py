@@ -1,7 +1,5 @@
 """Dates in people's words."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """What templates can use, and how assets are served."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from pathlib import Path

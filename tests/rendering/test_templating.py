@@ -1,7 +1,5 @@
 """The small things that every page asks for hundreds of times give what their slow originals give."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What tests of retrieval and of summaries share: conversations written straight into the tables, at their dates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """While the embedder is away replies and search go on with words, and the pages say so, until it is back."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.waiting import finished

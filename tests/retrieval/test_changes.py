@@ -1,7 +1,5 @@
 """What an index follows: numbered in the order of the commits, applied with few statements, pruned when old."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import select
 

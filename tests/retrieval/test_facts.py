@@ -1,7 +1,5 @@
 """The keys of facts: read once by whoever comes first, while everybody else's turns go on."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

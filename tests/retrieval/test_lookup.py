@@ -1,7 +1,5 @@
 """Words side by side in a question and in what was found."""
 
-from __future__ import annotations
-
 import pytest
 
 from webapp.retrieval.lookup import phrases_of

@@ -1,7 +1,5 @@
 """Nobody finds, reads or is shown what is not theirs: random owners and spaces, by search, by id and on receipts."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

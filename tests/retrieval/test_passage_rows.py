@@ -1,7 +1,5 @@
 """Rows into blocks of passages: all of them, in blocks of a bounded size, and none twice."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

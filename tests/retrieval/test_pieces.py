@@ -1,7 +1,5 @@
 """Long messages are found by their pieces."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import numpy as np

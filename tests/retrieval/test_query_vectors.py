@@ -1,7 +1,5 @@
 """Vectors in time or not at all, indexing that catches up, and a change of the model."""
 
-from __future__ import annotations
-
 import threading
 import time
 

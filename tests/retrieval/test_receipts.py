@@ -1,7 +1,5 @@
 """What a reply used: stored with it, shown as it was, corrected on the spot, and never somebody else's."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import select
 

@@ -1,7 +1,5 @@
 """The search box: a floor of relevance, days and speakers, the place in a long message."""
 
-from __future__ import annotations
-
 import pytest
 from flask.testing import FlaskClient
 

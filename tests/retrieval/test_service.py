@@ -1,7 +1,5 @@
 """Retrieval over the real tables: what is found, by words and by meaning, and what never is."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.spaces.helpers import add_fact, join, make_space

@@ -1,7 +1,5 @@
 """What is owed is what has no vector: nothing that ends while others are embedded is passed over."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

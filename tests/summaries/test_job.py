@@ -1,7 +1,5 @@
 """The summary as a job of the turn: when it is asked for, what it reports, what it costs, what the prompt becomes."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.waiting import finished

@@ -1,7 +1,5 @@
 """A long conversation by HTTP, with the jobs of every turn; `python -m bench long` does the same with 1,000 turns."""
 
-from __future__ import annotations
-
 import pytest
 
 from testkit.counting import Counting

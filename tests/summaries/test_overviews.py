@@ -1,7 +1,5 @@
 """Summaries of summaries: made at night, level by level, each once; not of what was changed or forgotten meanwhile."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import select
 

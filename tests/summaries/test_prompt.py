@@ -1,7 +1,5 @@
 """What the summary call shows: all messages, bounded, and unable to break out of their place."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from hypothesis import given, settings

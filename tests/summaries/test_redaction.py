@@ -1,7 +1,5 @@
 """Forgetting reaches summaries, however many there are: batch by batch, each once, and none kept in memory."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

@@ -1,7 +1,5 @@
 """Rolling summaries: one call a batch, all or nothing, and true to the messages they stand for."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import numpy as np

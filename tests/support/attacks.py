@@ -1,7 +1,5 @@
 """Texts that try to get a script, a frame or an address of their own into a page; each would show an alert."""
 
-from __future__ import annotations
-
 ATTACKS = [
     "<script>alert(1)</script>",
     "<SCRIPT SRC=//a.b></SCRIPT>",

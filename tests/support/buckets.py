@@ -1,7 +1,5 @@
 """A server that speaks S3's protocol (moto's), on a port of this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

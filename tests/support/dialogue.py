@@ -1,7 +1,5 @@
 """Past conversations, written through the services at dates of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

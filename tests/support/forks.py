@@ -7,8 +7,6 @@ It listens on a given Unix socket. A client sends pytest's arguments and a file 
 receives pytest's exit code; a client that sends nothing ends the process once all forks have ended.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import json

@@ -1,7 +1,5 @@
 """The grade of the model that the tests talk to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

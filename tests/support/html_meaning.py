@@ -9,8 +9,6 @@ Differences that every reply has are ignored on purpose, each for a reason:
 - links have `target` and `rel`; white space outside code means nothing.
 """
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

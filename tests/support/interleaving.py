@@ -1,7 +1,5 @@
 """Lets something be committed in each of the gaps between two statements of a job, on a server that allows it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

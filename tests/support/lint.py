@@ -3,8 +3,6 @@
 Arguments select checks by name: `lint.py ruff types`. Standard library only.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

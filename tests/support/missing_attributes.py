@@ -2,8 +2,6 @@
 renamed field would be missing from a page without anybody noticing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

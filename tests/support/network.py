@@ -1,7 +1,5 @@
 """Keeping the tests on this machine: a connection to anywhere else is an error."""
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from typing import Any

@@ -5,8 +5,6 @@ literal in a call of `re`, at the top or inside a function, from the source. Wha
 function runs is resolved in the module, or stands as a plain word.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Hostile text in every column that holds text: new tables and columns are included automatically."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Flask

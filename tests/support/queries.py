@@ -1,7 +1,5 @@
 """Counting SQL statements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """A server that is sent things, and answers as a test says."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

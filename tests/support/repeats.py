@@ -7,8 +7,6 @@ statement. Tests that are not listed run; new ones therefore do, until the list 
     TEST_DB=sqlite python -m pytest -q -p tests.support.repeats -m "not browser"
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import time

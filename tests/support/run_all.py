@@ -7,8 +7,6 @@ once more when nothing else is running: what fails again fails, and what passes 
 `--slow` runs what is otherwise left out. Standard library only.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue

@@ -9,8 +9,6 @@ work of a linear pattern and four times that of a quadratic one. Little work is 
 was each time.
 """
 
-from __future__ import annotations
-
 import re
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Emptying the database between tests, fast: MariaDB does it by a procedure, which it need not parse again."""
 
-from __future__ import annotations
-
 from sqlalchemy import Engine, MetaData
 
 from webapp.db.base import expect_writes

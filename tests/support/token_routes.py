@@ -4,8 +4,6 @@ Under the scopes of which a token needs any one. `all` takes a token without sco
 none. Pages are not listed, since no token counts there, and neither is what everybody may call.
 """
 
-from __future__ import annotations
-
 TABLE = {
     "read": """
         GET /api/account

@@ -1,7 +1,5 @@
 """The screen tour's server within a test."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """MCP servers that speak the protocol almost: what they mean is understood, and what is not said why."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

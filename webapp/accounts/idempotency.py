@@ -1,7 +1,5 @@
 """Idempotency-Key: the same key and body repeat the first answer, another body gives 409; per user, for a day."""
 
-from __future__ import annotations
-
 import hmac
 import json
 from collections.abc import Callable

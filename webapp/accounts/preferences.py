@@ -1,7 +1,5 @@
 """A user's settings and their storage."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 

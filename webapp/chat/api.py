@@ -1,7 +1,5 @@
 """JSON endpoints of turns: send, stream, resume, stop, retry, regenerate, edit, versions, inspect."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, cast
 

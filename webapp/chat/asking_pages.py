@@ -1,7 +1,5 @@
 """The buttons under a call for which a turn needs permission."""
 
-from __future__ import annotations
-
 from flask import Blueprint, redirect, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required

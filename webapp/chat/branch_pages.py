@@ -1,7 +1,5 @@
 """Pages that switch between versions and branches, and that continue a reply."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, url_for

@@ -1,7 +1,5 @@
 """Continuing a reply whose calls were handed to the client, once it has brought the results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

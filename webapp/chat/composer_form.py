@@ -1,7 +1,5 @@
 """Fields of the composer besides the text: files, what was not typed, and the parameters for this message only."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

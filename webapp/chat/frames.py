@@ -3,8 +3,6 @@
 They hold nobody's data, and a conversation shared with anyone needs both, so nobody has to be signed in.
 """
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, make_response, render_template, request

@@ -1,7 +1,5 @@
 """The inspector: the whole prompt of a reply by sections, with what each cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A turn's entries as server-sent HTML: what a page swaps in while a reply is being written."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of a turn besides its messages."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

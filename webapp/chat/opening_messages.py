@@ -1,7 +1,5 @@
 """Turns that the assistant begins by opening a point of a journey that the user has chosen."""
 
-from __future__ import annotations
-
 from webapp.chat.service import StartedTurn
 from webapp.chat.turns.runtime import runtime
 from webapp.conversations import messages

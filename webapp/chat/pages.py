@@ -1,7 +1,5 @@
 """Pages and fragments of turns: send, watch, stop, retry, edit, earlier versions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, stream_with_context, url_for

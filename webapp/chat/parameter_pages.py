@@ -1,7 +1,5 @@
 """A person's choices for the model of a conversation: temperature, length, effort, additional instructions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """JSON endpoint through which the user has the assistant open a point of a journey."""
 
-from __future__ import annotations
-
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import opening_messages, service

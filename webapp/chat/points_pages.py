@@ -1,7 +1,5 @@
 """The buttons of a journey and of its points: the assistant asks, in the conversation of the journey."""
 
-from __future__ import annotations
-
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required

@@ -1,7 +1,5 @@
 """Redaction of replies before they are stored: of what was forgotten or withdrawn while it was being written."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

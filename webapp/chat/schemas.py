@@ -1,7 +1,5 @@
 """Input and output of turns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 

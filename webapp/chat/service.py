@@ -1,7 +1,5 @@
 """Turns as a user starts, repeats and changes them: only rows; `launch` hands a committed turn to the runner."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field

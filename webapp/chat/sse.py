@@ -1,7 +1,5 @@
 """A turn's entries as server-sent events of the JSON contract."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any

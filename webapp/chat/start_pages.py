@@ -1,7 +1,5 @@
 """Starting out: the starters of a new conversation, and the pages that say what this is and what is new."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, render_template

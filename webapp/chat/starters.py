@@ -1,7 +1,5 @@
 """Suggestions for beginning a conversation; pure, and without a word of what is remembered."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from webapp.tour import answers

@@ -4,8 +4,6 @@ The model ends a reply with one line, `<suggestions>{"values": […], "actions":
 shown: that needs no extra call, and works with models that have no tools.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

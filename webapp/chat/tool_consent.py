@@ -1,7 +1,5 @@
 """The person's answer to a running turn that asks to make a call."""
 
-from __future__ import annotations
-
 from webapp.chat.service import reply_of
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.consent import ASK_SECONDS, Decision

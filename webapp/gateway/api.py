@@ -1,7 +1,5 @@
 """`/v1`: models and chat completions, in OpenAI's wire format, errors included."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """`/v1/embeddings`: the vectors that this site makes of texts, in OpenAI's wire format."""
 
-from __future__ import annotations
-
 import base64
 from typing import Annotated, Any, Literal
 

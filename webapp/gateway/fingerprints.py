@@ -1,7 +1,5 @@
 """Recognition of a history that a client sends back: its fingerprint, and whether a reply is the same; pure."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 

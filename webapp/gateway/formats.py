@@ -1,7 +1,5 @@
 """The format in which a client wants the answer: a JSON schema, or any JSON object; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

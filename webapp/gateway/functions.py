@@ -1,7 +1,5 @@
 """A client's tools on the wire: checks their definitions, reads its choice, and the calls and results; pure."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

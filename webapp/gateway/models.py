@@ -1,7 +1,5 @@
 """The conversations of resent histories."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index

@@ -1,7 +1,5 @@
 """Images sent in a message; pure."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

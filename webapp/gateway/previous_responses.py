@@ -1,7 +1,5 @@
 """Turns after a response that is named by its id; `service` finds the place by what was said before it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Shared steps of the gateway's endpoints: reading a request's choices, launching a turn, following a reply."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`/v1/responses`: OpenAI's Responses API, over the same turns as chat completions."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Requests of OpenAI's Responses API, read into the same form as `wire` reads a chat completion into; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal

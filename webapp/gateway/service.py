@@ -1,7 +1,5 @@
 """An OpenAI client's request as a turn in the conversation that its history belongs to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The place where a resent history continues: in the conversation it came from, or in a new one that begins with it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

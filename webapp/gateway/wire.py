@@ -1,7 +1,5 @@
 """OpenAI's wire format: reads what comes in as a question and its history, and writes what goes out; pure."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """JSON endpoints for services; an admin may use them too, and what they read is recorded."""
 
-from __future__ import annotations
-
 from webapp.accounts.auth import require_identity, service_only
 from webapp.conversations.schemas import ConversationPath
 from webapp.digests.access import note_look, reachable_conversation, require_user

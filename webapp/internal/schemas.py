@@ -1,7 +1,5 @@
 """Output for services."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel, Field
 
 from webapp.digests.schemas import ConversationMemoryOut

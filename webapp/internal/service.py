@@ -1,7 +1,5 @@
 """Services' reading of conversations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

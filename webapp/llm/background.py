@@ -1,7 +1,5 @@
 """Completions for background work on whichever server does it now."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import copy
 from threading import Lock

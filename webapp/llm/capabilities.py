@@ -1,7 +1,5 @@
 """Capabilities of a model server, discovered once per (URL, model) and remembered."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """Completions for background jobs: complete answers, as text or as a validated pydantic model."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping, Sequence

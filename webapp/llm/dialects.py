@@ -5,8 +5,6 @@ closing mark (null: the end of the JSON value, or of the answer), `ends` end the
 `channels` begin a header of OpenAI's harmony format; `finishes` are other servers' words for why an answer ended.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 And the cosine from which two texts count as related, which differs for every embedding model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from threading import Lock
 from urllib.parse import urlsplit

@@ -7,8 +7,6 @@ A request is a JSON object {"model", "query": bool, "texts"} behind its length (
 rows and their length (4 bytes each), then the float32 values. A request that cannot be met closes the connection.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Text to vectors: the protocol, and the adapter for any OpenAI-compatible server."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Error bodies as servers send them: their words, codes and waits, however they are wrapped; pure."""
 
-from __future__ import annotations
-
 import email.utils
 import json
 import math

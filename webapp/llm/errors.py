@@ -3,8 +3,6 @@
 A detail may end with the reason that the provider gives, shortened, and without anything like a URL or a key.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, ClassVar
 

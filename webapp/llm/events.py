@@ -4,8 +4,6 @@ The decoder takes whatever a network read returns: events may be cut anywhere, e
 read is joined into one delta, because everything downstream costs per delta, not per character.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Lines from bytes that the network may cut anywhere; pure."""
 
-from __future__ import annotations
-
 from .errors import MalformedOutput
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024

@@ -3,8 +3,6 @@
 One thread, loaded on first use: with two OpenMP threads the engine hangs in a process that forks later.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The embedding models that come with the product, by name, and how a process gets their vectors."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """The tool calls of a streamed answer, put together from their pieces, whatever numbers and ids a server gives them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

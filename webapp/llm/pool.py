@@ -1,7 +1,5 @@
 """Chat over any number of servers: one client for each, and the next model if one fails before its first word."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence

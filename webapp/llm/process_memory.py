@@ -1,7 +1,5 @@
 """The memory that this process holds, and the return of what it does not need."""
 
-from __future__ import annotations
-
 import ctypes
 import resource
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The time a model takes to read a prompt, by the speed that a test measured; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

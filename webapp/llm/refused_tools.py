@@ -1,7 +1,5 @@
 """Tools that a model server refuses, found by asking it with ever fewer of them."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

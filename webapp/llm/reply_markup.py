@@ -5,8 +5,6 @@ beginning of a line or right before a word; a closing one alone at the beginning
 opening one (a template has eaten that) all text before it was a thought; an end of the turn at the end of a line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

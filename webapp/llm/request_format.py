@@ -1,7 +1,5 @@
 """Making a request acceptable to servers that refuse parts of the protocol."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The wait before a model call is tried again."""
 
-from __future__ import annotations
-
 import logging
 import random
 import time

@@ -1,7 +1,5 @@
 """The prompt's own section tags in a reply, as small models echo them; pure."""
 
-from __future__ import annotations
-
 import re
 
 SECTION_TAGS = (

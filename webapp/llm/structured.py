@@ -1,7 +1,5 @@
 """Schemas that strict servers accept, and reading what lax servers and models send; pure."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

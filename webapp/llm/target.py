@@ -1,7 +1,5 @@
 """The model and server that write a reply."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

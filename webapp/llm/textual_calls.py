@@ -7,8 +7,6 @@ stays; within code, a tag is somebody's own text. Nothing is held back except wh
 block or tag.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping

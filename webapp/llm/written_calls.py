@@ -3,8 +3,6 @@
 A dialect gives a call as JSON, as tags, as a name with JSON behind it, or as a call in Python.
 """
 
-from __future__ import annotations
-
 import ast
 import html
 import json

@@ -1,7 +1,5 @@
 """The Markdown dialect of replies: CommonMark and GitHub's additions, formulas, footnotes and a few HTML tags."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import cast

@@ -5,8 +5,6 @@ was made for scripts that put spaces between words. As the CJK-friendly amendmen
 marks always, for one where a wide character stands beside it. https://github.com/tats-u/markdown-cjk-friendly
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -3,8 +3,6 @@
 A note stays where it was written and keeps its label, so that a text means the same in parts and as a whole.
 """
 
-from __future__ import annotations
-
 import re
 
 from markdown_it import MarkdownIt

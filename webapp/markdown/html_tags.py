@@ -1,7 +1,5 @@
 """The few HTML tags that models write in Markdown, without attributes: `<br>`, `<sub>`, `<details>` …; pure."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable

@@ -3,8 +3,6 @@ r"""The part of an unfinished text that can be shown: an incomplete table, formu
 Nothing is lost: what is held back appears as soon as its meaning is clear, or at the end of the text.
 """
 
-from __future__ import annotations
-
 import re
 
 from webapp.markdown.math import ENVIRONMENT, MAX_INLINE, block_end, dollar_end

@@ -1,7 +1,5 @@
 r"""Formulas in Markdown: `\(a\)`, `\[a\]`, `$a$`, `$$a$$` and LaTeX environments keep their TeX; pure."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Markdown to sanitised HTML: parse, highlight, sanitise, frame the code blocks; cached for what is shown again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """Places where a growing Markdown text can be split for good."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Markdown of a reply while it is being written."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from markupsafe import Markup

@@ -4,8 +4,6 @@ Unlike on GitHub, an address ends at CJK punctuation, which no space follows, an
 contain unescaped (brackets, bars); only http, https and mailto are found.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Memories on the command line: `flask --app wsgi memories …`."""
 
-from __future__ import annotations
-
 import click
 from flask import Flask
 from flask.cli import AppGroup

@@ -1,7 +1,5 @@
 """Lists of memories: what their filters select, and the index a page is read along."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, false, func, select, true

@@ -1,7 +1,5 @@
 """Memories as documented, with evidence, revisions, change sets and tombstones."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from typing import Any
 

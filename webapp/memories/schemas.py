@@ -1,7 +1,5 @@
 """Requests about memories."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from typing import Annotated, Literal, Self
 

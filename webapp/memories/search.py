@@ -1,7 +1,5 @@
 """Search in a user's memories by words. Callers use only `search_memories`."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

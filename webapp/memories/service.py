@@ -1,7 +1,5 @@
 """A user's memories: find, list, write by hand, change, archive. Other people's behave as unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """The switches of memory: for the account and for one conversation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from webapp.accounts.schemas import AccountChanges, SettingsChanges

@@ -1,7 +1,5 @@
 """JSON endpoints of prompts and their versions."""
 
-from __future__ import annotations
-
 from webapp.accounts import idempotency
 from webapp.accounts.auth import admin_only, current_user_id, login_required
 from webapp.db.base import db

@@ -1,7 +1,5 @@
 """The catalogue of prompts and the check of a text for one; pure, except for shipped texts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The differences between two texts, line by line and, within a changed line, word by word; pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Prompts, their versions and which of them is in use."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, ForeignKeyConstraint, String, Text, UniqueConstraint

@@ -10,8 +10,6 @@ A block such as `{{MEMORIES}}` lists its items, one per line; `{{MEMORIES|500}}`
 500 tokens, each of them whole.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Prompts as the product uses them and as admins change them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """A conversation written out for a prompt, in tags that what was said cannot close; pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Values of placeholders in a conversation: each domain registers the source of its own values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

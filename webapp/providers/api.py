@@ -1,7 +1,5 @@
 """JSON endpoints of connections, for admins, and of the models users may choose."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webapp.accounts import idempotency

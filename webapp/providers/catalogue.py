@@ -1,7 +1,5 @@
 """The models that can be chosen now, cached for a few seconds in each process, so that a turn runs no query."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

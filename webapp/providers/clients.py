@@ -1,7 +1,5 @@
 """The process's model clients, created from the settings; what a server accepts is shared through Redis."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The admin's way to a model: a provider and its key, or a server on this machine; what does not work is not stored."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

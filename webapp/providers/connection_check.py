@@ -1,7 +1,5 @@
 """Tests a connection: what its server and a model on it can do, and why something fails, for whoever set it up."""
 
-from __future__ import annotations
-
 import base64
 import secrets
 import struct

@@ -1,7 +1,5 @@
 """Connects a server: looks at its models, tests the one that is to answer, and stores nothing before that works."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Deletes a connection so that it can be undone for a minute: Redis keeps it that long, its key still encrypted."""
 
-from __future__ import annotations
-
 import json
 import logging
 from contextlib import suppress

@@ -3,8 +3,6 @@
 Ollama keeps what it has fetched: to ask again for a model is to resume.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import threading

@@ -1,7 +1,5 @@
 """The grades of models that write memories: whose exam is owed, and what each reached."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

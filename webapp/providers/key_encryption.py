@@ -1,7 +1,5 @@
 """The stored keys of model servers: encrypted under a key of their own, derived from the installation's secret."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """JSON endpoints of model servers on this machine, for admins."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Model servers that answer on their usual ports on this machine, to be used with one click."""
 
-from __future__ import annotations
-
 import json
 import urllib.request
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Models that the caller may choose, chose last and likes most."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from webapp.accounts.auth import current_identity, current_user_id

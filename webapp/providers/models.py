@@ -1,7 +1,5 @@
 """Connections to model servers, the models they offer, and their grades. Keys and headers are stored encrypted."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The admin's pages of connections and models."""
 
-from __future__ import annotations
-
 from typing import Any, get_args
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for

@@ -1,7 +1,5 @@
 """Providers that can be connected by name, as `providers.json` lists them; pure."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

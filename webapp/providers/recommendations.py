@@ -1,8 +1,6 @@
 """Models that Ollama can fetch, and the commands that start a server on this machine, as `local_models.json` lists
 them."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """Reads connections and the models they offer from the database."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import func, select, true

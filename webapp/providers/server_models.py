@@ -2,8 +2,6 @@
 window of each as the server reports it; pure.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

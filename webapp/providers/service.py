@@ -1,7 +1,5 @@
 """Connections to model servers, as admins manage them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

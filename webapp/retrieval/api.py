@@ -1,7 +1,5 @@
 """JSON endpoints of search and of receipts."""
 
-from __future__ import annotations
-
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.schemas import MessagePath
 from webapp.db.base import db

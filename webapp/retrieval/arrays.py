@@ -1,7 +1,5 @@
 """Growable numpy columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Passages on their way from the tables into an index, with their vectors."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Keyword scores: BM25F over a passage's own words, the weighted words of its neighbours, and its date."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 

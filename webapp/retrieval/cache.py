@@ -1,7 +1,5 @@
 """The indexes of the users a process serves: bounded, built once, brought up to date on every use."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

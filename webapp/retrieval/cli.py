@@ -1,7 +1,5 @@
 """`flask embeddings`: which vectors exist, and rebuilding them after the model has changed."""
 
-from __future__ import annotations
-
 import click
 from flask import Flask
 from flask.cli import AppGroup

@@ -1,7 +1,5 @@
 """To whom vectors are owed: after messages and changes of memory, and to everybody after a change of model."""
 
-from __future__ import annotations
-
 from sqlalchemy import false, func, select, true, update
 
 from webapp.accounts.site import get_setting, set_setting

@@ -1,7 +1,5 @@
 """The part of a found text that shows why it was found, with the positions of the query's words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Looking up keyed facts by the words of a question: SQL alone, exact, whatever else is unavailable."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection

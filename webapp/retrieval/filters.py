@@ -1,7 +1,5 @@
 """The rows of an index that a search may return."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Combines keyword and vector scores into one ranking: fusion, ties, diversity."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 

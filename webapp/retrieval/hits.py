@@ -1,7 +1,5 @@
 """The hits of a search, row by row of an index, as values: every column is read once for all rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

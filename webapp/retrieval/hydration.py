@@ -1,7 +1,5 @@
 """Reads what was found from the tables by id: whatever an index says, only what exists now and may be seen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache

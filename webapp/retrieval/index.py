@@ -1,7 +1,5 @@
 """The index of all passages a user may find: keywords, vectors and scope, in memory."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What is shared in a space is in the indexes of all its members. Only the space i
 those it keeps an index for are in it, so nobody has to look up the members.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass

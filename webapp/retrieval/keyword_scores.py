@@ -1,7 +1,5 @@
 """The result of a query's words alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

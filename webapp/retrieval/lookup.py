@@ -1,7 +1,5 @@
 """Looking up for a reply what its user said and what is known about them, while the question's vector is being made."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The vectors of messages, piece by piece."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Tables of retrieval: vectors of messages, chunks, what changed for whom, receipts, and users' verdicts on them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

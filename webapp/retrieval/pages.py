@@ -1,7 +1,5 @@
 """Pages and fragments that show what replies used, and search over everything."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import date
 from typing import Any

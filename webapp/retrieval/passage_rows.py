@@ -1,7 +1,5 @@
 """Rows into passages: the one place that defines what is searched for a user."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Vectors of queries, in time or not at all: a turn never waits for an embedder that is slow or unreachable."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

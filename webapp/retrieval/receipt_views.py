@@ -1,7 +1,5 @@
 """Views of receipts and search: lines with their reason, quote and age, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime

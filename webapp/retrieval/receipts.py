@@ -1,7 +1,5 @@
 """Passages considered for a reply, and the user's verdicts on them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

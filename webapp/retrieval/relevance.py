@@ -1,7 +1,5 @@
 """Is what was found worth showing to the model? A reply gets nothing rather than noise; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 from webapp.retrieval.passages import Hit

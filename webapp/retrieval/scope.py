@@ -1,7 +1,5 @@
 """Access to passages: the one predicate, for single passages and for columns of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

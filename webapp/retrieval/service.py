@@ -1,7 +1,5 @@
 """Finding what a user said and what is known about them, for the search box; and preparing replies' look-ups."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from datetime import UTC, date, datetime, timedelta

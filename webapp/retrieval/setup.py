@@ -1,7 +1,5 @@
 """Parts of retrieval in an application: the cache of indexes, query vectors, and signal handlers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Flask

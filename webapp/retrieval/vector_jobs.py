@@ -3,8 +3,6 @@
 No connection is held while the embedder works; what it cannot do now it does later, since the watermark stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile

@@ -1,7 +1,5 @@
 """Exact cosine search over the vectors of one embedding model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

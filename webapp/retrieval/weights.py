@@ -8,8 +8,6 @@ questions. The other halves of the sets were not looked at. `python -m bench rec
 curve of every weight of the two classes. Everything else was set by hand and says so.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -4,8 +4,6 @@ Models drop the very words a summary is for. What is missing is found after the 
 sentences.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The model call of a summary: a cut-off answer counts as far as it goes, and facts it lost are restored."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from webapp.llm.errors import CutOffAnswer, MalformedOutput

@@ -4,8 +4,6 @@ An overview of a level stands for BATCH chunks of the level below, whose newest 
 range as they do, and is shown in their place if there is no room for them.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress

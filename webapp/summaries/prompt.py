@@ -1,7 +1,5 @@
 """The summary call: what is asked, what is shown, and the shape of the answer; pure."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence

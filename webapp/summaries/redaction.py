@@ -1,7 +1,5 @@
 """The effect of forgetting on models' texts about conversations: summaries lose what retells it, titles too."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

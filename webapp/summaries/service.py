@@ -1,7 +1,5 @@
 """Rolling summaries: when too many messages are open, the oldest become a chunk, by one model call, all or nothing."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

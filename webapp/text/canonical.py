@@ -1,7 +1,5 @@
 """Canonical forms: when two texts count as the same."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator

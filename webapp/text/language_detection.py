@@ -1,7 +1,5 @@
 """The language of a text, by its script and its most common words: enough to choose a stemmer."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

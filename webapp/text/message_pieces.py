@@ -1,7 +1,5 @@
 """Cuts a long text into overlapping pieces at natural seams: places in it, not copies of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

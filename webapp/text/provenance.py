@@ -5,8 +5,6 @@ speakers' labels and the heads of forwarded mail enclose, and what the composer 
 words stand is looked at, never what they say.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence

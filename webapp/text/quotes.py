@@ -1,7 +1,5 @@
 """The place of a quote in a text: verbatim, except for white space, case, quotes, dashes, bold and Unicode forms."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

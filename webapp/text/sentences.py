@@ -1,7 +1,5 @@
 """Sentences of a text in any language, and the question marks of all scripts."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

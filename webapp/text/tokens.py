@@ -1,7 +1,5 @@
 """Token estimates without a tokenizer."""
 
-from __future__ import annotations
-
 import re
 from math import ceil
 

@@ -1,7 +1,5 @@
 """Shortening texts to fit, always with a visible mark where something is missing."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from webapp.text.sentences import whole_sentences_end

@@ -1,7 +1,5 @@
 """Words as numbers: those with the same stem share one, in every language."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 from collections.abc import Iterable

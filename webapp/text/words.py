@@ -1,7 +1,5 @@
 """Words of a text as search terms, in any language: normalised, stemmed, stop words left out."""
 
-from __future__ import annotations
-
 import calendar
 import re
 import unicodedata

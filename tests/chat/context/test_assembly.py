@@ -1,7 +1,5 @@
 """Assembling a prompt: what is read before the connection is given back is not read again, and nothing twice."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient

@@ -1,7 +1,5 @@
 """A prompt is one list of segments: what is sent of it, and what the account of the reply keeps."""
 
-from __future__ import annotations
-
 from hypothesis import given
 
 from tests.chat.context.test_builder import inputs, rendered

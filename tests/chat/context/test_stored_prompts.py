@@ -1,7 +1,5 @@
 """A stored prompt names what it held; its reader sees what that says now."""
 
-from __future__ import annotations
-
 from webapp.chat import service
 from webapp.chat.context.stored_prompts import unmask
 from webapp.chat.models import PipelineStep

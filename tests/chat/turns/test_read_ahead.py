@@ -1,7 +1,5 @@
 """What a turn needs of a memory that has changed is there before it is asked for, and is never needed to be."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """What a running reply says outlives Redis, and a process that was away writes no further than was stored."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Requests that start turns are served in line, and nobody waits for ever."""
 
-from __future__ import annotations
-
 import io
 import threading
 

@@ -1,7 +1,5 @@
 """What viewers get of a turn, from its writer in the same process, from the stream, and while one takes over."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from redis import Redis

@@ -1,7 +1,5 @@
 """A turn waits a moment for its question's vector, off the threads while others need them, and goes on without."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

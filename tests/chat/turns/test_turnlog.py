@@ -1,7 +1,5 @@
 """The entries of a turn's stream, and the events made of them: any prefix, any repetition, any loss of the stream."""
 
-from __future__ import annotations
-
 from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Many turns on their way to Redis at once: who waits for whom, and that nothing is lost or turned round."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,7 +1,5 @@
 """Copies of what memories say: whoever has many of them needs no more memory to forget one."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable, Sequence
 

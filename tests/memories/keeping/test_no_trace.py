@@ -4,8 +4,6 @@ The tables are asked of the database itself, so that a new one is searched witho
 hold words has to be filled here, or be named among those that never hold what a memory says.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 import zlib

@@ -3,8 +3,6 @@
 Whoever stores what a model told asks again, in the transaction that stores it, whether that may still be told.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers of the extraction call that were cut off: what is whole counts, the rest is asked for in smaller parts."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The nightly look at what may say the same: one call a person, never twice the same pair, nothing lost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

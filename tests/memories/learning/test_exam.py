@@ -1,7 +1,5 @@
 """The exam of models that write memories: its labels hold, and an answer gets the marks that it deserves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

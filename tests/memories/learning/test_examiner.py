@@ -1,7 +1,5 @@
 """The exam as a job: owed until there is a grade, a paper at a time, resumed after a failure, and believed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

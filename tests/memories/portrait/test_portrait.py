@@ -1,7 +1,5 @@
 """The portrait: what may stand in it, how it is made, and how it follows the memories."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

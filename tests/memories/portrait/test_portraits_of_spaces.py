@@ -1,7 +1,5 @@
 """Portraits of spaces: who may have and see one, what may stand in it, and how it follows what is shared."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

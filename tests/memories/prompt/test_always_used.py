@@ -1,7 +1,5 @@
 """What every prompt knows costs the same however much there is to know, also right after a change."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Standing instructions: their scope, their place in the prompt, their receipt."""
 
-from __future__ import annotations
-
 from flask import Flask
 
 from testkit.people import ApiClient, Person

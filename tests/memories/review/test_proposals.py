@@ -1,7 +1,5 @@
 """What waits for the person: listed, and settled by its owner with one answer."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """The queue of the review: one question at a time, a way back, nothing forgotten before the next decision."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Runs of capitalised words: where they begin and end."""
 
-from __future__ import annotations
-
 from webapp.memories.rules.capitals import capital_runs, count_small, parts_of
 
 

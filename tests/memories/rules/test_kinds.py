@@ -1,7 +1,5 @@
 """The kinds of memory, which stand in one place."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel
 
 from webapp.i18n import LANGUAGES, SOURCE

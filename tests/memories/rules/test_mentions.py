@@ -1,7 +1,5 @@
 """Names in memories: in scripts with capitals and without, and what only looks like a name."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Which sentences of a summary retell a statement, and what is left without them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

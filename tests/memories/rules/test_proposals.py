@@ -1,7 +1,5 @@
 """What a plan becomes for somebody who was not speaking just now."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from webapp.memories.rules.proposals import for_review

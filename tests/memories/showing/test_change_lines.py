@@ -1,7 +1,5 @@
 """Changes in the memories' own words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

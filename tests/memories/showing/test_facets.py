@@ -1,7 +1,5 @@
 """The kinds of memory, each with how many there are and the newest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from flask import Flask

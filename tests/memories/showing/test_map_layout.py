@@ -1,7 +1,5 @@
 """Places in the picture of names: always the same, never one upon another, linked ones side by side."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
 from math import dist

@@ -1,7 +1,5 @@
 """Nothing is decided silently: every operation of an extraction is told by a line, or counted as not kept."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What comes from elsewhere waits for the person; what was forgotten and secrets do not even do that."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The picture of people and things: whose memories are in it, where its names lead, and how much a page holds."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Pages and fragments of memory: what each shows, to whom, and that others see nothing of it."""
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The timeline and the picture of people and things as data, for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Memories along time: what is counted when, what replaced what, and how much of it a page holds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

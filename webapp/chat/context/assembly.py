@@ -1,7 +1,5 @@
 """Reads from the tables what the pure context builder makes into a prompt."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Text from other people inside the marked blocks of a prompt."""
 
-from __future__ import annotations
-
 import re
 
 _TAG = re.compile(r"<(?![\d=])")

@@ -1,7 +1,5 @@
 """Budgets of a prompt and its sections within the model's window; pure numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 MESSAGE_OVERHEAD = 4

@@ -5,8 +5,6 @@ then its messages. Only the last message depends on what was retrieved for a tur
 their end, different people's prompts their beginning, and a provider can cache it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

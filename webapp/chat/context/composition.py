@@ -1,7 +1,5 @@
 """Composing a prompt: what a conversation holds, what is known and what was looked up, for the pure context builder."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Retrieved passages of a turn, as excerpts within a budget: small pieces by rank, grouped by conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """The prompt section that lists what is known about the person of a legacy, in the documented form. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

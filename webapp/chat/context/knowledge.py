@@ -1,7 +1,5 @@
 """Memories and passages of a turn, in the form that the context builder takes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

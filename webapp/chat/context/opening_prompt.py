@@ -1,7 +1,5 @@
 """The model's task when the assistant opens a point."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from webapp.conversations import messages

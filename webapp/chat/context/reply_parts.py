@@ -4,8 +4,6 @@ The parts are consecutive rows, all replying to one message. A part's prompt is 
 the model has said since, the tools it called and their results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The rows a prompt is made from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple

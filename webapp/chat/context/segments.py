@@ -4,8 +4,6 @@ What a segment quotes from elsewhere (a memory, a summary, a message) is stored 
 something forgotten or deleted later leaves no copy behind. `masking` fills the marks in for a reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

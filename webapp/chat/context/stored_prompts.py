@@ -1,7 +1,5 @@
 """Fills in, for a reader, what a stored prompt only names (see `segments`), with what they may read now."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """The summaries of a conversation in a prompt: all of it at some level of detail, the newest parts in full. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from webapp.chat.context.blocks import escape

@@ -1,7 +1,5 @@
 """The cancellation of a turn's task: how its end is brought to an end all the same."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine
 from typing import Any

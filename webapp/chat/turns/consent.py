@@ -1,7 +1,5 @@
 """Asks the person, in the middle of a turn, whether a tool that writes may be called; Redis carries the answer."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """The end of a turn: one transaction that makes the reply final, whoever gets there first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """A viewer's stream of a turn, from any process and from any point: live from the stream, else from the tables."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Follow-up of a stored reply: its jobs are queued, and the uses of the memories in its prompt counted."""
 
-from __future__ import annotations
-
 import logging
 
 from redis.exceptions import RedisError

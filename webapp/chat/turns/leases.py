@@ -1,7 +1,5 @@
 """The leases of a process's turns: the marker in Redis that a live process runs them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """A turn on its way to its viewers: what has been said so far, and what of it has become entries of its stream."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 from typing import Any

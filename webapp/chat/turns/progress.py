@@ -1,7 +1,5 @@
 """A reply so far, and the outcome it leads to."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ between a question and its first word if memory has changed, as it does after mo
 But seconds pass before people ask again.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

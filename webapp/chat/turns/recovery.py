@@ -1,7 +1,5 @@
 """Finishes turns whose process died: nothing stays `streaming`."""
 
-from __future__ import annotations
-
 import logging
 import time
 import uuid

@@ -1,7 +1,5 @@
 """Runs all turns of a process on one asyncio loop in its own thread, off the request threads."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -1,7 +1,5 @@
 """The turn machinery of a process, created with the application and started on first use."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

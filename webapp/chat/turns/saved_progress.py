@@ -1,7 +1,5 @@
 """Stores running replies as far as they are written, many per statement, so that a lost machine loses only seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 

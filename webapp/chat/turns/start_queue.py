@@ -5,8 +5,6 @@ all end late, and every running stream waits for each of them. One after another
 the streams continue in between.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import Any

@@ -5,8 +5,6 @@ asked. All other streams are tailed by one reader per process: a blocking XREAD 
 and a wake-up each.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

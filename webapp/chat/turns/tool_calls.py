@@ -1,8 +1,6 @@
 """Carries out the tools that the model asks for in one turn, within bounds: a failure becomes a sentence to the model
 and a line under the reply, never a failed turn."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

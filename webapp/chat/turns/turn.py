@@ -1,7 +1,5 @@
 """One turn, from lease to final event, as a coroutine of the runner's loop."""
 
-from __future__ import annotations
-
 import asyncio
 import concurrent.futures
 import logging

@@ -1,7 +1,5 @@
 """The turns' access to the database: blocking calls on a few threads, off the loop."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping

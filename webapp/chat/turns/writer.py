@@ -4,8 +4,6 @@ The ids of entries are chosen here, so that viewers need not wait until Redis ha
 again because an answer was lost is one entry.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """Change sets: what jobs and the user did to memories in one go, and undoing it as a whole."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Memories that rest on a conversation or a message, and their fate when it is deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The origin of a memory and its earlier wordings: evidence, revisions, earlier values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ or pinned is never set aside, nor is anything that was set aside before and is i
 looked at is not shown again as long as neither of the two changes.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from contextlib import suppress

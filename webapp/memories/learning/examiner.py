@@ -4,8 +4,6 @@ The marks are kept in Redis until the last paper is done; then they become the g
 again, and as long as there is no grade the sweep asks for one.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from dataclasses import asdict, astuple

@@ -3,8 +3,6 @@
 Journeys come after memories, so the application says who answers (`init_guide`); otherwise there are no points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

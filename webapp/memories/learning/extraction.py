@@ -3,8 +3,6 @@
 If it is killed or runs twice, the watermark and the memories still move together or not at all.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The input of an extraction: the new messages of a conversation, and the memories that they may be about."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

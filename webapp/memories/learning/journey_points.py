@@ -1,7 +1,5 @@
 """Points of a journey in the call after a turn: its shape, and its grounding."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args

@@ -3,8 +3,6 @@
 Small models give one answer for each number and then move on: of a long message they would read only the end.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from webapp.text.provenance import spans_of_others

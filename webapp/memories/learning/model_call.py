@@ -1,7 +1,5 @@
 """The one structured call after a turn, and the vectors of what it proposes."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Proposals of the tool `forget`, until the person decides."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, UniqueConstraint

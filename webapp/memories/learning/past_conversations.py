@@ -1,7 +1,5 @@
 """Learning from past conversations: one call at a time, and everything found waits in review."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import select

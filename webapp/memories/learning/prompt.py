@@ -20,8 +20,6 @@ told as a day, and "next month" as a month; what was imported without one has no
 `# Conversation` is always last. Numbers count from 1 within the call; database ids never appear.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each job of a run continues where the one before it ended. The progress, and a r
 under the conversation; without Redis only that record is lost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Legacies come after memories, so the application says who reads (`init_subjects`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

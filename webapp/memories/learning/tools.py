@@ -1,7 +1,5 @@
 """The model's tools for memory in the middle of a reply: remember, forget, search. Code decides, as always."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

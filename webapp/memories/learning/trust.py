@@ -1,7 +1,5 @@
 """Trust in the model that writes memories: its grade in the exam decides how its statements are worded."""
 
-from __future__ import annotations
-
 from webapp.memories.rules.policy import Policy
 from webapp.providers.grades import grade_of, grade_of_reply, worker
 from webapp.providers.models import MemoryGrade

@@ -1,7 +1,5 @@
 """The model's sentences, and the notes that each of them rests on; pure."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

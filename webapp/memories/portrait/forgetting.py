@@ -1,7 +1,5 @@
 """Removal of portrait sentences whose memories are forgotten or withdrawn, in the same transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

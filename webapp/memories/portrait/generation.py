@@ -1,7 +1,5 @@
 """Portraits made by the model: read, ask with nothing held, store in one transaction."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The portrait of a person or a space."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

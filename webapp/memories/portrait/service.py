@@ -1,7 +1,5 @@
 """The portrait as its readers may read it now: only sentences whose memories are still as they were."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

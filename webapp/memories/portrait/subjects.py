@@ -1,7 +1,5 @@
 """The subjects of portraits, a person or a space: what is known of each, what may tell of it, and what locks that."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

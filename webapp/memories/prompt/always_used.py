@@ -1,7 +1,5 @@
 """The memories that every prompt contains, read along indexes: as cheap with twenty thousand of them as with ten."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

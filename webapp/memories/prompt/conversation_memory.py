@@ -1,7 +1,5 @@
 """A conversation's use of memory, and counts of the memories used."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Standing instructions: how the user wants to be answered, applied in every prompt of their scope."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """A memory in a prompt: plain values."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

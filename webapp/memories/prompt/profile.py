@@ -1,7 +1,5 @@
 """The profile: a view of three keyed facts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

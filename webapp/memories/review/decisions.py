@@ -1,7 +1,5 @@
 """Memories that wait for the user, and the decisions on them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

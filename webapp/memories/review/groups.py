@@ -1,7 +1,5 @@
 """Groups of what waits in review, by origin: the domains that bring memories in report them on request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -3,8 +3,6 @@
 The first two are memories in review; the last are rows of their own. Nothing is written without the person's answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -6,8 +6,6 @@ decision changed (`last`), and what they discarded last (`held`): it is forgotte
 forgotten cannot be brought back.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode

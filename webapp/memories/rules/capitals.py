@@ -1,7 +1,5 @@
 """Capitalised words of many texts, in every script that has capitals; pure."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Code decides by structure. What a sentence means is the model's to say, and the person's to settle in doubt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -4,8 +4,6 @@
 after its plan has been applied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The place of a quote in what the user wrote, and whose words stand around it. Every memory rests on this."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ Words are compared without case, marks and endings, so that "Kraków" stands in 
 judged here.
 """
 
-from __future__ import annotations
-
 import pickle
 import re
 import unicodedata

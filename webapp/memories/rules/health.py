@@ -1,7 +1,5 @@
 """The memory health view: what a user may want to tidy up, found by rules."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -2,8 +2,6 @@
 words of those are data (`secret_labels.json`).
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Keys and categories of memories: which names stand for the same slot."""
 
-from __future__ import annotations
-
 import re
 
 from webapp.text.canonical import canonical_statement, slug

@@ -1,7 +1,5 @@
 """The kinds of memory: the one place that lists them, with what each is called and how important it is."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Self
 

@@ -5,8 +5,6 @@ name if the same word is one elsewhere. In every script the values of some facts
 several statements about people or things, and no other.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter, defaultdict

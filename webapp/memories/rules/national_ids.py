@@ -1,7 +1,5 @@
 """National identity numbers: recognised by form and checksum, or by the words before them (python-stdnum)."""
 
-from __future__ import annotations
-
 import re
 from types import ModuleType
 

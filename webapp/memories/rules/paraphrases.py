@@ -5,8 +5,6 @@ of the words of the statement or a quote behind it, or of their weight, in which
 verbs found in every second sentence count half. Better too much than too little.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from math import ceil

@@ -1,7 +1,5 @@
 """The thresholds, the rule of precedence between two statements about one fact, and what a memory counts for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum

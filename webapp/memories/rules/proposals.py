@@ -1,7 +1,5 @@
 """Limits of a plan for somebody who was not speaking just now: propose, and change its own proposals."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 

@@ -2,8 +2,6 @@
 the similarity at which two statements are one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Screening for secrets: what must never become a memory, whoever asks for it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

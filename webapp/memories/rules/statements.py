@@ -5,8 +5,6 @@ importance and category follow from what the statement is about, numbers are enu
 fields about known memories exist only if something is known.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

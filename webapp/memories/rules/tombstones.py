@@ -17,8 +17,6 @@ The kind in the hash names the canonical form it was made with. Tombstones from 
 one form) still forbid what they forbade then.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

@@ -4,8 +4,6 @@ A change set is a list of `Change`s, one for each memory that a job or a user ac
 state before and after. Every change of content or status makes a new revision; additional evidence alone does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """A user's decisions: memories in review, contradictions, and statements written by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The decisions of a run of the engine, and the working copy of memory on which it decides."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The health view of memories, and the admin's view of somebody's memories, which is recorded."""
 
-from __future__ import annotations
-
 import logging
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Views of the memory templates: cards with their quotes, the panel, the change log, the health view."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -3,8 +3,6 @@
 "Lives in Lisbon" for what was learned, "Ana → Anabela" for what was changed or replaced.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

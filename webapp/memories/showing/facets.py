@@ -1,7 +1,5 @@
 """The parts of a list of memories by state, kind, category and space, each with how many it holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Every place is a cell of a honeycomb, so that no two labels meet, and the same names have the same places each time.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The picture of the people and things around somebody: what their memories name, and what they name together."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

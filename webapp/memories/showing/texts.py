@@ -1,7 +1,5 @@
 """Words that describe memory to people: kinds, what happened to memories and why; no ids, no jargon."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from webapp.i18n.marks import N_

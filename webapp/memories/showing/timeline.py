@@ -1,7 +1,5 @@
 """Memories along time: how many were learned and ended each month, what held when, and what replaced what."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Copies of what memories say, outside the memory tables: recorded tool calls, replies that quote, stored answers."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import defaultdict

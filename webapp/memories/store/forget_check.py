@@ -1,7 +1,5 @@
 """A check for something forgotten between reading and writing: everything that stores a model's output checks this."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Forgetting for good: tombstones first, then the memory with everything that repeats what it said."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """Keeps the history of memories: every change is a revision, and belongs to a change set that can be undone."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import date, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Replies that used some memories: each may still say them in words of its own after they are forgotten."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 

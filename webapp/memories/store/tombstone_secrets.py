@@ -1,7 +1,5 @@
 """The keys of tombstones: those derived from the installation's secrets, and those people brought along."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """The version of a user's memory, and the lock under which it changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """Between the rows and the deciding code: loads the state a decision needs, applies the plan it returns."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Pages and fragments for what happens to memories: review, the change log, extraction, switches, health."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any

@@ -1,7 +1,5 @@
 """JSON endpoints of memories and the profile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Many memories at once: archived, pinned or forgotten from the compact list, decided together in review."""
 
-from __future__ import annotations
-
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required

@@ -1,7 +1,5 @@
 """The extraction started with the button: its progress, stopping it, and its result."""
 
-from __future__ import annotations
-
 from flask import Blueprint, flash, redirect, render_template, url_for
 
 from webapp.accounts.auth import current_user_id, login_required

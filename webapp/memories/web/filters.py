@@ -1,7 +1,5 @@
 """The filters a request sets on the list of memories."""
 
-from __future__ import annotations
-
 from flask import request
 from pydantic import ValidationError
 

@@ -1,7 +1,5 @@
 """The page that shows the people and things around somebody, and the page of each."""
 
-from __future__ import annotations
-
 from flask import Blueprint, render_template, request
 
 from webapp.accounts.auth import current_user_id, login_required

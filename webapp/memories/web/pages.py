@@ -1,7 +1,5 @@
 """Pages and fragments of memories: the panel, the list, one memory and what can be done with it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, current_app, flash, g, redirect, render_template, request, url_for

@@ -1,7 +1,5 @@
 """The state of the memory panel beside a page: open or closed."""
 
-from __future__ import annotations
-
 from flask import request, session
 
 from webapp.accounts.auth import current_user_id

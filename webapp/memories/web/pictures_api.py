@@ -1,7 +1,5 @@
 """JSON endpoints of what the timeline and the picture of people and things are drawn from."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pages of portraits: a person's, the first of the memory pages, and a space's."""
 
-from __future__ import annotations
-
 from flask import Blueprint, redirect, render_template, url_for
 
 from webapp.accounts.auth import current_user_id, login_required

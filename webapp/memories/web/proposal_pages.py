@@ -1,7 +1,5 @@
 """The buttons under a reply that proposes to keep or to forget something."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, flash, redirect, request, url_for

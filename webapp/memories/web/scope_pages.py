@@ -1,7 +1,5 @@
 """The reach of personal conversations: the switch for documents of the user's spaces."""
 
-from __future__ import annotations
-
 from flask import Blueprint, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required

@@ -1,7 +1,5 @@
 """The page that shows memories along time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask import Blueprint, render_template, request
