@@ -1,6 +1,5 @@
-"""Pages of a space's documents: the list with progress, one document, pasting and uploading."""
+"""Pages of a space's documents: the list with progress, one document, and pasting."""
 
-from pathlib import PurePath
 from typing import Any
 
 from flask import Blueprint, render_template, request, url_for
@@ -9,19 +8,18 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
 from webapp.http.answers import commit_and_redirect
-from webapp.http.forms import sentences, validate
+from webapp.http.forms import read_form, sentences
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.spaces import documents, service
 from webapp.spaces.chunks import PAGE_END
-from webapp.spaces.schemas import MAX_DOCUMENT, NewDocument
+from webapp.spaces.schemas import NewDocument
 
 blueprint = Blueprint("documents_pages", __name__)
 
 LABELS = N_({"title": "The title", "content": "The text"})
-ENDINGS = (".txt", ".md", ".markdown", ".text")
 
 
 @blueprint.get("/spaces/<int:space_id>/documents")
@@ -34,10 +32,10 @@ def index(space_id: int) -> ViewResult:
 @blueprint.post("/spaces/<int:space_id>/documents")
 @login_required
 def add(space_id: int) -> ViewResult:
-    """Add a text, pasted or uploaded."""
+    """Add a text."""
     service.require_member(current_user_id(), space_id)
     try:
-        document = documents.add_document(current_user_id(), space_id, _read_form())
+        document = documents.add_document(current_user_id(), space_id, read_form(NewDocument))
     except (Invalid, Conflict) as error:
         db.session.rollback()
         return _index(space_id, errors=sentences(error, LABELS, otherwise="content"), values=request.form), 422
@@ -75,23 +73,6 @@ def retry(space_id: int, document_id: int) -> ViewResult:
     """Retry preparing a document that could not be prepared."""
     documents.retry_document(current_user_id(), space_id, document_id)
     return commit_and_redirect(url_for(".index", space_id=space_id))
-
-
-def _read_form() -> NewDocument:
-    """Return what was pasted or uploaded. Raises Invalid."""
-    title, content = request.form.get("title", ""), request.form.get("content", "")
-    upload = request.files.get("file")
-    if upload is not None and upload.filename:
-        name = PurePath(upload.filename.replace("\\", "/")).name
-        if not name.lower().endswith(ENDINGS):
-            raise Invalid.field("content", "can only be uploaded as a plain text or Markdown file (.txt, .md)")
-        raw = upload.stream.read(4 * MAX_DOCUMENT + 1)
-        try:
-            content = raw.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise Invalid.field("content", "is not plain text in UTF-8") from None
-        title = title.strip() or PurePath(name).stem[:255]
-    return validate(NewDocument, {"title": title, "content": content})
 
 
 def _index(space_id: int, **context: Any) -> str:
