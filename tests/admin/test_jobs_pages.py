@@ -94,12 +94,12 @@ def test_a_job_with_a_dependency_is_shown(browser, connection):
 def test_a_running_job_is_shown_with_its_worker(browser, connection):
     queues = [rq_queue(connection, name) for name in Queue]
     job_id = push(connection, JobRequest("title", {"conversation_id": 7}))
-    worker = Worker(queues, name="busy", connection=connection, serializer=JSONSerializer)
+    worker = Worker(queues, name="first", connection=connection, serializer=JSONSerializer)
     worker.register_birth()
     job = Job.fetch(job_id, connection=connection, serializer=JSONSerializer)
     worker.prepare_execution(job)
     page = browser.get("/admin/rq/").text
-    assert "busy" in page and f"/admin/rq/jobs/{job_id}" in page
+    assert "at work" in page and f"/admin/rq/jobs/{job_id}" in page
 
 
 def test_a_failed_job_is_put_back_and_deleted(browser, failed_job, connection):

@@ -265,6 +265,7 @@ def test_waiting_for_a_response(app: Flask, client: ApiClient, model: ServerHand
     asked = message(app, turn_id)["parent_id"]
     early = client.get(f"/api/messages/{asked}/response")
     assert (early.status_code, early.get_json()) == (202, {"status": "streaming", "response_id": turn_id})
+    assert client.get(f"/api/chat/turns/{asked}/stream").status_code == 404, "a question is no turn"
     assert client.get(f"/api/messages/{asked}/response?wait=0.05").status_code == 202
     late = client.get(f"/api/messages/{asked}/response?wait=20")
     assert (late.status_code, late.get_json()["status"]) == (200, "complete")
@@ -282,5 +283,5 @@ def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(
         seen.append(event)
         if len(seen) == 2:
             assert client.delete(f"/api/conversations/{seen[0].data['conversation_id']}").status_code == 204
-    assert seen[-1].name == "settled"
+    assert names(seen)[-2:] == ["error", "settled"] and seen[-2].data["code"] == "gone"
     assert steps(app, seen[0].data["assistant_message_id"]) == 0

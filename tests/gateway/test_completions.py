@@ -353,6 +353,20 @@ def test_hanging_up_stops_the_reply(app: Flask, official: openai.OpenAI, model: 
     wait_until(stopped, "the end of the reply", seconds=15)
 
 
+def test_deleting_the_conversation_ends_the_reply_with_an_error(
+    client: ApiClient, official: openai.OpenAI, model: ServerHandle
+) -> None:
+    model.script(reply="word " * 2_000, token_delay=0.02)
+    stream = official.chat.completions.create(
+        model="default", messages=[{"role": "user", "content": "Talk"}], stream=True
+    )
+    with pytest.raises(openai.APIError, match="was deleted"):
+        for chunk in stream:
+            if chunk.choices[0].delta.content:
+                for row in client.get("/api/conversations").get_json()["conversations"]:
+                    assert client.delete(f"/api/conversations/{row['conversation_id']}").status_code == 204
+
+
 def picture(data: bytes) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(data).decode()}"}}
 

@@ -224,7 +224,7 @@ def _worker_state(worker: BaseWorker) -> WorkerState:
     state = str(getattr(worker.get_state(), "value", worker.get_state()))
     return WorkerState(
         name=worker.name,
-        state="starting" if state == "?" else state,
+        state="started" if state == "?" else state,
         queues=_names(worker.queue_names()),
         last_heartbeat=_aware(worker.last_heartbeat),
         job_id=_current_job(worker),

@@ -38,6 +38,7 @@ STATE_WORDS = N_(
         "canceled": "cancelled",
     }
 )
+WORKER_STATES = N_({"started": "starting", "idle": "free", "busy": "at work", "suspended": "paused"})
 
 
 @blueprint.get("")
@@ -52,6 +53,7 @@ def overview() -> ViewResult:
         workers=jobs.workers(redis()),
         schedule=jobs.schedule(),
         states=STATE_WORDS,
+        worker_states=WORKER_STATES,
     )
 
 

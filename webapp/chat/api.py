@@ -121,7 +121,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
 @login_required
 def resume_stream(path: TurnPath, query: FollowQuery) -> ViewResult:
     """The events of a turn, from `Last-Event-ID` or `after` on, or from the start."""
-    reply = messages.get_message(current_user_id(), path.turn_id)
+    reply = service.reply_of(current_user_id(), path.turn_id)
     return _stream(reply.message_id, Cursor.parse(request.headers.get("Last-Event-ID") or query.after))
 
 

@@ -34,7 +34,7 @@ SUFFIXES: dict[str, dict[str, Any]] = {
 """Suffixes of a model's id, after a colon: a temporary conversation; memory read but not made; no memory."""
 
 _TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
-_STATUS_OF = {"rate_limited": 429, "context_too_long": 400, "refused": 400, "model_not_found": 404}
+_STATUS_OF = {"rate_limited": 429, "context_too_long": 400, "refused": 400, "model_not_found": 404, "gone": 410}
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 
 
