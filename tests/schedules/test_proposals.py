@@ -54,6 +54,7 @@ def test_it_is_shown_and_made_with_one_click(
     [
         ({"at": "2020-01-01T09:00"}, "That has passed. It is 20"),
         ({"at": "tomorrow"}, "Give message, at as"),
+        ({"at": "9999-12-31T23:59:59-14:00"}, "Give message, at as"),
         ({"repeat": "hourly"}, "Give message, at as"),
         ({"message": ""}, "Give message, at as"),
     ],

@@ -59,15 +59,15 @@ async def _reckon(arguments: dict[str, Any], context: Surroundings) -> Output:
 
 
 async def _propose_schedule(arguments: dict[str, Any], context: Surroundings) -> Output:
+    zone = context.now.tzinfo
     try:
         fields = ProposeSchedule.model_validate({name: value for name, value in arguments.items() if value is not None})
         moment = datetime.fromisoformat(fields.at)
+        moment = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
         if fields.repeat not in REPEATS:
             raise ValueError
-    except (ValueError, ValidationError):
+    except (ValueError, OverflowError, ValidationError):
         return failure("Give message, at as 2026-12-31T09:00, and repeat: once, daily, weekdays, weekly or monthly.")
-    zone = context.now.tzinfo
-    moment = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
     if moment <= context.now:
         return failure(f"That has passed. It is {context.now:%Y-%m-%dT%H:%M}, {DAYS[context.now.weekday()]}.")
     times = {"at": f"{moment:%Y-%m-%dT%H:%M}", "timezone": str(zone), "repeat": fields.repeat}
