@@ -231,3 +231,9 @@ def test_only_what_describes_a_url_is_called_a_path(app: Flask) -> None:
     ]
     assert len(shapes) > 200
     assert [shape for argument, shape in shapes if (argument == "path") != shape.__name__.endswith("Path")] == []
+
+
+def test_the_detail_names_the_field_whoever_found_the_error(client: ApiClient) -> None:
+    found = client.get("/api/conversations?cursor=none").get_json()
+    assert found["detail"] == "cursor: is not a cursor of this list"
+    assert client.get("/api/conversations?limit=0").get_json()["detail"].startswith("limit: ")

@@ -56,7 +56,7 @@ def problem(
     status: int, title: str, detail: str = "", *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
     """Return an application/problem+json response, or its equivalent in another protocol."""
-    if errors and not detail:
+    if errors and detail in ("", errors[0]["msg"]):
         detail = f"{'.'.join(map(str, errors[0]['loc'])) or 'body'}: {errors[0]['msg']}"
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if errors is not None:
