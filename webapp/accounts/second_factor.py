@@ -36,7 +36,7 @@ def codes_left(user_id: int) -> int:
 
 def begin(user_id: int) -> str:
     """A new secret for an authenticator; it counts once `confirm` has accepted a code from it. Raises Conflict."""
-    row = _locked(user_id)
+    row = _lock_row(user_id)
     if row is not None and row.confirmed_at is not None:
         raise Conflict("Two-step sign-in is already on.")
     if row is None:
@@ -60,7 +60,7 @@ def address(user: User, secret: str) -> str:
 
 def confirm(user_id: int, code: str) -> list[str]:
     """Turn it on with the first code of the new secret; returns the recovery codes, once. Raises Invalid, Conflict."""
-    row = _locked(user_id)
+    row = _lock_row(user_id)
     if row is None or row.confirmed_at is not None:
         raise Conflict("There is nothing to confirm.")
     if not _is_current(row, code):
@@ -74,7 +74,7 @@ def confirm(user_id: int, code: str) -> list[str]:
 
 def check(user_id: int, code: str) -> bool:
     """Return whether this is the current code or an unused recovery code; either works once. The caller commits."""
-    row = _locked(user_id)
+    row = _lock_row(user_id)
     if row is None or row.confirmed_at is None:
         return False
     if _is_current(row, code):
@@ -91,7 +91,7 @@ def check(user_id: int, code: str) -> bool:
 
 def turn_off(user_id: int) -> None:
     """Turn it off again."""
-    row = _locked(user_id)
+    row = _lock_row(user_id)
     if row is None:
         return
     was_on = row.confirmed_at is not None
@@ -101,7 +101,7 @@ def turn_off(user_id: int) -> None:
         signals.note(user_id, "two_factor_off")
 
 
-def _locked(user_id: int) -> SecondFactor | None:
+def _lock_row(user_id: int) -> SecondFactor | None:
     return db.session.get(SecondFactor, user_id, with_for_update=True, populate_existing=True)
 
 

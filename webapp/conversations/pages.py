@@ -192,7 +192,7 @@ def unarchive(conversation_id: int) -> ViewResult:
 def delete(conversation_id: int) -> ViewResult:
     """Delete a conversation; for a short while it can be restored. A `leaving` that a reload has undone is ignored."""
     hidden = service.hide_conversation(current_user_id(), conversation_id)
-    if service.is_taken_back(current_user_id(), conversation_id, request.form.get("leaving", "")):
+    if service.has_returned(current_user_id(), conversation_id, request.form.get("leaving", "")):
         db.session.rollback()
         return "", 204
     problem = _("Deleted %(title)s.", title=_quoted_title(hidden))

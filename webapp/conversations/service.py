@@ -173,10 +173,10 @@ def hide_conversation(user_id: int, conversation_id: int, *, moment: datetime | 
 def return_to_temporary(user_id: int, conversation_id: int, leaving: str) -> None:
     """Undo the leaving of a temporary conversation, while that is possible; does nothing to any other.
 
-    The report of this `leaving` may still be on its way: `is_taken_back` recognises it then.
+    The report of this `leaving` may still be on its way: `has_returned` recognises it then.
     """
     with suppress(RedisError):  # then it is gone if its report comes late
-        redis().set(_taken_back(user_id, conversation_id, leaving), b"1", ex=UNDO_SECONDS)
+        redis().set(_return_key(user_id, conversation_id, leaving), b"1", ex=UNDO_SECONDS)
     # A request that handles its report right now holds the row, and has looked before the line above.
     db.session.execute(
         owned_conversations(user_id).where(Conversation.conversation_id == conversation_id).with_for_update()
@@ -193,15 +193,15 @@ def return_to_temporary(user_id: int, conversation_id: int, leaving: str) -> Non
     )
 
 
-def is_taken_back(user_id: int, conversation_id: int, leaving: str) -> bool:
+def has_returned(user_id: int, conversation_id: int, leaving: str) -> bool:
     """Return whether a reload came before the report that its page was left."""
     try:
-        return bool(leaving) and bool(redis().exists(_taken_back(user_id, conversation_id, leaving)))
+        return bool(leaving) and bool(redis().exists(_return_key(user_id, conversation_id, leaving)))
     except RedisError:
         return False
 
 
-def _taken_back(user_id: int, conversation_id: int, leaving: str) -> str:
+def _return_key(user_id: int, conversation_id: int, leaving: str) -> str:
     return f"returned:{user_id}:{conversation_id}:{leaving[:20]}"
 
 

@@ -69,15 +69,15 @@ class End:
 
 def body_as(shape: type[_Body]) -> _Body:
     """Return the request's body. Raises Invalid."""
-    return _validated(shape, request.get_json())
+    return _validate(shape, request.get_json())
 
 
 def query_as(shape: type[_Body]) -> _Body:
     """Return the request's parameters. Raises Invalid."""
-    return _validated(shape, request.args.to_dict())
+    return _validate(shape, request.args.to_dict())
 
 
-def _validated(shape: type[_Body], values: Any) -> _Body:
+def _validate(shape: type[_Body], values: Any) -> _Body:
     try:
         return shape.model_validate(values)
     except ValidationError as error:

@@ -46,7 +46,7 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
         is_partial = reply.status in _PARTIAL
         if not says_the_same(reply.content, history[-1][1], is_partial=is_partial, placeholder=GONE):
             continue
-        if (conversation := _locked(user_id, reply)) is not None:
+        if (conversation := _lock_conversation(user_id, reply)) is not None:
             return conversation, reply.message_id
     return None
 
@@ -56,7 +56,7 @@ def find_question(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None
     id and status of the reply it still ends with. None for a new question, or if the conversation has gone on.
     """
     for reply in _candidates(user_id, mark):
-        conversation = _locked(user_id, reply)
+        conversation = _lock_conversation(user_id, reply)
         rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
         if conversation is not None and all(row.role == "assistant" for row in rest):
             last = rest[-1] if rest else reply
@@ -76,7 +76,7 @@ def find_part(user_id: int, request: GatewayRequest, seed: str) -> Message | Non
     return None
 
 
-def _locked(user_id: int, reply: Message) -> Conversation | None:
+def _lock_conversation(user_id: int, reply: Message) -> Conversation | None:
     own = owned_conversations(user_id).where(Conversation.conversation_id == reply.conversation_id)
     return db.session.scalar(own.with_for_update())
 

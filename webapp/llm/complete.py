@@ -125,7 +125,7 @@ class CompletionClient:
         timeout: float | None,
     ) -> tuple[SchemaT, Completion]:
         try:
-            return _validated(completion, schema), completion
+            return _validate(completion, schema), completion
         except (MalformedOutput, ValidationError) as error:
             problem = _problem(error)
         if completion.finish_reason == "length":
@@ -150,7 +150,7 @@ class CompletionClient:
             raise _with_answer(error, completion) from None
         second = replace(second, usage=completion.usage.plus(second.usage))
         try:
-            return _validated(second, schema), second
+            return _validate(second, schema), second
         except (MalformedOutput, ValidationError):
             raise _with_answer(MalformedOutput(), second) from None
 
@@ -254,7 +254,7 @@ def _misplaced_answer(message: Mapping[str, Any]) -> str:
     return thought if isinstance(thought, str) and "{" in thought else ""
 
 
-def _validated(completion: Completion, schema: type[SchemaT]) -> SchemaT:
+def _validate(completion: Completion, schema: type[SchemaT]) -> SchemaT:
     fields = {field.alias or name for name, field in schema.model_fields.items()}
     return schema.model_validate(parse_object(completion.text, fields))
 

@@ -193,8 +193,8 @@ def classify_payload(
         detail = "The quota of the model's API key is used up. Check your plan and billing with the provider."
         return RateLimited(detail, retryable=False, **quoted)
     if codes & _KEY_CODES or status in (401, 403):
-        told = quoted if status == 403 else common  # what may be meant besides the key: the country, the content
-        return Unauthorized(**told) if has_key else MissingKey(**told)
+        details = quoted if status == 403 else common  # what may be meant besides the key: the country, the content
+        return Unauthorized(**details) if has_key else MissingKey(**details)
     if codes & _MODEL_CODES or status == 404:
         return ModelNotFound(**quoted)
     if status == 429 or codes & _RATE_CODES:

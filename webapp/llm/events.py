@@ -233,8 +233,8 @@ class StreamDecoder:
         if reason:
             self._reason = finish_of(str(reason))
             if self._reason == "error":
-                told = payload if payload.get("error") else choice
-                raise classify_payload(told) if told.get("error") else InterruptedAnswer()
+                source = payload if payload.get("error") else choice
+                raise classify_payload(source) if source.get("error") else InterruptedAnswer()
             if self._reason == "content_filter" and not (self.started or self._texts):
                 raise RefusedByModel
 

@@ -107,8 +107,8 @@ def models_from_listing(payload: Any) -> list[ListedModel]:
         name = next((name for name in names if isinstance(name, str) and name.strip()), None)
         created = row.get("created")
         if name and name not in models:
-            made = created if isinstance(created, int) else 0
-            models[name] = ListedModel(name, window_from_listing(row), made)
+            created_at = created if isinstance(created, int) else 0
+            models[name] = ListedModel(name, window_from_listing(row), created_at)
     return list(models.values())
 
 

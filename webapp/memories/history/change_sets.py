@@ -182,7 +182,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
             ],
         )
     journal = Journal(user_id, "undo", conversation_id=original.conversation_id)
-    withdraw(user_id, _taken_back(plan))
+    withdraw(user_id, _withdrawals(plan))
     if plan.removals:
         for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(plan.removals))):
             touch(space_id)
@@ -208,7 +208,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     return view_change_sets([row])[0]
 
 
-def _taken_back(plan: UndoPlan) -> list[Memory]:
+def _withdrawals(plan: UndoPlan) -> list[Memory]:
     """Return the memories that others can read now and could not after the undo."""
     later_fields = {**dict.fromkeys(plan.removals, {}), **plan.returns}
     shared = db.session.scalars(select(Memory).where(Memory.memory_id.in_(later_fields), Memory.visibility == "shared"))
