@@ -72,7 +72,7 @@ def remember(stack: Stack) -> None:
     settings = Settings.from_env(stack.environment)
     app = create_app(settings)
     with app.app_context():
-        user_id = db.session.scalars(select(User.user_id).order_by(User.user_id)).one()
+        user_id = db.session.scalars(select(User.user_id).order_by(User.user_id).limit(1)).one()
         db.session.rollback()
         fill_memories(user_id, MEMORIES, model=settings.embedding_model, width=384)
     stack.script(tokens=3, stamp=True)
