@@ -67,7 +67,7 @@ class Turns:
 
 
 class EmbeddingServer:
-    """Answers each connection in a thread of its own; `load` makes the embedder of a name, None if there is none."""
+    """Answers each connection in a thread of its own; `load` makes the embedder of a name, or raises."""
 
     def __init__(self, load: Callable[[str], Any], clock: Callable[[], float] = time.monotonic) -> None:
         self._load, self._clock = load, clock
@@ -144,10 +144,12 @@ def receive(connection: socket.socket, size: int) -> bytes:
     return bytes(parts)
 
 
-def _packaged(name: str) -> Any:
-    from webapp.llm.packaged_models import packaged_model  # noqa: PLC0415 - numpy, for a process that may never embed
+def load_model(name: str) -> Any:
+    """Return the packaged model of this name. Raises KeyError."""
+    from webapp.llm.minilm import LocalEmbedder  # noqa: PLC0415 - numpy, for a process that may never embed
+    from webapp.llm.multilingual import MultilingualEmbedder  # noqa: PLC0415
 
-    return packaged_model(name)
+    return {kind.model: kind for kind in (LocalEmbedder, MultilingualEmbedder)}[name]()
 
 
 def main() -> None:
@@ -161,7 +163,7 @@ def main() -> None:
         listener.bind(path)
         listener.listen(128)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-        server = EmbeddingServer(_packaged)
+        server = EmbeddingServer(load_model)
         threading.Thread(target=server.serve, args=(listener,), daemon=True).start()
         while not server.is_idle:
             time.sleep(LOOK_SECONDS)

@@ -117,14 +117,11 @@ def _connect(path: str, until: float) -> socket.socket:
             return server
 
 
-def packaged_model(name: str) -> LocalEmbedder | MultilingualEmbedder | None:
-    """Return the model that a setting, or a stored vector, names, in this process; None if it names none."""
-    kind = _BY_NAME.get(name)
-    return kind() if kind is not None else None
-
-
 def packaged_embedder(name: str, path: str = "") -> Embedder | None:
-    """Return the same, in the machine's embedding server if it has one, which listens at `path`."""
+    """Return the model that a setting, or a stored vector, names; None if it names none.
+
+    It is asked of the machine's embedding server if there is one, which listens at `path`.
+    """
     kind = _BY_NAME.get(name)
     if kind is None:
         return None
