@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, add_person, running
-from bench.words import sentence, vocabulary
+from testkit.memory_rows import sentence, vocabulary
 
 TURNS = 60
 WARM = 5

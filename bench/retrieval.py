@@ -10,8 +10,7 @@ import numpy as np
 
 from bench.product import product
 from bench.report import percentile, table, verdict
-from bench.words import sentence, vocabulary
-from testkit.memory_rows import fill_memories
+from testkit.memory_rows import fill_memories, sentence, vocabulary
 from webapp.accounts.models import User
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation

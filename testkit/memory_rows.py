@@ -1,16 +1,30 @@
-"""Memories of made-up sentences with random vectors, for measuring time, not meaning."""
+"""Memories of made-up sentences with random vectors, for measuring time, not meaning.
+
+The sentences are of made-up words with the frequencies of words in a natural language.
+"""
 
 import random
 
 import numpy as np
 
-from bench.words import sentence, vocabulary
 from webapp.db.base import db, write_transaction
 from webapp.llm.embeddings import normalise_rows
 from webapp.memories.models import Memory
 from webapp.memories.store.journal import statement_hash
 
 BATCH = 1_000
+_PARTS = ("ka", "lo", "mi", "ren", "sta", "vor", "del", "pin", "gra", "tu", "ves", "nor", "bal", "qui", "zen", "fo")
+
+
+def vocabulary(size: int = 9_000) -> list[str]:
+    """Different words, always the same."""
+    maker = random.Random(7)
+    return list(dict.fromkeys("".join(maker.choices(_PARTS, k=maker.randint(2, 4))) for _ in range(size)))
+
+
+def sentence(maker: random.Random, known: list[str], length: int) -> str:
+    """Words; the n-th of the vocabulary occurs about 1/n as often as the first."""
+    return " ".join(known[min(int(maker.paretovariate(0.6)), len(known)) - 1] for _ in range(length))
 
 
 def fill_memories(user_id: int, count: int, *, model: str, width: int, seed: int = 0) -> None:

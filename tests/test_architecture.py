@@ -187,6 +187,7 @@ APART = {
     "jobs": "fakemodel testkit tests bench",
     "bench": "tests",
     "tests": "bench",
+    "testkit": "tests bench",
 }
 """What each folder never imports. Tests and benchmarks share `testkit`; tests/bench is about the benchmarks."""
 
