@@ -44,13 +44,14 @@ class CommandLine(Flask):
     @cached_property
     def application(self) -> Flask:
         """The application itself."""
-        from webapp import create_app  # noqa: PLC0415  (seconds of loading that help does without)
-        from webapp.shell.commands import register  # noqa: PLC0415
+        from webapp.shell.factory import build  # noqa: PLC0415  (seconds of loading that help does without)
 
-        serving = not _ABOUT_ROUTES.isdisjoint(sys.argv)
-        app = create_app(serving=serving)
-        if not serving:
-            register(app)
+        if _ABOUT_ROUTES.isdisjoint(sys.argv):
+            from webapp.shell.commands import register  # noqa: PLC0415
+        else:
+            from webapp.shell.routes import register  # type: ignore[assignment]  # noqa: PLC0415
+        app = build()
+        register(app)
         return app
 
     def app_context(self) -> AppContext:

@@ -13,7 +13,6 @@ from flask.json.provider import DefaultJSONProvider
 from flask_openapi3 import Info, OpenAPI
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from webapp import rendering
 from webapp.accounts.setup import init_accounts
 from webapp.audit.setup import init_audit
 from webapp.chat.turns.runtime import init_chat
@@ -37,6 +36,7 @@ from webapp.legacies.setup import init_spaces
 from webapp.memories.history.dependents import init_dependents
 from webapp.memories.portrait.forgetting import init_portraits
 from webapp.providers.clients import init_models
+from webapp.rendering import init_rendering
 from webapp.retrieval.setup import init_retrieval
 from webapp.saved_prompts.service import init_library
 from webapp.sharing.memory_links import init_uses
@@ -167,7 +167,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     security_headers.init_security(app, settings.cors_origins)
     init_accounts(app, settings)
     init_audit(app)
-    rendering.init_rendering(app)
+    init_rendering(app)
     init_compression(app)
     init_chat(app, settings)
 
