@@ -171,6 +171,7 @@ class JsonBlueprint(APIBlueprint):
         """Return the view with its validation around it, as flask-openapi3 makes it."""
         for model in (query, form):
             if model is not None:
+                _plain(model)
                 model.model_json_schema = classmethod(_described_once)
         return APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **options)
 
