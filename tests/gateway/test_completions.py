@@ -289,6 +289,8 @@ def test_a_repeated_key_gives_the_first_reply_again(
     other = send(temperature=0.5)
     assert (other.status_code, other.json["error"]["type"]) == (409, "invalid_request_error")
     assert send(model="nobody").status_code == 409
+    assert client.delete(f"/api/conversations/{conversation}").status_code == 204
+    assert send().status_code == 404
 
 
 def test_who_may_not_gets_nothing(app: Flask, user: Person, anonymous: FlaskClient) -> None:

@@ -117,9 +117,13 @@ def launch(reply: LaunchableReply) -> None:
 
 
 def replay(show: Callable[[LaunchableReply], Response]) -> Callable[[dict[str, Any], int], Response]:
-    """Return how the answer to a repeated Idempotency-Key is shown: as that of the reply which the first one began."""
+    """Return how the answer to a repeated Idempotency-Key is shown: as that of the reply which the first one began.
+
+    It raises NotFound where that has been deleted since.
+    """
 
     def shown(first: dict[str, Any], _status: int) -> Response:
+        chat.reply_of(current_user_id(), first["turn_id"])
         _let_go()
         return show(LaunchableReply(**first, turn=None))
 
