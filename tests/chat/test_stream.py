@@ -285,3 +285,12 @@ def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(
             assert client.delete(f"/api/conversations/{seen[0].data['conversation_id']}").status_code == 204
     assert names(seen)[-2:] == ["error", "settled"] and seen[-2].data["code"] == "gone"
     assert steps(app, seen[0].data["assistant_message_id"]) == 0
+
+
+def test_a_repeated_key_does_not_bring_back_a_deleted_reply(client: ApiClient) -> None:
+    asked: dict[str, Any] = {"json": {"message": "Hello"}, "headers": {"Idempotency-Key": "k"}}
+    first, again = (client.post("/api/chat/stream", **asked).text for _ in range(2))
+    assert first == again
+    conversation_id = parse(first)[0].data["conversation_id"]
+    assert client.delete(f"/api/conversations/{conversation_id}").status_code == 204
+    assert client.post("/api/chat/stream", **asked).status_code == 404

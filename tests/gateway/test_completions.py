@@ -265,6 +265,34 @@ def test_a_failed_reply_is_an_error_that_clients_do_not_repeat(client: ApiClient
     assert answer.headers["x-should-retry"] == "false"
 
 
+@pytest.mark.parametrize("way", [{}, {"stream": True}, {"background": True}])
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "One"}]}),
+        ("/v1/responses", {"input": "One"}),
+    ],
+)
+def test_a_repeated_key_gives_the_first_reply_again(
+    app: Flask, client: ApiClient, model: ServerHandle, path: str, asked: dict[str, Any], way: dict[str, bool]
+) -> None:
+    model.script(reply="First.", times=1)
+
+    def send(**more: Any) -> Any:
+        return client.post(path, json={**asked, **way, **more}, headers={"Idempotency-Key": "k"})
+
+    first, again = send(), send()
+    conversation = first.headers["X-Commonplace-Conversation"]
+    assert (again.status_code, again.headers["X-Commonplace-Conversation"]) == (200, conversation), again.text
+    assert ("First." in first.text) == ("First." in again.text)
+    assert talks(app) == [(int(conversation), 2)]
+    other = send(temperature=0.5)
+    assert (other.status_code, other.json["error"]["type"]) == (409, "invalid_request_error")
+    assert send(model="nobody").status_code == 409
+    assert client.delete(f"/api/conversations/{conversation}").status_code == 204
+    assert send().status_code == 404
+
+
 def test_who_may_not_gets_nothing(app: Flask, user: Person, anonymous: FlaskClient) -> None:
     with app.app_context(), write_transaction():
         row, revoked = tokens.create_token(user.user_id, NewToken(name="gone"))
@@ -351,6 +379,18 @@ def test_hanging_up_stops_the_reply(app: Flask, official: openai.OpenAI, model: 
             return db.session.scalar(db.select(Message.status).where(Message.role == "assistant")) == "stopped"
 
     wait_until(stopped, "the end of the reply", seconds=15)
+
+
+def test_hanging_up_does_not_stop_a_reply_that_may_be_asked_for_again(
+    app: Flask, official: openai.OpenAI, model: ServerHandle
+) -> None:
+    model.script(tokens=40, token_delay=0.02)
+    asked: dict[str, Any] = {"model": "default", "messages": [{"role": "user", "content": "Count"}]}
+    with official.chat.completions.create(**asked, stream=True, extra_headers={"Idempotency-Key": "k"}) as stream:
+        next(piece for piece in stream if piece.choices[0].delta.content)
+    again = official.chat.completions.create(**asked, stream=True, extra_headers={"Idempotency-Key": "k"})
+    assert "token39" in "".join(piece.choices[0].delta.content or "" for piece in again)
+    assert [count for _, count in talks(app)] == [2]
 
 
 def test_deleting_the_conversation_ends_the_reply_with_an_error(

@@ -8,7 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from webapp.http.validation import MAX_ID, MAX_METADATA_DEPTH, MAX_TEXT_BYTES, Id, JsonObject, Line, MessageText
+from webapp.http.validation import (
+    MAX_ID,
+    MAX_METADATA_DEPTH,
+    MAX_TEXT_BYTES,
+    AwareTime,
+    Day,
+    Id,
+    JsonObject,
+    Line,
+    MessageText,
+    Time,
+)
+from webapp.memories.schemas import LastDay
 
 MESSAGE, LINE, ID, OBJECT = (TypeAdapter(kind) for kind in (MessageText, Line, Id, JsonObject))
 
@@ -49,6 +61,22 @@ def test_ids(value: int, fits: bool) -> None:
     else:
         with pytest.raises(ValidationError):
             ID.validate_python(value)
+
+
+@pytest.mark.parametrize("value", [0, 1_900_000_000, 0.5, True, False, [], "0.5", "1900000000", "1e9", ""])
+@pytest.mark.parametrize("kind", [Day, LastDay, Time, AwareTime])
+def test_a_number_of_seconds_is_no_time(kind: Any, value: Any) -> None:
+    if (kind, value) == (LastDay, ""):  # how a form leaves it out
+        return
+    with pytest.raises(ValidationError):
+        TypeAdapter(kind).validate_python(value)
+
+
+def test_times() -> None:
+    for text in ("2030-01-02T03:04:05Z", "2030-01-02 03:04:05+00:00"):
+        assert TypeAdapter(AwareTime).validate_python(text) == TypeAdapter(Time).validate_python(text)
+    assert TypeAdapter(Time).validate_python("2030-01-02T03:04").tzinfo is None
+    assert TypeAdapter(LastDay).validate_python(None) is None
 
 
 SHORT = st.text(st.characters(codec="utf-8"), max_size=5)

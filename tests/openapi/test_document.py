@@ -1,11 +1,14 @@
 """The published description: valid, complete, and true about what each operation can answer."""
 
+import inspect
 import re
+import typing
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.support import token_routes
+from webapp.http.paging import PageQuery
 from webapp.openapi.docs import openapi_document
 from webapp.openapi.document import PROBLEMS, ViewFacts, operations, refine
 from webapp.openapi.examples import EXAMPLES
@@ -66,6 +69,20 @@ def test_streams_are_event_streams(document):
         content = document["paths"][path][method]["responses"]["200"]["content"]
         assert list(content) == ["text/event-stream"]
         assert "event: delta" in content["text/event-stream"]["example"]
+
+
+def test_filters_of_lists_are_described(document, app):
+    named = {operation["operationId"]: operation.get("parameters", ()) for _, _, operation in operations(document)}
+    lists = 0
+    for rule in app.url_map.iter_rules():
+        view = inspect.unwrap(app.view_functions[rule.endpoint])
+        query = typing.get_type_hints(view).get("query")
+        if query and rule.rule.startswith("/api/"):
+            lists += issubclass(query, PageQuery)
+            wanted = {field.alias or name for name, field in query.model_fields.items()}
+            told = {parameter["name"] for parameter in named[view.__name__] if parameter["in"] == "query"}
+            assert told == wanted, rule.rule
+    assert lists
 
 
 def test_idempotency_and_admins_are_told(document):

@@ -98,7 +98,7 @@ def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
 @blueprint.post("/chat/stream", responses=STREAM)
 @login_required
 @limit_turns
-@idempotency.idempotent(replay=lambda answer, _status: _stream(answer["assistant_message_id"]))
+@idempotency.idempotent(replay=lambda answer, _status: _stream_of(answer["assistant_message_id"]))
 def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
     """Send a message, in a new conversation if none is named, and stream the reply."""
     turn = service.start_turn(
@@ -121,8 +121,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
 @login_required
 def resume_stream(path: TurnPath, query: FollowQuery) -> ViewResult:
     """The events of a turn, from `Last-Event-ID` or `after` on, or from the start."""
-    reply = service.reply_of(current_user_id(), path.turn_id)
-    return _stream(reply.message_id, Cursor.parse(request.headers.get("Last-Event-ID") or query.after))
+    return _stream_of(path.turn_id, Cursor.parse(request.headers.get("Last-Event-ID") or query.after))
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/stop", responses={202: ResponseStarted})
@@ -254,6 +253,10 @@ def _accepted(turn: service.StartedTurn) -> ViewResult:
     idempotency.commit(answer, 202)
     service.launch(turn)
     return answer, 202
+
+
+def _stream_of(turn_id: int, cursor: Cursor = BEGINNING) -> ViewResult:
+    return _stream(service.reply_of(current_user_id(), turn_id).message_id, cursor)
 
 
 def _stream(turn_id: int, cursor: Cursor = BEGINNING, *, launched: bool = False) -> ViewResult:

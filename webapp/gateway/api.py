@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Blueprint, Flask, Response, jsonify
 
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import sse
 from webapp.chat.api import limit_turns
@@ -50,9 +51,18 @@ def get_model(name: str) -> ViewResult:
     return _model(name)
 
 
+def _answer(reply: LaunchableReply) -> Response:
+    body, user_id = requests.body_as(wire.Completion), current_user_id()
+    usage = bool(body.stream_options and body.stream_options.include_usage)
+    answer = _streamed(user_id, reply, body.model, usage) if body.stream else _full_response(reply, body.model)
+    answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
+    return answer
+
+
 @blueprint.post("/chat/completions")
 @login_required
 @limit_turns
+@idempotency.idempotent(replay=requests.replay(_answer))
 def complete() -> ViewResult:
     """A reply to the last message, streamed if asked for."""
     body = requests.body_as(wire.Completion)
@@ -60,13 +70,9 @@ def complete() -> ViewResult:
         request = wire.read(body)
     except UnsupportedRequest as error:
         raise Invalid.field(error.param, str(error)) from None
-    user_id = current_user_id()
-    reply = service.begin(user_id, request, requests.wish(body.model))
+    reply = service.begin(current_user_id(), request, requests.wish(body.model))
     requests.launch(reply)
-    usage = bool(body.stream_options and body.stream_options.include_usage)
-    answer = _streamed(user_id, reply, body.model, usage) if body.stream else _full_response(reply, body.model)
-    answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
-    return answer
+    return _answer(reply)
 
 
 def _full_response(reply: LaunchableReply, model: str) -> Response:

@@ -1,6 +1,6 @@
 """Shared steps of the gateway's endpoints: reading a request's choices, launching a turn, following a reply."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from flask import Flask, Response, jsonify, request
 from pydantic import BaseModel, ValidationError
 
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.chat import service as chat
 from webapp.chat.turns.follow import follow
@@ -109,9 +110,27 @@ def wish(model: str, conversation_id: int | None = None) -> Wish:
 
 def launch(reply: LaunchableReply) -> None:
     """Commit a turn and hand it to the runner; no connection is held while the reply is written."""
-    db.session.commit()
+    idempotency.commit({"turn_id": reply.turn_id, "conversation_id": reply.conversation_id}, 200)
     if reply.turn is not None:
         chat.launch(reply.turn)
+    _let_go()
+
+
+def replay(show: Callable[[LaunchableReply], Response]) -> Callable[[dict[str, Any], int], Response]:
+    """Return how the answer to a repeated Idempotency-Key is shown: as that of the reply which the first one began.
+
+    It raises NotFound where that has been deleted since.
+    """
+
+    def shown(first: dict[str, Any], _status: int) -> Response:
+        chat.reply_of(current_user_id(), first["turn_id"])
+        _let_go()
+        return show(LaunchableReply(**first, turn=None))
+
+    return shown
+
+
+def _let_go() -> None:
     leave()
     db.session.remove()
 
@@ -124,9 +143,13 @@ def _entries(reply: LaunchableReply, patience: float | None) -> Iterator[Entry |
 def open_stream(user_id: int, reply: LaunchableReply) -> closing[Generator[str | End | None]]:
     """Return the events of a reply to stream: its text as it arrives, then its end; None while nothing happens.
 
-    A reader that hangs up before the end stops the reply, which is what these clients mean by it.
+    A reader that hangs up before the end stops the reply, which is what these clients mean by it, unless an
+    Idempotency-Key says that the request may come again.
     """
-    return closing(_read_or_stop(this_app(), user_id, reply.turn_id, _pieces(_entries(reply, None))))
+    pieces = _pieces(_entries(reply, None))
+    if idempotency.HEADER in request.headers:
+        return closing(pieces)
+    return closing(_read_or_stop(this_app(), user_id, reply.turn_id, pieces))
 
 
 def _read_or_stop(
@@ -145,7 +168,7 @@ def _read_or_stop(
                 chat.stop_turn(user_id, turn_id)
 
 
-def _pieces(pieces: Iterator[Entry | None]) -> Iterator[str | End | None]:
+def _pieces(pieces: Iterator[Entry | None]) -> Generator[str | End | None]:
     """Yield a reply's text as it arrives, each character once, then its end; None while nothing happens."""
     length = 0
     for item in pieces:

@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify
 
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import service as chat
 from webapp.chat import sse
@@ -30,19 +31,8 @@ blueprint = Blueprint("responses", __name__, url_prefix="/v1")
 _STATUSES = {"complete": "completed", "streaming": "in_progress", "stopped": "cancelled", "interrupted": "incomplete"}
 
 
-@blueprint.post("/responses")
-@login_required
-@limit_turns
-def create() -> ViewResult:
-    """A response to the last message or to what function calls came to, streamed if asked for."""
-    body = requests.body_as(responses_input.ResponseRequest)
-    user_id = current_user_id()
-    try:
-        wish = replace(requests.wish(body.model, body.conversation_id), note=_note(body))
-        reply = _begin(user_id, body, wish)
-    except UnsupportedRequest as error:
-        raise Invalid.field(error.param, str(error)) from None
-    requests.launch(reply)
+def _answer(reply: LaunchableReply) -> Response:
+    body, user_id = requests.body_as(responses_input.ResponseRequest), current_user_id()
     header = ResponseHeader.of(reply.turn_id, int(time.time()), body, reply.conversation_id)
     if body.background:
         answer = jsonify(responses_output.response(header, "in_progress"))
@@ -50,6 +40,22 @@ def create() -> ViewResult:
         answer = _streamed(user_id, reply, header) if body.stream else _full_response(reply, header)
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
+
+
+@blueprint.post("/responses")
+@login_required
+@limit_turns
+@idempotency.idempotent(replay=requests.replay(_answer))
+def create() -> ViewResult:
+    """A response to the last message or to what function calls came to, streamed if asked for."""
+    body = requests.body_as(responses_input.ResponseRequest)
+    try:
+        wish = replace(requests.wish(body.model, body.conversation_id), note=_note(body))
+        reply = _begin(current_user_id(), body, wish)
+    except UnsupportedRequest as error:
+        raise Invalid.field(error.param, str(error)) from None
+    requests.launch(reply)
+    return _answer(reply)
 
 
 @blueprint.get("/responses/<name>")

@@ -12,7 +12,7 @@ POLICY = (
 
 FOR_PROGRAMS = (r"/v1/.*", r"/mcp.*", r"/api/.*", r"/\.well-known/.*")
 """The paths that pages of other sites may be let in to."""
-EXPOSED = ("X-Commonplace-Conversation", "X-Request-ID", "Retry-After", "Idempotency-Replayed", "WWW-Authenticate")
+EXPOSED = ("X-Commonplace-Conversation", "X-Request-ID", "Retry-After", "Idempotent-Replayed", "WWW-Authenticate")
 
 
 def init_security(app: Flask, cors_origins: str = "") -> None:

@@ -5,7 +5,16 @@ import re
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StrictBool
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StrictBool,
+)
 
 MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
@@ -105,8 +114,14 @@ def _check_parts(value: dict[str, Any]) -> None:
 
 
 def _iso_day(value: object) -> object:
-    if isinstance(value, str) and not _ISO_DAY.fullmatch(value):
+    if isinstance(value, int | float) or (isinstance(value, str) and not _ISO_DAY.fullmatch(value)):
         raise ValueError("Write a day as YYYY-MM-DD.")
+    return value
+
+
+def _iso_time(value: object) -> object:
+    if isinstance(value, int | float) or (isinstance(value, str) and not _ISO_DAY.match(value)):
+        raise ValueError("Write a time as YYYY-MM-DDTHH:MM:SSZ.")
     return value
 
 
@@ -149,6 +164,12 @@ JsonObject = Annotated[dict[str, Any], AfterValidator(_bounded_json)]
 
 Day = Annotated[date, BeforeValidator(_iso_day)]
 """A day as YYYY-MM-DD, not a number of seconds, which pydantic would accept."""
+
+Time = Annotated[datetime, BeforeValidator(_iso_time)]
+"""A time in ISO 8601, with or without a zone."""
+
+AwareTime = Annotated[AwareDatetime, BeforeValidator(_iso_time)]
+"""A time in ISO 8601 with its zone."""
 
 Instant = Annotated[datetime, PlainSerializer(utc_text, return_type=str, when_used="json")]
 """A UTC timestamp, ISO 8601 with Z."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -170,15 +170,19 @@ class JsonBlueprint(APIBlueprint):
     ) -> Any:
         """Return the view with its validation around it, as flask-openapi3 makes it."""
         for model in (query, form):
-            if model is not None and "model_json_schema" not in vars(model):
-                model.model_json_schema = _described_once(model)
+            if model is not None:
+                _plain(model)
+                model.model_json_schema = classmethod(_described_once)
         return APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **options)
 
 
-def _described_once(model: type[BaseModel]) -> Callable[..., dict[str, Any]]:
-    describe = partial(BaseModel.model_json_schema.__func__, model)  # type: ignore[attr-defined]  # not a parent's
-    plain = describe()
-    return lambda *args, **wishes: describe(*args, **wishes) if args or wishes else plain
+def _described_once(model: type[BaseModel], *args: Any, **wishes: Any) -> dict[str, Any]:
+    return _describe(model, *args, **wishes) if args or wishes else _plain(model)
+
+
+# Pydantic's own: a model whose parent describes once would inherit that otherwise, and be described as its parent.
+_describe: Callable[..., dict[str, Any]] = BaseModel.model_json_schema.__func__  # type: ignore[attr-defined]
+_plain = cache(_describe)
 
 
 def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/api") -> APIBlueprint:

@@ -5,7 +5,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -18,7 +17,7 @@ from pydantic_core import core_schema
 
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Amount, Day, Flag, Id, JsonObject, Line
+from webapp.http.validation import Amount, AwareTime, Day, Flag, Id, JsonObject, Line
 from webapp.memories.rules.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
 from webapp.memories.rules.kinds import MEMORY_TYPES
 from webapp.memories.rules.user_decisions import Decision
@@ -42,10 +41,10 @@ def _check_range(value: datetime) -> datetime:
     return value
 
 
-When = Annotated[AwareDatetime, AfterValidator(_check_range)]
+When = Annotated[AwareTime, AfterValidator(_check_range)]
 Statement = Annotated[Line, Field(max_length=CONTENT_MAX), AfterValidator(_statement)]
 LastDay = Annotated[
-    Annotated[Day | None, BeforeValidator(lambda value: value or None)],
+    Annotated[Day | None, BeforeValidator(lambda value: None if value == "" else value)],
     Field(description="The last day on which it holds, as YYYY-MM-DD; prompts leave it out after that."),
 ]
 Category = Annotated[Line, Field(max_length=CATEGORY_MAX)]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, field_validator
 
 from webapp.accounts.preferences import TimeZone
-from webapp.http.validation import Flag, Id, Input, Instant, Line, MessageText, not_null
+from webapp.http.validation import Flag, Id, Input, Instant, Line, MessageText, Time, not_null
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import LAST_YEAR, LONGEST, to_instant
 
@@ -20,7 +20,7 @@ def in_range(value: datetime) -> datetime:
     return value
 
 
-At = Annotated[datetime, AfterValidator(in_range), WithJsonSchema({"type": "string", "examples": ["2026-12-06T18:00"]})]
+At = Annotated[Time, AfterValidator(in_range), WithJsonSchema({"type": "string", "examples": ["2026-12-06T18:00"]})]
 """A time: local in the schedule's time zone, or with an offset or Z."""
 Place = Literal["new", "same"] | Id
 Simple = Literal["daily", "weekdays", "weekly", "monthly"]

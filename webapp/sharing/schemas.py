@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Flag, Id, Instant
+from webapp.http.validation import Flag, Id, Instant, Time
 from webapp.sharing.models import ConversationShare
 
 LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038
@@ -42,7 +42,7 @@ class NewShare(BaseModel):
     audience: Literal["anyone", "accounts"] = Field(
         "anyone", description="Anyone with the link, or only people with an account here."
     )
-    expires_at: Annotated[datetime, AfterValidator(_future)] | None = None
+    expires_at: Annotated[Time, AfterValidator(_future)] | None = None
 
 
 class ShareOut(BaseModel):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.http.paging import PageQuery
-from webapp.http.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Output, Whole
+from webapp.http.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Output, Time, Whole
 from webapp.transfer.models import Import, ImportItem
 
 MAX_PASTED = 1_000_000
@@ -32,8 +31,8 @@ class Range(BaseModel):
 
     model_config = ConfigDict(populate_by_name=True)
 
-    first: datetime | None = Field(None, alias="from")
-    last: datetime | None = Field(None, alias="to")
+    first: Time | None = Field(None, alias="from")
+    last: Time | None = Field(None, alias="to")
 
 
 class LearnFields(BaseModel):

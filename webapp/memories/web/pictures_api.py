@@ -3,11 +3,11 @@
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.extensions import this_app
-from webapp.http.validation import Day, Instant
+from webapp.http.validation import AwareTime, Day, Instant
 from webapp.http.views import api_blueprint
 from webapp.i18n.request_language import language_of
 from webapp.memories.showing.name_map import MOST_NAMES, links_of, names_shown
@@ -20,10 +20,8 @@ blueprint = api_blueprint("pictures_api", __name__, tag="Memories")
 class TimelineQuery(BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
-    first: Day | AwareDatetime | None = Field(None, alias="from", description="Only what began or ended from then on.")
-    last: Day | AwareDatetime | None = Field(
-        None, alias="to", description="And before then, or until the end of a day."
-    )
+    first: Day | AwareTime | None = Field(None, alias="from", description="Only what began or ended from then on.")
+    last: Day | AwareTime | None = Field(None, alias="to", description="And before then, or until the end of a day.")
 
 
 class SpanOut(BaseModel):
