@@ -193,6 +193,24 @@ def test_offline_the_words_wait_and_are_sent_once(tab, user, model):
     tab.forgive()
 
 
+def test_going_offline_is_said_once_and_not_by_what_nobody_asked_for(tab, model):
+    hold = held(model)
+    page = tab.page
+    send(page, "What do bees do?")
+    expect(page.locator(".message-assistant")).to_contain_text("word")
+    page.context.set_offline(True)
+    notices = page.locator("[data-toast]")
+    expect(notices).to_contain_text("You can go on writing.")
+    with page.expect_console_message(lambda message: "htmx:error" in message.text):
+        page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
+    expect(notices).to_have_count(1)
+    expect(notices).to_contain_text("You can go on writing.")
+    page.context.set_offline(False)
+    hold.release()
+    expect(replies(page)).to_have_count(1)
+    tab.forgive()
+
+
 def test_a_notice_stands_above_the_composer_however_high_it_is(open_tab, user, model):
     model.script(reply="Got it.")
     tab = open_tab(user, PHONE)
