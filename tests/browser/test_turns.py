@@ -168,6 +168,8 @@ def test_on_a_phone(open_tab, user, model):
     model.script(reply="A reply with `code` in it.\n\n```\n" + "long " * 60 + "\n```")
     page = open_tab(user, PHONE).page
     page.get_by_label("Message", exact=True).fill("From the tram")
+    words, box = page.locator("#composer-text").bounding_box(), page.locator(".composer-box").bounding_box()
+    assert words["width"] > 0.9 * box["width"], "what is typed has the line to itself"
     page.get_by_role("button", name="Send").tap()
     expect(replies(page)).to_contain_text("A reply with code")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
