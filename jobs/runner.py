@@ -22,7 +22,7 @@ from webapp.chat.turns import turnlog
 from webapp.db import conflicts
 from webapp.db.base import database_is_away, db, expect_writes
 from webapp.extensions import redis
-from webapp.llm.errors import InterruptedAnswer, ModelError, ModelUnavailable, RateLimited
+from webapp.llm.errors import InterruptedAnswer, ModelError, ModelUnavailable, NoModel, RateLimited
 from webapp.telemetry import logs, tracing
 from webapp.telemetry.metrics import JOB, QUEUE_WAIT, recorder
 
@@ -129,6 +129,12 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
         _settle(client, run)
         outcome = "done"
         return result
+    except NoModel as error:  # nothing failed: what is owed is asked for once a model is connected
+        db.session.rollback()
+        log.info("job waits for a model")
+        _settle(client, run)
+        outcome = "again"
+        return {"failed": error.code}
     except ModelError as error:
         db.session.rollback()
         log.warning("job failed: model", extra={"code": error.code, "last_try": run.last_try})

@@ -21,10 +21,13 @@ document.addEventListener("htmx:sse:close", (event) => {
   if (event.detail.reason === "message") event.target.removeAttribute("hx-sse:connect");
 });
 
+/** What the page asks for by itself, now and then or after a reply, it asks for again; so does a stream. */
+const isUnasked = (from, event) =>
+  ["composer", "thread", "side-list"].includes(from.id) || from.dataset.turn || from.dataset.seen || /:|^every$/.test(event?.type);
+
 document.addEventListener("htmx:error", (event) => {
   const { ctx } = event.detail;
-  // A stream takes care of itself; the buttons of its reply do not.
-  if (!ctx || ["composer", "thread"].includes(ctx.sourceElement?.id) || ctx.sourceElement?.dataset?.turn) return;
+  if (!ctx || isUnasked(ctx.sourceElement, ctx.sourceEvent)) return;
   toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
 });
 

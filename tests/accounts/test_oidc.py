@@ -562,7 +562,4 @@ def test_the_provider_leads_back_to_a_closed_account_with_its_second_step(
     assert answer.location.endswith("/account/keep")
     assert me(anonymous).get("user_id") is None, "not signed in by that"
     assert post_form(anonymous, "/account/keep", page="/account/keep").status_code == 303
-    anonymous.get(at_the_provider(anonymous))
-    if has_two_steps:
-        post_form(anonymous, "/login/code", page="/login/code", code=codes[1])
     assert me(anonymous)["user_id"] == ann

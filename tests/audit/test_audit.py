@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select, update
 
 from testkit.people import PASSWORD, post_form
+from webapp.accounts.models import User
 from webapp.audit import service
 from webapp.audit.actions import WORDS, Action
 from webapp.audit.actors import Actor
@@ -57,7 +58,7 @@ def test_one_reads_only_ones_own(client, login, make_user, anonymous):
     assert other.get("/admin/activity").status_code == 403
 
 
-def test_pages_and_the_download(login, user, make_user):
+def test_pages_and_the_download(app, login, user, make_user):
     browser = login(user)
     page = browser.get("/settings/activity")
     assert page.status_code == 200 and "Signed in" in page.text
@@ -65,8 +66,13 @@ def test_pages_and_the_download(login, user, make_user):
     assert "signed_in" in [json.loads(line)["action"] for line in lines]
     admin = login(make_user(is_admin=True))
     post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Very private name")
+    unnamed = make_user()
+    with app.app_context(), write_transaction():
+        db.session.get(User, unnamed.user_id).name = ""
+        service.record(user.user_id, Action.MEMORIES_READ, actor=Actor("token", unnamed.user_id))
     site = admin.get("/admin/activity").text
-    assert f"account {user.user_id}" in site and "Created a token" in site
+    assert f'href="/admin/users/{user.user_id}"><bdi>{user.name}</bdi>' in site and "Created a token" in site
+    assert f"by a token of {unnamed.email}" in site
     assert "Very private name" not in site
 
 

@@ -168,6 +168,8 @@ def test_on_a_phone(open_tab, user, model):
     model.script(reply="A reply with `code` in it.\n\n```\n" + "long " * 60 + "\n```")
     page = open_tab(user, PHONE).page
     page.get_by_label("Message", exact=True).fill("From the tram")
+    words, box = page.locator("#composer-text").bounding_box(), page.locator(".composer-box").bounding_box()
+    assert words["width"] > 0.9 * box["width"], "what is typed has the line to itself"
     page.get_by_role("button", name="Send").tap()
     expect(replies(page)).to_contain_text("A reply with code")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -190,6 +192,24 @@ def test_offline_the_words_wait_and_are_sent_once(tab, user, model):
     expect(page.locator(".message-user")).to_have_count(1)
     page.reload()
     expect(page.locator(".message-user")).to_have_count(1)
+    tab.forgive()
+
+
+def test_going_offline_is_said_once_and_not_by_what_nobody_asked_for(tab, model):
+    hold = held(model)
+    page = tab.page
+    send(page, "What do bees do?")
+    expect(page.locator(".message-assistant")).to_contain_text("word")
+    page.context.set_offline(True)
+    notices = page.locator("[data-toast]")
+    expect(notices).to_contain_text("You can go on writing.")
+    with page.expect_console_message(lambda message: "htmx:error" in message.text):
+        page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
+    expect(notices).to_have_count(1)
+    expect(notices).to_contain_text("You can go on writing.")
+    page.context.set_offline(False)
+    hold.release()
+    expect(replies(page)).to_have_count(1)
     tab.forgive()
 
 

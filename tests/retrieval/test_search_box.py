@@ -1,5 +1,7 @@
 """The search box: a floor of relevance, days and speakers, the place in a long message."""
 
+import re
+
 import pytest
 from flask.testing import FlaskClient
 
@@ -51,6 +53,13 @@ def test_a_search_is_narrowed_to_days_and_speakers(told, client: ApiClient) -> N
 
 def test_kinds_are_known_by_their_lists_names(told, client: ApiClient) -> None:
     assert found(client, q="greyhound", kinds="messages, memories") == found(client, q="greyhound")
+
+
+def test_a_result_without_the_words_says_why_it_was_found(told, login) -> None:
+    page = login(told).get("/find?q=Comet&kind=message").text
+    results = re.findall(r'<a class="result result-message" .*?</a>', page, re.DOTALL)
+    assert ["<mark>Comet</mark>" in text for text in results] == ['<span class="tag">' not in text for text in results]
+    assert "ext to the same words</span>" in page
 
 
 @pytest.mark.parametrize("bad", [{"since": "soon"}, {"kinds": "ideas"}, {"speaker": "nobody"}, {"until": "2026-13-01"}])

@@ -193,8 +193,7 @@ def test_memories_are_extracted_on_request_in_every_space(app, user, login, kind
 
 def test_the_list_shows_the_chosen_space(cast):
     owner, space = cast["api"]["owner"], cast["space"]
-    converse(owner, space, title="About Joe")
-    converse(owner, title="About tax")
+    about_joe, about_tax = converse(owner, space, title="About Joe"), converse(owner, title="About tax")
     everything = cast["owner"].get("/?into=all").text
     assert "About Joe" in everything
     assert "About tax" in everything
@@ -202,6 +201,11 @@ def test_the_list_shows_the_chosen_space(cast):
     assert "About Joe" in here
     assert "About tax" not in here
     assert "About tax" not in cast["owner"].get("/sidebar", headers={"HX-Request": "true"}).text
+    personal = '<span class="tag space-tag">Personal</span>'
+    assert personal in cast["owner"].get(f"/c/{about_tax}").text, "it is not in the list, and says where it is"
+    assert personal not in cast["owner"].get(f"/c/{about_joe}").text
+    cast["owner"].get("/?into=all")
+    assert personal not in cast["owner"].get(f"/c/{about_tax}").text
 
 
 def test_a_text_becomes_a_document(cast, run_jobs):

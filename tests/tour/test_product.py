@@ -1,5 +1,6 @@
 """The product while no model is connected: the screen tour says so, and what it cannot read waits for a model."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -138,8 +139,13 @@ def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_
         assert not db.session.scalar(select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
 
 
-def test_no_job_is_tried_again_for_want_of_a_model(
-    touring: pytest.MonkeyPatch, app: Flask, client: ApiClient, run_jobs: Callable[..., list[Any]]
+def test_no_job_fails_or_is_tried_again_for_want_of_a_model(
+    touring: pytest.MonkeyPatch,
+    app: Flask,
+    client: ApiClient,
+    run_jobs: Callable[..., list[Any]],
+    anonymous: FlaskClient,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     settings = app.extensions["settings"]
     touring.setitem(app.extensions, "settings", settings.model_copy(update={"summary_threshold": 4}))
@@ -152,6 +158,8 @@ def test_no_job_is_tried_again_for_want_of_a_model(
         assert db.session.scalar(select(Conversation.summary_due).where(Conversation.conversation_id == talk))
         sweep()
     assert waiting(app) == 0
+    assert not [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert 'outcome="failed"' not in anonymous.get("/metrics").text
 
 
 @pytest.mark.parametrize("nightly", ["digests", "overviews", "tidying"])

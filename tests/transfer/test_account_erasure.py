@@ -87,9 +87,10 @@ def test_signing_in_offers_the_way_back_and_everything_is_as_it_was(app, login, 
     page = visitor.get("/account/keep").text
     assert "Keep my account" in page
     assert visitor.get("/settings").status_code == 303, "not signed in by that"
-    assert post_form(visitor, "/account/keep", page="/account/keep").status_code == 303
+    kept = post_form(visitor, "/account/keep", page="/account/keep")
+    assert kept.location == "/" and "Your account stays as it was." in visitor.get("/").text
     assert visitor.get("/account/keep").status_code == 303
-    assert login(user).get("/settings").status_code == 200
+    assert visitor.get("/settings").status_code == 200, "who has just proved who they are is signed in"
     assert [row["title"] for row in client.get("/api/conversations").get_json()["conversations"]] == ["Mine"]
     actions = [event["action"] for event in client.get("/api/audit").get_json()["events"]]
     assert {"deletion_asked", "deletion_withdrawn"} <= set(actions)
@@ -302,6 +303,7 @@ def test_the_way_back_takes_the_second_step_as_signing_in_does(app, login, user,
     assert visitor.get("/settings").status_code == 303, "not signed in by that"
     assert post_form(visitor, "/account/keep", page="/account/keep").status_code == 303
     assert _is_kept(app, user)
+    assert visitor.get("/settings").status_code == 200
     again, answer = _try_to_sign_in(app, user)
     assert answer.location.endswith("/login/code")
     assert post_form(again, "/login/code", page="/login/code", code=codes[0]).status_code == 401, "it is used up"
@@ -319,6 +321,7 @@ def test_a_passkey_is_a_way_back_without_a_second_step(app, login, user, anonymo
     assert anonymous.get("/settings").status_code == 303, "not signed in by that"
     assert post_form(anonymous, "/account/keep", page="/account/keep").status_code == 303
     assert _is_kept(app, user)
+    assert anonymous.get("/settings").status_code == 200
 
 
 def test_nobody_comes_back_to_an_account_that_is_being_deleted_or_was_stopped(app, login, user, anonymous, monkeypatch):

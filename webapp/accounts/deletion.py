@@ -45,7 +45,7 @@ def close(user_id: int, password: str) -> str:
 
 
 def keep(user_id: int) -> None:
-    """Restore the account as it was; its owner signs in again. Raises Conflict once deleting has begun."""
+    """Restore the account as it was; sessions from before stay ended. Raises Conflict once deleting has begun."""
     if not rows_changed(delete(AccountDeletion).where(AccountDeletion.user_id == user_id, *service.CAN_BE_KEPT)):
         raise Conflict("This account is already being deleted.")
     user = service.get_user(user_id)

@@ -1,5 +1,6 @@
 """Accounts: registering, signing in, changing, deleting, and what admins do with them."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from sqlalchemy import delete, or_, select, update
@@ -91,6 +92,13 @@ def find_user(email: str) -> User:
     """Return the user with this address. Raises NotFound."""
     row = db.session.scalar(select(User).where(User.email == _spelling(email)))
     return require(row, say("There is no account with the address %(email)s.", email=email))
+
+
+def names_of(user_ids: Iterable[int | None]) -> dict[int, str]:
+    """Return the names of some users for admins: the address of those who have none."""
+    ids = {user_id for user_id in user_ids if user_id is not None}
+    rows = db.session.execute(select(User.user_id, User.name, User.email).where(User.user_id.in_(ids)))
+    return {user_id: name or email for user_id, name, email in rows}
 
 
 def update_account(user_id: int, changes: AccountChanges) -> User:

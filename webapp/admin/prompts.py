@@ -3,10 +3,9 @@
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
-from sqlalchemy import select
 
 from webapp.accounts.auth import admin_only, current_user_id, require_identity
-from webapp.accounts.models import User
+from webapp.accounts.service import names_of
 from webapp.admin import prompt_trials as trials
 from webapp.db.base import db
 from webapp.digests.access import note_look
@@ -32,7 +31,8 @@ blueprint = Blueprint("admin_prompts", __name__, url_prefix="/admin/prompts")
 def index() -> ViewResult:
     """Every prompt, with the version in use."""
     states = service.list_prompts()
-    return render_template("prompts/index.html", prompts=states, people=_people(state.activated_by for state in states))
+    people = names_of(state.activated_by for state in states)
+    return render_template("prompts/index.html", prompts=states, people=people)
 
 
 @blueprint.get("/<name>")
@@ -134,7 +134,7 @@ def _render(name: str, *, version: int | None = None, draft: str | None = None, 
     source = next(row for row in versions if row.version == shown_version)
     text = source.prompt_text if draft is None else draft
     activations = service.activations(name)
-    people = _people([*(row.created_by for row in versions), *(row.activated_by for row in activations)])
+    people = names_of([*(row.created_by for row in versions), *(row.activated_by for row in activations)])
     context: dict[str, Any] = {
         "prompt": state,
         "definition": state.definition,
@@ -149,12 +149,6 @@ def _render(name: str, *, version: int | None = None, draft: str | None = None, 
         "form": request.form,
     }
     return render_template("prompts/editor.html", **{**context, **extra})
-
-
-def _people(ids: Any) -> dict[int, str]:
-    user_ids = {user_id for user_id in ids if user_id is not None}
-    rows = db.session.execute(select(User.user_id, User.name, User.email).where(User.user_id.in_(user_ids)))
-    return {user_id: name or email for user_id, name, email in rows}
 
 
 def _draft() -> str:

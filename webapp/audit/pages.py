@@ -7,6 +7,7 @@ from typing import Any
 from flask import Blueprint, Response, render_template
 
 from webapp.accounts.auth import admin_only, current_user_id, login_required
+from webapp.accounts.service import names_of
 from webapp.audit import service
 from webapp.audit.actions import words
 from webapp.audit.models import AuditEvent
@@ -44,11 +45,14 @@ def download() -> Response:
 @admin_only
 def site_activity() -> str:
     """Return what happened, to whom and by whom: without the names of things, which are the person's own."""
-    return _render(service.list_all(_query()), "audit/site.html")
+    page = service.list_all(_query())
+    names = names_of(user_id for event in page.items for user_id in (event.user_id, event.actor_id))
+    return _render(page, "audit/site.html", names=names)
 
 
-def _render(page: Page[AuditEvent], layout: str) -> str:
-    context: dict[str, Any] = {
+def _render(page: Page[AuditEvent], layout: str, **extra: Any) -> str:
+    context = {
+        **extra,
         "events": page.items,
         "next_cursor": page.next_cursor,
         "words": words,

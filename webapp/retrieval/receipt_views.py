@@ -53,6 +53,7 @@ _REASONS = N_(
         "words nearby and meaning": "Similar in meaning, next to the same words",
     }
 )
+_WORDLESS = ("meaning", "words nearby", "words nearby and meaning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,8 @@ class ShownResult:
     message_id: int | None = None
     memory_id: int | None = None
     passage: str = ""
+    reason: str = ""
+    """Why it was found, where its excerpt does not show the words."""
 
     @property
     def fragment(self) -> str:
@@ -264,14 +267,15 @@ def search(
             # A result without the words is shown only if it is nearly as good: a list to choose from is not a prompt.
             is_close = bool(part.spans) or item.score >= NEARLY * best
             if is_close and (item.message_id not in message_ids or item.kind != "message"):
-                results[item.kind].append(_result(item, mark_spans(part.text, part.spans)))
+                reason = _REASONS[item.reason] if item.reason in _WORDLESS and not part.spans else ""
+                results[item.kind].append(_result(item, mark_spans(part.text, part.spans), reason))
     return Results([(FILTERS[name], items) for name, items in results.items() if items], words_only, is_preparing)
 
 
-def _result(item: FoundPassage, text: Markup) -> ShownResult:
+def _result(item: FoundPassage, text: Markup, reason: str) -> ShownResult:
     if item.kind == "memory":
-        return ShownResult("memory", text, None, item.at, memory_id=item.id)
+        return ShownResult("memory", text, None, item.at, memory_id=item.id, reason=reason)
     title = item.title or (_("Document") if item.kind == "document" else _("New conversation"))
     # For a message longer than a page: the piece that was found, so that the browser can scroll to it.
     passage = item.content if item.kind == "message" and item.start else ""
-    return ShownResult(item.kind, title, text, item.at, item.conversation_id, item.message_id, passage=passage)
+    return ShownResult(item.kind, title, text, item.at, item.conversation_id, item.message_id, None, passage, reason)

@@ -67,14 +67,13 @@ def way_back() -> ViewResult:
 @blueprint.post("/account/keep")
 @public
 def keep() -> ViewResult:
-    """Keep the account; its owner, who has proved who they are as for signing in, signs in again."""
+    """Keep the account, and sign its owner in, who has proved who they are as for signing in."""
     user = returning_owner()
     if user is None:
         return redirect(url_for("accounts_pages.login"), 303)
     deletion.keep(user.user_id)
-    return commit_and_redirect(
-        url_for("accounts_pages.login"), gettext("Your account stays as it was. Sign in to continue.")
-    )
+    auth.start_session(user)
+    return commit_and_redirect(url_for("conversations_pages.new"), gettext("Your account stays as it was."))
 
 
 def _form(errors: dict[str, str] | None = None) -> str:

@@ -98,7 +98,6 @@ def _step(batch: ExtractionInput) -> Result:
         try:
             answer = ask(batch)
         except ModelError as error:
-            log.warning("extraction failed", extra={"code": error.code, "conversation_id": batch.conversation_id})
             if batch.wants_title and (not error.retryable or isinstance(error, MalformedOutput)):
                 _title(batch, None)  # a conversation must get a title even if its memories cannot be read
             raise
