@@ -5,6 +5,7 @@ from typing import Literal
 from flask import Response, jsonify, url_for
 
 from webapp.accounts.auth import current_user_id, login_required
+from webapp.conversations.schemas import ConversationPath
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
 from webapp.http.views import Responses, ViewResult, api_blueprint
@@ -13,7 +14,6 @@ from webapp.journeys.report_content import as_data, as_markdown, file_name
 from webapp.journeys.reports import texts_in, wait_for_report
 from webapp.journeys.schemas import (
     ConversationPoints,
-    GuidedPath,
     JourneyDetail,
     JourneyList,
     JourneyOut,
@@ -59,7 +59,7 @@ def get_journey(path: JourneyPath) -> ViewResult:
     "/conversation/<int:conversation_id>/points/", responses={200: ConversationPoints}, strict_slashes=False
 )
 @login_required
-def list_points(path: GuidedPath) -> ViewResult:
+def list_points(path: ConversationPath) -> ViewResult:
     """The points of a conversation's journey: completion, confidence, evidence, and what is known from elsewhere."""
     conversation, view = service.conversation_view(current_user_id(), path.conversation_id)
     return ConversationPoints.of(conversation.conversation_id, view).model_dump(mode="json")
@@ -69,7 +69,7 @@ def list_points(path: GuidedPath) -> ViewResult:
     "/conversation/<int:conversation_id>/summary/status/", responses={200: SummaryStatus}, strict_slashes=False
 )
 @login_required
-def summary_status(path: GuidedPath) -> ViewResult:
+def summary_status(path: ConversationPath) -> ViewResult:
     """Return whether the PDF summary exists and reflects what is known now."""
     state = reports.report_state(current_user_id(), path.conversation_id)
     url = url_for(".download_summary", conversation_id=path.conversation_id)
@@ -78,7 +78,7 @@ def summary_status(path: GuidedPath) -> ViewResult:
 
 @points_blueprint.get("/conversation/<int:conversation_id>/summary/download/", responses=PDF, strict_slashes=False)
 @login_required
-def download_summary(path: GuidedPath, query: SummaryQuery) -> ViewResult:
+def download_summary(path: ConversationPath, query: SummaryQuery) -> ViewResult:
     """The current summary: the PDF, created if necessary (202 with Retry-After if that takes longer than a request),
     or the same as Markdown or JSON."""
     if query.format != "pdf":

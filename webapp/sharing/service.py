@@ -12,7 +12,7 @@ from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, now
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
@@ -172,7 +172,7 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> SharedConve
         .join(User, User.user_id == ConversationShare.user_id)
         .where(ConversationShare.token == token, Conversation.deleted_at.is_(None), User.is_active)
     ).one_or_none()
-    if row is None or (row[0].expires_at is not None and row[0].expires_at <= now()):
+    if row is None or row[0].is_expired:
         raise NotFound("This link no longer exists.")
     share, title = row
     if share.audience == "accounts" and not is_signed_in:
