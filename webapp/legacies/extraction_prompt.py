@@ -29,7 +29,11 @@ no fact. Without any, the list is empty."""
 
 
 class LegacyFact(BaseModel):
-    """A fact about the person of a legacy; `message` counts the messages of the call from 1."""
+    """A fact about the person of a legacy as the model gave it.
+
+    `message` counts all messages of the call from 1, the assistant's included; `contradicts` is the number that the
+    call gave to a known fact.
+    """
 
     category: str = Field("other", max_length=100)
     content: str = Field(min_length=1, max_length=1_000)
