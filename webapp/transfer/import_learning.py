@@ -7,7 +7,6 @@ that is killed repeats at most one model call.
 import math
 import time
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import func, select, tuple_
@@ -31,7 +30,6 @@ from webapp.usage.service import require_room
 CALLS = 4
 """Model calls of one job, as in `webapp/background/job_specs.py`; then it is the turn of others."""
 SECONDS = 60.0
-STALE = timedelta(minutes=5)
 CHARACTERS = 3.5
 """Characters per token, on average across languages."""
 CALL_TOKENS = 3_000
@@ -56,7 +54,7 @@ class Estimate:
 
 
 def estimate(user_id: int, import_id: int) -> Estimate:
-    """Tokens and price of learning from all conversations of an import. Raises NotFound."""
+    """Return tokens and price of learning from all conversations of an import. Raises NotFound."""
     get_import(user_id, import_id)
     rows = db.session.execute(
         select(func.sum(func.length(Message.content)), func.max(Message.role == "user"))
@@ -138,14 +136,8 @@ def run(import_id: int, *, seconds: float = SECONDS) -> str:
             return "running"
 
 
-def learning_to_resume(limit: int = 50) -> list[int]:
-    """Return imports whose learning has stalled."""
-    stalled = select(Import.import_id).where(Import.learn_status == "running", Import.updated_at < now() - STALE)
-    return list(db.session.scalars(stalled.limit(limit)))
-
-
 def _next(import_id: int) -> tuple[int, int, int] | str:
-    """The conversation, the message after which to continue, and its owner; or the status, if there is no next step."""
+    """Return the conversation, the message after which to continue, and its owner; or the status, without one."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.learn_status != "running":

@@ -18,7 +18,7 @@ _MOVED = {"conversation_id", "space_id", "folder_id", "journey_id", "extracted_t
 
 
 def conversations(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Conversations as they were; no background work is due for them. Raises ValueError."""
+    """Restore conversations as they were; no background work is due for them. Raises ValueError."""
     batch.look_up("space", (line.get("space_id") for line in lines))
     batch.look_up("folder", (line.get("folder_id") for line in lines))
     batch.look_up("journey", (line.get("journey_id") for line in lines))
@@ -140,7 +140,7 @@ def sources(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 
 def digests(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Digests with their versions."""
+    """Restore digests with their versions."""
     batch.look_up("conversation", (line.get("conversation_id") for line in lines))
     for line in lines:
         conversation_id = batch.new("conversation", line.get("conversation_id"))
