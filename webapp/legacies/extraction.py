@@ -147,9 +147,7 @@ def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result
 
 
 def _next_batch(conversation_id: int, after: int, limit: int) -> Batch | None:
-    """Return what to read next; None if there is nothing to do: at the end, with memory off, or before an unfinished
-    reply.
-    """
+    """Return what to read next; None at the end, with memory off, or before an unfinished reply."""
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
     if conversation is None or conversation.deleted_at is not None or not extracts_facts(conversation):
         return None

@@ -14,9 +14,7 @@ from webapp.spaces.models import Space, SpaceDocument, SpaceMember
 
 @dataclass(frozen=True)
 class AccountContents:
-    """The extent of a deletion; which spaces are deleted, which go to another member, and how many documents stay in
-    spaces.
-    """
+    """The extent of a deletion; which spaces are deleted or go to another member; how many documents stay in spaces."""
 
     conversations: int
     memories: int

@@ -102,8 +102,7 @@ def download(user_id: int, export_id: int) -> Export:
 
 
 def make(export_id: int, *, seconds: float | None = None) -> str:
-    """Write the file of an export, for a slice; returns its status afterwards. Safe to run twice: only one result is
-    kept."""
+    """Write the file of an export, for a slice; returns its status. Safe to run twice: only one result is kept."""
     name, error = None, None
     stem, size = "", 0
     with reads_only():

@@ -33,6 +33,8 @@ from webapp.transfer.sources import ImportRefused, Upload
 log = logging.getLogger(__name__)
 
 BATCH = 20
+GAINS = (" imported", " updated", " proposed", " restored")
+"""How the names of counts end that are of something new."""
 MOST_WEIGHT, WEIGHT_OF_FILE = 200, 50
 """The messages that are written together, at most; bringing along a file takes as long as writing so many."""
 TAKES = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
@@ -241,7 +243,7 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
             return row.status if row else "gone"
         row.status, row.error, row.updated_at = status, error, now()
         row.preview = {**(row.preview or {}), "sample": []}  # its texts are now where they were imported to
-        if status == "done" and not any(row.counts.get(name) for name in _gains(row.counts)):
+        if status == "done" and not any(count for name, count in row.counts.items() if name.endswith(GAINS)):
             row.error = row.error or "Nothing new was in this file; the list says why."
         drop_file(row)
         wish = (row.options or {}).get("learn")
@@ -259,10 +261,6 @@ def _learn(row: Import, wish: Any) -> None:
             )
     except DomainError:
         log.info("nothing learned from an import", exc_info=True)
-
-
-def _gains(counts: dict[str, int]) -> list[str]:
-    return [name for name in counts if name.endswith((" imported", " updated", " proposed", " restored"))]
 
 
 def drop_file(row: Import) -> None:

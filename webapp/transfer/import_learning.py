@@ -6,7 +6,6 @@ that is killed repeats at most one model call.
 
 import math
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select, tuple_
@@ -22,7 +21,7 @@ from webapp.memories.learning import past_conversations
 from webapp.providers.catalogue import background_target, catalogue, has_worker
 from webapp.telemetry import logs
 from webapp.transfer.models import Import, ImportedMessage
-from webapp.transfer.schemas import LearnFields
+from webapp.transfer.schemas import Estimate, LearnFields
 from webapp.transfer.service import get_import
 from webapp.usage.prices import cost
 from webapp.usage.service import require_room
@@ -41,18 +40,6 @@ OVER = ("done", "stopped")
 Price = tuple[float | None, float | None] | None
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """The likely cost of learning from an import; `dollars` is None if the model's price is unknown."""
-
-    conversations: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    dollars: float | None
-    model: str | None
-
-
 def estimate(user_id: int, import_id: int) -> Estimate:
     """Return tokens and price of learning from all conversations of an import. Raises NotFound."""
     get_import(user_id, import_id)
@@ -67,7 +54,14 @@ def estimate(user_id: int, import_id: int) -> Estimate:
     input_tokens, output_tokens = sum(tokens) + calls * OVERHEAD_TOKENS, calls * ANSWER_TOKENS
     model, prices = _priced()
     dollars = cost(model, (input_tokens, 0, output_tokens), prices)
-    return Estimate(len(tokens), calls, input_tokens, output_tokens, dollars, model)
+    return Estimate(
+        conversations=len(tokens),
+        calls=calls,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        dollars=dollars,
+        model=model,
+    )
 
 
 def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:

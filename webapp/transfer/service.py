@@ -144,9 +144,7 @@ def is_restorable(row: Import) -> bool:
 
 
 def _restores(row: Import, fields: StartImport) -> bool:
-    """Return whether to restore a Commonplace export as it was. Raises Conflict if that is requested but not
-    possible.
-    """
+    """Return whether to restore a Commonplace export as it was. Raises Conflict if that is asked for but impossible."""
     can = is_restorable(row)
     if fields.restore and not can:
         raise Conflict("Only a full Commonplace export can be restored, and only into an empty account.")

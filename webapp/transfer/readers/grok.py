@@ -34,9 +34,7 @@ class Grok:
     name, label = "grok", "Grok"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether the file that Grok calls its backend is in it, or a file with such a conversation was
-        uploaded.
-        """
+        """Return whether the file that Grok calls its backend is in it, or a file with such a conversation is it."""
         if upload.is_archive:
             return bool(_files(upload))
         if not _BEGINNING.match(upload.peek(upload.names[0])):

@@ -33,9 +33,7 @@ SINCE = 2
 
 
 def is_possible(user_id: int) -> bool:
-    """Return whether an account is empty enough to receive another one's conversations and memories unchanged, and
-    no import is running.
-    """
+    """Return whether an account is empty enough to receive another one unchanged, and no import is running."""
     restored = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
