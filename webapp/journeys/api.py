@@ -7,6 +7,7 @@ from flask import Response, jsonify, url_for
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.schemas import ConversationPath
 from webapp.db.base import now
+from webapp.http.answers import download
 from webapp.http.paging import PageQuery
 from webapp.http.views import Responses, ViewResult, api_blueprint
 from webapp.journeys import reports, service
@@ -96,19 +97,16 @@ def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"
     _, report = reports.current_report(user_id, conversation_id)
     day = now().date()
     if form == "json":
-        response = jsonify(as_data(report, day))
+        text, media_type = jsonify(as_data(report, day)).get_data(), "application/json"
     else:
-        response = Response(
-            as_markdown(report, day, texts_in(report.language)), content_type="text/markdown; charset=utf-8"
-        )
-    response.headers["Content-Disposition"] = f'attachment; filename="{file_name(report, day, form)}"'
+        text, media_type = as_markdown(report, day, texts_in(report.language)).encode(), "text/markdown"
+    response = download(text, file_name(report, day, form), media_type)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def pdf_response(pdf: bytes, name: str) -> Response:
     """Return a PDF to download under a name, which no cache may keep: what it rests on may be forgotten."""
-    response = Response(pdf, mimetype="application/pdf")
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response = download(pdf, name, "application/pdf")
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -86,10 +86,7 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
     definition = {**definition_of(fixture), "slug": slug}
     row = Journey(
         slug=slug,
-        title=fixture.title,
-        description=fixture.description,
-        system_prompt=fixture.system_prompt,
-        front_page=fixture.front_page,
+        **fixture.model_dump(exclude={"slug", "points"}),
         position=1_000,
         source_hash="",
         is_archived=True,
