@@ -21,6 +21,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import count_rows, db, get_or_raise, now, rows_changed
 from webapp.errors import DomainError, Invalid, NotFound, TooMany
 from webapp.extensions import app_settings
+from webapp.http.validation import parse_id
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import language_of, use_language
 
@@ -115,10 +116,8 @@ def purge() -> int:
 
 def check(kind: str, token: str) -> AccountMail:
     """Return the mail whose link was followed. Raises LinkGone if it was used, has expired or never existed."""
-    number, _, _ = token.partition(".")
-    mail = (
-        db.session.get(AccountMail, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
-    )
+    mail_id = parse_id(token.partition(".")[0])
+    mail = db.session.get(AccountMail, mail_id) if mail_id is not None else None
     right = mail is not None and hmac.compare_digest(token_of(mail).encode(), token.encode("utf-8", "replace"))
     if mail is None or not right or mail.kind != kind or mail.used_at is not None or _is_late(mail):
         raise LinkGone()

@@ -148,7 +148,7 @@ def _makes_digest(conversation: Conversation) -> bool:
 
 
 def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:
-    """The conversation as the prompt shows it, with its present digest if there is one; what was said, by message."""
+    """Return the conversation as the prompt shows it, with its digest if there is one, and what was said by message."""
     rows = [row for row in current_messages(conversation_id) if row.status in _READABLE and row.content.strip()]
     texts = {row.message_id: row.content for row in rows}
     text = transcript([(row.role, row.content) for row in rows], TRANSCRIPT_TOKENS)

@@ -176,11 +176,7 @@ def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> Conversat
         return data
     if refuse:
         raise Invalid.field("memory_data", "contains what looks like a secret; secrets are never kept")
-    return ConversationMemoryData(
-        main_topics=[item for item in data.main_topics if not find_secret(item)],
-        action=[item for item in data.action if not find_secret(item)],
-        typical_observation="" if find_secret(data.typical_observation) else data.typical_observation,
-    )
+    return data.without(lambda text: bool(find_secret(text)))
 
 
 @digest_source

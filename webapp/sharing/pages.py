@@ -88,9 +88,7 @@ def revoke(share_id: int) -> Response:
 
 
 def _edge(name: str) -> int | None:
-    """Return where the range begins or ends; anything that is not an id becomes one that no message has, to be
-    refused.
-    """
+    """Return where the range begins or ends; anything but an id becomes one that no message has, to be refused."""
     text = request.form.get(name)
     return (parse_id(text) or MAX_ID) if text else None
 

@@ -45,7 +45,7 @@ class SharedConversation:
 
 
 def create_share(user_id: int, conversation_id: int, fields: NewShare) -> ConversationShare:
-    """A new link. Raises NotFound, Invalid for a range that does not exist, Conflict if nothing can be shared."""
+    """Create a link. Raises NotFound, Invalid for a range that does not exist, Conflict if nothing can be shared."""
     conversation = get_conversation(user_id, conversation_id, lock=True)
     if conversation.is_temporary:
         raise Conflict("A temporary conversation cannot be shared.")
@@ -96,9 +96,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
 
 @dataclass(frozen=True)
 class Exchange:
-    """A possible beginning or end of a shared range: a question, its first words, and the last message before the
-    next one.
-    """
+    """A possible beginning or end of a range: a question, its first words, and the last message before the next."""
 
     first_id: int
     last_id: int
@@ -106,9 +104,7 @@ class Exchange:
 
 
 def list_exchanges(user_id: int, conversation_id: int) -> list[Exchange]:
-    """Return where a range of the conversation can begin and end, oldest first; the newest MOST_EXCHANGES. Raises
-    NotFound.
-    """
+    """Return where a range can begin and end, oldest first; the newest MOST_EXCHANGES. Raises NotFound."""
     get_conversation(user_id, conversation_id)
     rows = db.session.execute(
         select(Message.message_id, Message.role, func.substr(Message.content, 1, 4 * EXCHANGE_WORDS))
@@ -131,7 +127,7 @@ def _first_words(content: str) -> str:
 
 
 def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare, str | None]]:
-    """The user's links with the titles of their conversations, newest first. Raises Invalid for a foreign cursor."""
+    """Return the user's links with their conversations' titles, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("shares", query, int, scope=user_id)
     statement = (
         select(ConversationShare, Conversation.title)
@@ -144,7 +140,7 @@ def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare
 
 
 def get_share(user_id: int, share_id: int) -> ConversationShare:
-    """One of the user's links. Raises NotFound."""
+    """Return one of the user's links. Raises NotFound."""
     row = db.session.scalar(
         select(ConversationShare).where(ConversationShare.share_id == share_id, ConversationShare.user_id == user_id)
     )
