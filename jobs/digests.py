@@ -1,5 +1,7 @@
 """Digests: of one conversation, and of all that need one."""
 
+from dataclasses import asdict
+
 from jobs.runner import job
 from webapp.digests import generation
 from webapp.providers.catalogue import has_worker
@@ -8,7 +10,7 @@ from webapp.providers.catalogue import has_worker
 @job("digest")
 def generate_digest(conversation_id: int) -> dict[str, int | bool | None]:
     """Make the digest of a conversation."""
-    return generation.generate(conversation_id).as_json()
+    return asdict(generation.generate(conversation_id))
 
 
 @job("digests")

@@ -27,9 +27,7 @@ def quiet(app, user, *, hours=2.0, messages=2, **fields):
 
 def needing(user=None, **filters):
     """What needs a digest after an hour."""
-    if user is None:
-        return service.get_conversations_needing_memory(idle=HOUR, **filters)
-    return service.get_conversations_needing_memory_for_user(user.user_id, idle=HOUR, **filters)
+    return service.conversations_to_digest(user and user.user_id, idle=HOUR, **filters)
 
 
 def test_writing_keeps_every_version(app, user, app_context):
@@ -101,7 +99,7 @@ def test_not_needing_means_all(app, user, app_context):
     assert needing(user, only_needing=False) == [said, talking]
 
 
-@pytest.mark.parametrize(("limit", "count"), [(-1, 3), (0, 0), (1, 1), (2, 2), (9, 3)])
+@pytest.mark.parametrize(("limit", "count"), [(None, 3), (0, 0), (1, 1), (2, 2), (9, 3)])
 def test_the_limit(app, user, app_context, limit, count):
     found = [quiet(app, user, hours=9 - number) for number in range(3)]
     assert needing(user, limit=limit) == needing(limit=limit) == found[:count], "the longest quiet come first"

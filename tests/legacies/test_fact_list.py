@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tests.spaces.helpers import converse, fill, make_space
 from webapp.db.base import write_transaction
-from webapp.legacies.fact_learning import ProposedFact, Vectors, keep_facts, list_facts
+from webapp.legacies.extraction_prompt import LegacyFact
+from webapp.legacies.fact_learning import Vectors, keep_facts, list_facts
 from webapp.legacies.fact_list import SHOWN, list_known
 from webapp.memories.review.decisions import review_queue
 from webapp.memories.schemas import MemoryQuery
@@ -38,7 +39,7 @@ def told(app, client, user):
                     space_id,
                     talk,
                     "Ylva",
-                    [ProposedFact(kind, worded or text, text, 1, contradicts)],
+                    [LegacyFact(category=kind, content=worded or text, quote=text, message=1, contradicts=contradicts)],
                     ids,
                     Vectors(),
                     known,

@@ -165,7 +165,7 @@ def test_a_deletion_killed_after_it_withdrew_goes_on_and_still_counts_that(
         raise SystemExit
 
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(account_erasure, "_memories", killed)
+        patch.setattr(account_erasure, "_rows_of", lambda _table: killed)
         closes_it_and_waits(app, anna, ben, space_id)
     assert "walnuts" not in str(ben.get(f"/api/conversations/{talk}/messages").get_json())
     with app.app_context():

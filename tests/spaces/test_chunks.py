@@ -1,7 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.legacies.fact_list import Grounds, UserMessage, ground
+from webapp.db.base import now
+from webapp.legacies.fact_list import Grounds, ground
+from webapp.memories.rules.state import SourceMessage
 from webapp.spaces.chunks import PAGE_END, PDF, SIZE, chunks_of, parts_of, shows_page
 
 TEXTS = st.lists(st.sampled_from(["Joe. ", "word ", "\n", "\n\n", "# Head\n\n", "x" * 40, "。日本", "? "])).map("".join)
@@ -33,7 +35,10 @@ def test_a_page_without_text_is_found_by_what_stands_around_it():
 
 
 def test_a_fact_rests_on_the_users_words_or_on_nothing():
-    said = [UserMessage(2, 20, "He was a teacher in Porto. I miss him."), UserMessage(4, 40, "He mended clocks.")]
+    said = [
+        SourceMessage(2, 20, "user", "He was a teacher in Porto. I miss him.", now()),
+        SourceMessage(4, 40, "user", "He mended clocks.", now()),
+    ]
     assert ground("Joe was a teacher in Porto", "Joe", said) == Grounds(2, "He was a teacher in Porto.")
     assert ground("Joe mended clocks", "Joe", said, quote="mended clocks", number=2) == Grounds(4, "mended clocks")
     assert ground("Joe was a sailor", "Joe", said, quote="a sailor") is None

@@ -175,7 +175,7 @@ def test_a_message_during_the_model_call_leaves_it_stale(app, user, model, talke
     monkeypatch.setattr(generation, "_read", read_then_somebody_speaks)
     with app.app_context():
         generation.generate(talked)
-        assert service.get_conversations_needing_memory(idle=timedelta(hours=1)) == [talked]
+        assert service.conversations_to_digest(None, idle=timedelta(hours=1)) == [talked]
 
 
 def test_what_the_user_corrected_is_shown_to_the_model(app, user, model, talked):

@@ -13,7 +13,7 @@ from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.rules.proposals import for_review
 from webapp.memories.rules.state import AddEvidence, Close, Draft, Flag, Insert, Revise
 from webapp.providers.catalogue import catalogue
-from webapp.transfer import import_learning
+from webapp.transfer import import_learning, service
 from webapp.transfer.models import Import
 from webapp.transfer.schemas import LearnFields
 
@@ -181,10 +181,10 @@ def test_the_sweep_finds_what_stands_still(app, client, user, brought):
     with app.app_context():
         with write_transaction():
             import_learning.begin(user.user_id, brought, LearnFields())
-        assert import_learning.learning_to_resume() == []
+        assert not any(service.stalled_jobs().values())
         with write_transaction():
-            db.session.get(Import, brought).updated_at = now() - 2 * import_learning.STALE
-        assert import_learning.learning_to_resume() == [brought]
+            db.session.get(Import, brought).updated_at = now() - 2 * service.LEARNING_STALLED_FOR
+        assert service.stalled_jobs()["learn"] == [brought]
 
 
 def test_it_can_be_wished_with_the_import_and_goes_with_its_undo(app, client, user, model, run_jobs):

@@ -12,7 +12,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MOST_TAGS
 from webapp.db.base import db, now
 from webapp.files.models import MessageFile
-from webapp.transfer import import_jobs, storage
+from webapp.transfer import import_jobs, service, storage
 from webapp.transfer.models import Import
 
 
@@ -278,11 +278,11 @@ def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client
 def test_the_sweep_finds_what_stands_still(app, client, chatgpt):
     made = _upload(client, chatgpt).get_json()
     with app.app_context():
-        assert import_jobs.imports_to_resume("reading") == []
+        assert not any(service.stalled_jobs().values())
         row = db.session.get(Import, made["import_id"])
-        row.updated_at = now() - 2 * import_jobs.STALE
+        row.updated_at = now() - 2 * service.STALLED_FOR
         db.session.commit()
-        assert import_jobs.imports_to_resume("reading") == [made["import_id"]]
+        assert service.stalled_jobs()["look_at_import"] == [made["import_id"]]
 
 
 def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):

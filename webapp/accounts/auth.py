@@ -148,9 +148,7 @@ def _admit() -> Response | None:
 
 
 def _whoever(access: str) -> Identity | None:
-    """Return the identity behind a request; nobody if the database is away and the view is public, such as the one
-    that says so.
-    """
+    """Return the identity behind a request; nobody if the database is away and the view is public."""
     try:
         return current_user._get_current_object() if current_user.is_authenticated else None
     except SQLAlchemyError as error:
@@ -246,7 +244,7 @@ def _note(identity: Identity | None) -> None:
 
 
 def _from_session(secret: str) -> Identity | None:
-    """The session's user, as long as it has not ended, the account is active and its credentials are unchanged."""
+    """Return the session's user, unless it has ended, the account is not active or its credentials have changed."""
     if bearer() is not None:
         return None  # a caller who sends a token means the token
     session = sessions.find(str(secret))

@@ -19,7 +19,7 @@ def init_groups() -> None:
 
 
 def list_groups() -> list[tuple[UserGroup, int]]:
-    """All groups by name, with how many people are in each."""
+    """Return all groups by name, with how many people are in each."""
     counted = (
         select(UserGroup, func.count(UserGroupMember.user_id))
         .outerjoin(UserGroupMember, UserGroupMember.group_id == UserGroup.group_id)
@@ -30,7 +30,7 @@ def list_groups() -> list[tuple[UserGroup, int]]:
 
 
 def get_group(group_id: int) -> UserGroup:
-    """One group. Raises NotFound."""
+    """Return one group. Raises NotFound."""
     return get_or_raise(UserGroup, group_id)
 
 

@@ -13,9 +13,7 @@ from webapp.errors import Forbidden, Unauthenticated
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The identity behind a request; a copy, so that nothing is loaded unnoticed. Templates know it as
-    `current_user`.
-    """
+    """The identity behind a request: a copy, so that nothing is loaded unnoticed. Templates call it `current_user`."""
 
     user_id: int
     is_admin: bool

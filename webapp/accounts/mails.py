@@ -11,16 +11,17 @@ from collections.abc import Collection
 from datetime import timedelta
 
 from flask import current_app
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 
 from webapp.accounts import access_kinds, service, signals, smtp
 from webapp.accounts.mail_texts import HOURS, JOIN, KNOWN, RESET, VERIFY, compose
 from webapp.accounts.models import AccountMail, User
 from webapp.accounts.schemas import Registration, UserSettings
 from webapp.background.queues import enqueue_after_commit
-from webapp.db.base import db, get_or_raise, now, rows_changed
+from webapp.db.base import count_rows, db, get_or_raise, now, rows_changed
 from webapp.errors import DomainError, Invalid, NotFound, TooMany
 from webapp.extensions import app_settings
+from webapp.http.validation import parse_id
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import language_of, use_language
 
@@ -47,7 +48,7 @@ def is_set_up() -> bool:
 
 
 def ask_to_join(email: str) -> None:
-    """Somebody wants an account with this address: the answer goes there and is not shown here."""
+    """Send an address a link for a new account, or a note that it has one; the answer is not shown here."""
     account = _account(email)
     _request(KNOWN if account else JOIN, email, None, language=_language(account))
 
@@ -61,7 +62,7 @@ def invite(admin_id: int, email: str) -> None:
 
 
 def ask_for_reset(email: str) -> None:
-    """Somebody forgot their password: if there is such an account, its address gets a link."""
+    """Send the account with this address, if there is one, a link for a new password."""
     if (user := _account(email)) is not None and user.is_active:
         _request(RESET, user.email, user)
 
@@ -115,10 +116,8 @@ def purge() -> int:
 
 def check(kind: str, token: str) -> AccountMail:
     """Return the mail whose link was followed. Raises LinkGone if it was used, has expired or never existed."""
-    number, _, _ = token.partition(".")
-    mail = (
-        db.session.get(AccountMail, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
-    )
+    mail_id = parse_id(token.partition(".")[0])
+    mail = db.session.get(AccountMail, mail_id) if mail_id is not None else None
     right = mail is not None and hmac.compare_digest(token_of(mail).encode(), token.encode("utf-8", "replace"))
     if mail is None or not right or mail.kind != kind or mail.used_at is not None or _is_late(mail):
         raise LinkGone()
@@ -180,10 +179,8 @@ def _request(
     kind: str, email: str, user: User | None, *, invited_by: int | None = None, language: str = ""
 ) -> int | None:
     """Request a mail, sent after the commit; None if the address has had too many."""
-    lately = select(func.count()).where(
-        AccountMail.email == email, AccountMail.kind == kind, AccountMail.created_at > now() - timedelta(hours=1)
-    )
-    if (db.session.scalar(lately) or 0) >= PER_HOUR:
+    is_recent = AccountMail.created_at > now() - timedelta(hours=1)
+    if count_rows(AccountMail.email == email, AccountMail.kind == kind, is_recent) >= PER_HOUR:
         return None
     mail = AccountMail(
         kind=kind,

@@ -62,7 +62,7 @@ class AccountMail(Base):
     __tablename__ = "account_mails"
     __table_args__ = (
         Index("ix_account_mails_email_kind", "email", "kind"),
-        {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB"},
+        Base.__table_args__,
     )
 
     mail_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -120,7 +120,7 @@ class UserIdentity(Base):
     __tablename__ = "user_identities"
     __table_args__ = (
         UniqueConstraint("issuer", "subject", name="uq_user_identities_issuer_subject"),
-        {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB"},
+        Base.__table_args__,
     )
 
     identity_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

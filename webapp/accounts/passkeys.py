@@ -10,11 +10,11 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from webapp.accounts import service, signals
 from webapp.accounts.models import Passkey, User
-from webapp.db.base import db, now
+from webapp.db.base import count_rows, db, now
 from webapp.errors import Conflict, Invalid, Unauthenticated, require
 from webapp.extensions import redis
 from webapp.i18n.marks import say
@@ -157,7 +157,7 @@ def list_passkeys(user_id: int) -> list[Passkey]:
 
 def count(user_id: int) -> int:
     """Return how many passkeys a user has."""
-    return db.session.scalar(select(func.count()).select_from(Passkey).where(Passkey.user_id == user_id)) or 0
+    return count_rows(Passkey.user_id == user_id)
 
 
 def rename(user_id: int, passkey_id: int, name: str) -> Passkey:

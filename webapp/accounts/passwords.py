@@ -58,7 +58,7 @@ def is_outdated(password_hash: str) -> bool:
 
 
 def _canonical(password: str) -> str:
-    """The same password typed on another keyboard must give the same bytes; half a surrogate pair is kept as it is."""
+    """Return a password in the same bytes whatever keyboard it is typed on; half a surrogate pair stays as it is."""
     return unicodedata.normalize("NFKC", password).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -86,7 +86,7 @@ def _leaked_passwords() -> set[str]:
 
 
 def _is_run(password: str) -> bool:
-    """One or two characters again and again, or a walk along the alphabet, the digits or a row of keys."""
+    """Return whether it is one or two characters over and over, or a walk along the alphabet or a row of keys."""
     if len(set(password)) <= 2:
         return True
     rows = [row * 4 for row in _RUNS]

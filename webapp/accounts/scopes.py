@@ -56,7 +56,5 @@ def required_scopes(method: str, path: str, access: str, scope_of_view: Scope | 
 
 
 def is_sufficient(scopes: Collection[str] | None, required: Collection[str]) -> bool:
-    """Return whether a token with these scopes may do what needs any of `required`; None is a token that may do
-    everything.
-    """
+    """Return whether a token with these scopes (None: it may do everything) may do what needs any of `required`."""
     return scopes is None or not set(required).isdisjoint(scopes)

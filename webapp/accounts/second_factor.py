@@ -35,7 +35,7 @@ def codes_left(user_id: int) -> int:
 
 
 def begin(user_id: int) -> str:
-    """A new secret for an authenticator; it counts once `confirm` has accepted a code from it. Raises Conflict."""
+    """Make a new secret for an authenticator; it counts once `confirm` has accepted a code from it. Raises Conflict."""
     row = _lock_row(user_id)
     if row is not None and row.confirmed_at is not None:
         raise Conflict("Two-step sign-in is already on.")

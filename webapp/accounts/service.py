@@ -119,7 +119,7 @@ def user_settings(user_id: int) -> UserSettings:
 
 
 def prove_password(user_id: int, password: str) -> None:
-    """Raises Invalid unless this is the user's password."""
+    """Raise Invalid unless this is the user's password."""
     _prove(user_id, password, "password")
 
 
@@ -253,7 +253,7 @@ def _claim_first() -> bool:
 
 
 def keep_an_admin(user_id: int) -> None:
-    """Raises Conflict if this is the only active admin while there are other accounts."""
+    """Raise Conflict if this is the only active admin while there are other accounts."""
     statement = select(User.user_id).where(User.is_admin, User.is_active).order_by(User.user_id).with_for_update()
     if list(db.session.scalars(statement)) != [user_id]:
         return

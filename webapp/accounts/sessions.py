@@ -56,7 +56,7 @@ def _by_hash() -> Select[User, UserSession]:
 
 
 def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
-    """A page of a user's sessions that can still be used, newest first. Raises Invalid for another list's cursor."""
+    """Return a page of a user's sessions that can be used, newest first. Raises Invalid for another list's cursor."""
     keyset = Keyset("sessions", query, int, scope=user_id)
     statement = (
         select(UserSession)

@@ -172,7 +172,7 @@ def end_other_sessions() -> ViewResult:
 
 
 def _new_token() -> NewToken:
-    """The form for a token: full access only where it was chosen; no number of days means no end. Raises Invalid."""
+    """Return the posted token: full access only if that was chosen; without days it has no end. Raises Invalid."""
     days = request.form.get("expires_in_days", "90")
     fields = {"name": request.form.get("token_name", ""), "expires_in_days": days or None}
     scopes = None if request.form.get("access") == FULL_ACCESS else request.form.getlist("scopes")

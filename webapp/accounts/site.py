@@ -27,9 +27,7 @@ def set_setting(key: str, value: Any) -> None:
 
 
 def registration_is_open() -> bool:
-    """Return whether anybody may register: as an admin has set it, else as configured; always for the very first
-    account.
-    """
+    """Return whether anybody may register: as an admin has set it, else as configured; always for the first account."""
     configured = app_settings().registration_open
     return bool(get_setting(REGISTRATION_OPEN, configured)) or not has_users()
 

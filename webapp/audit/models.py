@@ -18,7 +18,7 @@ class AuditEvent(Base):
     __tablename__ = "audit_events"
     __table_args__ = (
         Index("ix_audit_events_listing", "user_id", "event_id"),
-        {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB"},
+        Base.__table_args__,
     )
 
     event_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

@@ -14,6 +14,7 @@ from webapp.audit.models import AuditEvent
 from webapp.audit.schemas import AuditEventOut
 from webapp.audit.targets import conversation_of, thing
 from webapp.db.base import db
+from webapp.http.answers import download as download_file
 from webapp.http.paging import Page, PageQuery
 from webapp.http.views import requested_cursor, wants_partial
 
@@ -36,9 +37,7 @@ def download() -> Response:
     """The newest events, one JSON object per line."""
     lines = list(_lines(current_user_id()))
     db.session.rollback()
-    response = Response("".join(lines), mimetype="application/x-ndjson")
-    response.headers["Content-Disposition"] = 'attachment; filename="commonplace-activity.jsonl"'
-    return response
+    return download_file("".join(lines), "commonplace-activity.jsonl", "application/x-ndjson")
 
 
 @blueprint.get("/admin/activity")

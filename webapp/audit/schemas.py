@@ -12,9 +12,7 @@ from webapp.http.validation import Instant, Output
 
 
 class AuditActor(BaseModel):
-    """The actor of an event. `kind`: you, person, token, service, system or visitor; `name` is the person's or the
-    token's.
-    """
+    """The actor of an event. `kind`: you, person, token, service, system or visitor; `name`: theirs or the token's."""
 
     kind: str
     user_id: int | None

@@ -59,7 +59,7 @@ def record(
 
 
 def list_events(user_id: int, query: PageQuery) -> Page[AuditEvent]:
-    """A page of what was done to or read from a user's account, newest first. Raises Invalid for a bad cursor."""
+    """Return a page of what was done to or read from an account, newest first. Raises Invalid for a bad cursor."""
     return _page(query, user_id)
 
 

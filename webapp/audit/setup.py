@@ -19,7 +19,8 @@ from webapp.db.base import write_transaction
 def init_audit(app: Flask) -> None:
     """Record what happens to accounts, and what programs do with memory."""
     account_event.connect(_record)
-    init_programs(app)
+    app.after_request(_note_reading)
+    happened.connect(_note_change)
 
 
 def _record(_sender: object, user_id: int, action: str, target: str = "") -> None:
@@ -37,12 +38,6 @@ _READ = (
     ("/api/search", "search results"),
     *((path, "") for path in ("/api/memories", "/api/ai/", "/memory/")),
 )
-
-
-def init_programs(app: Flask) -> None:
-    """Record it."""
-    app.after_request(_note_reading)
-    happened.connect(_note_change)
 
 
 def _note_reading(response: Response) -> Response:

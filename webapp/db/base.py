@@ -17,7 +17,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Session, SessionTransaction
 from sqlalchemy.schema import CreateTable
 from sqlalchemy.sql.compiler import DDLCompiler, SQLCompiler
-from sqlalchemy.sql.expression import FunctionElement
+from sqlalchemy.sql.expression import ColumnElement, FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from webapp.errors import require
@@ -130,6 +130,11 @@ def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool 
 def rows_changed(statement: Executable, parameters: dict[str, Any] | None = None) -> int:
     """Execute an UPDATE or DELETE; returns the number of rows it matched."""
     return cast("CursorResult[Any]", db.session.execute(statement, parameters)).rowcount
+
+
+def count_rows(*conditions: ColumnElement[bool]) -> int:
+    """Return how many rows of the table that the conditions are about meet them."""
+    return db.session.scalar(db.select(db.func.count()).where(*conditions)) or 0
 
 
 def table_of(model: type[Base]) -> Table:

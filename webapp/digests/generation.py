@@ -59,10 +59,6 @@ class GenerationResult:
     version: int | None
     is_new: bool
 
-    def as_json(self) -> dict[str, int | bool | None]:
-        """As the result of a job."""
-        return {"conversation_id": self.conversation_id, "version": self.version, "is_new": self.is_new}
-
 
 def generate(conversation_id: int) -> GenerationResult:
     """Make a conversation's digest anew; if somebody else writes one in the meantime, theirs stays.
@@ -152,7 +148,7 @@ def _makes_digest(conversation: Conversation) -> bool:
 
 
 def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:
-    """The conversation as the prompt shows it, with its present digest if there is one; what was said, by message."""
+    """Return the conversation as the prompt shows it, with its digest if there is one, and what was said by message."""
     rows = [row for row in current_messages(conversation_id) if row.status in _READABLE and row.content.strip()]
     texts = {row.message_id: row.content for row in rows}
     text = transcript([(row.role, row.content) for row in rows], TRANSCRIPT_TOKENS)
@@ -178,13 +174,14 @@ def choose(
     user_id: int | None, *, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
 ) -> list[int]:
     """Return the conversations to digest, at most `clamp` unless that is -1. Raises NotFound for an unknown user."""
-    idle = timedelta(minutes=app_settings().digest_idle_minutes)
-    limit = AT_ONCE if clamp < 0 else min(clamp, AT_ONCE)
-    if user_id is None:
-        return service.get_conversations_needing_memory(idle=idle, limit=limit)
-    get_user(user_id)
-    return service.get_conversations_needing_memory_for_user(
-        user_id, idle=idle, only_needing=only_needing, include_empty=include_empty, limit=limit
+    if user_id is not None:
+        get_user(user_id)
+    return service.conversations_to_digest(
+        user_id,
+        idle=timedelta(minutes=app_settings().digest_idle_minutes),
+        only_needing=only_needing,
+        include_empty=include_empty,
+        limit=AT_ONCE if clamp < 0 else min(clamp, AT_ONCE),
     )
 
 

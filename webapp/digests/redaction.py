@@ -26,12 +26,7 @@ def init_digest_forgetting() -> None:
 def without_forgotten(user_id: int, data: ConversationMemoryData) -> ConversationMemoryData:
     """Return a digest without what its user has forgotten, if it is in the same words."""
     forbids = tombstone_set(user_id).forbids
-    observation = "" if forbids(data.typical_observation, quote=data.typical_observation) else data.typical_observation
-    return ConversationMemoryData(
-        main_topics=[item for item in data.main_topics if not forbids(item, quote=item)],
-        action=[item for item in data.action if not forbids(item, quote=item)],
-        typical_observation=observation,
-    )
+    return data.without(lambda text: forbids(text, quote=text))
 
 
 def _forget(

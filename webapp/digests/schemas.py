@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field
@@ -35,6 +36,14 @@ class ConversationMemoryData(Input):
     def is_empty(self) -> bool:
         """Return whether it says nothing."""
         return not (self.main_topics or self.action or self.typical_observation)
+
+    def without(self, is_unwanted: Callable[[str], bool]) -> ConversationMemoryData:
+        """Return the rest of it."""
+        return ConversationMemoryData(
+            main_topics=[item for item in self.main_topics if not is_unwanted(item)],
+            action=[item for item in self.action if not is_unwanted(item)],
+            typical_observation="" if is_unwanted(self.typical_observation) else self.typical_observation,
+        )
 
 
 class ConversationMemoryOut(Output):

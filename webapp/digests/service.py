@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, or_, select, true
+from sqlalchemy import false, or_, select, true
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
@@ -18,11 +19,9 @@ from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.secrets import find_secret
 from webapp.prompts.values import digest_source
 
-NO_LIMIT = -1
-
 
 def existing_conversation(conversation_id: int) -> Conversation:
-    """Anybody's conversation, for services and jobs. Raises NotFound."""
+    """Return anybody's conversation, for services and jobs. Raises NotFound."""
     row = db.session.get(Conversation, conversation_id)
     if row is None or row.deleted_at is not None:
         raise NotFound("There is no such conversation.")
@@ -39,7 +38,7 @@ def get_digest(conversation_id: int) -> ConversationMemory:
     return require(find_digest(conversation_id), "This conversation has no memory yet.")
 
 
-def digests_of_user(user_id: int, *, after: int = 0, limit: int = 100) -> Sequence[ConversationMemory]:
+def digests_of_user(user_id: int, *, after: int, limit: int) -> Sequence[ConversationMemory]:
     """Return a user's digests by id, those after `after`."""
     return db.session.scalars(
         select(ConversationMemory)
@@ -76,7 +75,7 @@ def upsert_digest(
         conversation = existing_conversation(conversation_id)
     else:
         conversation = get_conversation(user_id, conversation_id)
-    _lock(conversation)
+    db.session.refresh(conversation, with_for_update=True)
     if not _is_on(conversation):
         raise Conflict("Memory is switched off for this conversation, so it has no digest.")
     return write(conversation, data, source=source)
@@ -133,22 +132,19 @@ def write(
     return row
 
 
-def get_conversations_needing_memory(*, idle: timedelta, limit: int = NO_LIMIT) -> list[int]:
-    """Anybody's conversations that have been quiet for `idle` and have no digest, or a stale one; oldest first."""
-    return _select_conversations(_candidates(include_empty=False).where(*_conversations_to_digest(idle)), limit)
-
-
-def get_conversations_needing_memory_for_user(
-    user_id: int, *, idle: timedelta, only_needing: bool = True, include_empty: bool = False, limit: int = NO_LIMIT
+def conversations_to_digest(
+    user_id: int | None,
+    *,
+    idle: timedelta,
+    only_needing: bool = True,
+    include_empty: bool = False,
+    limit: int | None = None,
 ) -> list[int]:
-    """The same for one user; without `only_needing` all of theirs that may have a digest, whenever they were active."""
-    candidates = _candidates(include_empty=include_empty).where(Conversation.user_id == user_id)
-    return _select_conversations(
-        candidates.where(*_conversations_to_digest(idle)) if only_needing else candidates, limit
-    )
+    """Return the conversations that have been quiet for `idle` and have no digest, or a stale one; oldest first.
 
-
-def _candidates(*, include_empty: bool) -> Select[int, dict[str, Any] | None]:
+    They are anybody's without a user, of whoever has memory switched on. Without `only_needing` they are all that may
+    have a digest, whenever they were active.
+    """
     statement = (
         select(Conversation.conversation_id, User.settings)
         .join(User, User.user_id == Conversation.user_id)
@@ -161,23 +157,17 @@ def _candidates(*, include_empty: bool) -> Select[int, dict[str, Any] | None]:
         )
         .order_by(Conversation.updated_at, Conversation.conversation_id)
     )
-    return statement if include_empty else statement.where(Conversation.message_count > 0)
-
-
-def _conversations_to_digest(idle: timedelta) -> tuple[ColumnElement[bool], ...]:
-    absent_or_stale = or_(ConversationMemory.id.is_(None), ConversationMemory.as_of < Conversation.updated_at)
-    return Conversation.updated_at <= now() - idle, absent_or_stale
-
-
-def _select_conversations(statement: Select[int, dict[str, Any] | None], limit: int) -> list[int]:
-    """Return the first `limit` whose owners have memory switched on; all if the limit is negative."""
-    ids: list[int] = []
-    for conversation_id, settings in db.session.execute(statement):
-        if 0 <= limit <= len(ids):
-            break
-        if UserSettings.of(settings).memory_enabled:
-            ids.append(conversation_id)
-    return ids
+    if user_id is not None:
+        statement = statement.where(Conversation.user_id == user_id)
+    if only_needing:
+        is_stale = ConversationMemory.as_of < Conversation.updated_at
+        statement = statement.where(
+            Conversation.updated_at <= now() - idle, or_(ConversationMemory.id.is_(None), is_stale)
+        )
+    if not include_empty:
+        statement = statement.where(Conversation.message_count > 0)
+    rows = db.session.execute(statement)
+    return list(islice((number for number, settings in rows if UserSettings.of(settings).memory_enabled), limit))
 
 
 def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> ConversationMemoryData:
@@ -186,15 +176,7 @@ def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> Conversat
         return data
     if refuse:
         raise Invalid.field("memory_data", "contains what looks like a secret; secrets are never kept")
-    return ConversationMemoryData(
-        main_topics=[item for item in data.main_topics if not find_secret(item)],
-        action=[item for item in data.action if not find_secret(item)],
-        typical_observation="" if find_secret(data.typical_observation) else data.typical_observation,
-    )
-
-
-def _lock(conversation: Conversation) -> None:
-    db.session.refresh(conversation, with_for_update=True)
+    return data.without(lambda text: bool(find_secret(text)))
 
 
 @digest_source

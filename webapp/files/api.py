@@ -151,14 +151,11 @@ def stream_of(file: FileStorage) -> BinaryIO:
 
 def send_picture(file_id: int, query: PictureQuery) -> Response:
     """Return a picture of one of the caller's files, for display: it was created here, so nothing in it can run."""
-    data = service.picture_of(
-        current_user_id(), file_id, page=query.page, words=query.words, small=query.size == "small"
-    )
-    return _jpeg(data)
+    return _jpeg(service.picture_of(current_user_id(), file_id, query))
 
 
 def send_content(file_id: int) -> Response:
-    """One of the caller's files, always as a download: nothing people upload is run as a page of ours."""
+    """Return one of the caller's files, always as a download: nothing people upload is run as a page of ours."""
     row = service.get_file(current_user_id(), file_id)
     digest, name, media_type = row.digest, row.name, row.media_type
     db.session.remove()  # a large file takes a while, and needs no connection
@@ -174,10 +171,7 @@ def send_document(space_id: int, document_id: int) -> Response:
 
 def send_document_picture(space_id: int, document_id: int, query: PictureQuery) -> Response:
     """Return a page of a document, to be shown."""
-    user_id, is_small = current_user_id(), query.size == "small"
-    return _jpeg(
-        picture_of_document(user_id, space_id, document_id, page=query.page, words=query.words, small=is_small)
-    )
+    return _jpeg(picture_of_document(current_user_id(), space_id, document_id, query))
 
 
 def _jpeg(data: bytes) -> Response:

@@ -157,7 +157,7 @@ class Bucket:
         self._ask(methodcaller("delete_object", Bucket=self._name, Key=self._prefix + key))
 
     def _ask(self, work: Callable[[Any], T]) -> T:
-        """The result of a call, tried twice unless the first took too long. Raises FileNotFoundError, Unavailable."""
+        """Return the result of a call, made again unless it is too slow. Raises FileNotFoundError, Unavailable."""
         if time.monotonic() < self._away_until:
             raise Unavailable(AWAY)
         for is_last in (False, True):

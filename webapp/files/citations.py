@@ -77,7 +77,7 @@ def _link_pages(piece: str, before: str, after: str, files: Sequence[Citable], l
 
 
 def _nearest_file(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
-    """The file whose name is nearest, before or after a page; otherwise the only attached file, if there is one."""
+    """Return the file whose name is nearest to a page; otherwise the only attached file, if there is one."""
     before, after = left.rpartition("\n")[2][-NEAR - 200 :], right[: NEAR + 200]
     best: tuple[int, Citable] | None = None
     for file in files:
@@ -95,7 +95,7 @@ def _nearest_file(left: str, right: str, files: Sequence[Citable]) -> Citable | 
 
 
 def split_around(text: str, words: str) -> tuple[str, str, str]:
-    """A text before, at and after some words, ignoring white space and case; all of it before if they are missing."""
+    """Return a text before, at and after some words, whatever their case and spaces; all before if they are missing."""
     pattern = r"\s+".join(re.escape(word) for word in words.split())
     match = re.search(pattern, text, re.IGNORECASE) if pattern else None
     if match is None:

@@ -14,6 +14,7 @@ from webapp.files import pictures
 from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import FilePage
+from webapp.files.schemas import PictureQuery
 from webapp.files.service import get_file
 from webapp.files.uploads import drop_orphan, keep_after_commit, take_content
 from webapp.i18n.marks import say
@@ -78,23 +79,16 @@ def page_of_document(user_id: int, space_id: int, document_id: int, number: int)
     return DocumentPage(document, number, text, _is_drawn(document.media_type))
 
 
-def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: int, words: str, small: bool) -> bytes:
+def picture_of_document(user_id: int, space_id: int, document_id: int, query: PictureQuery) -> bytes:
     """Return a page of a document as it looks, with certain words highlighted, as JPEG.
 
     Raises NotFound, Invalid if it cannot be drawn, Unavailable.
     """
-    stored_original = original_of(user_id, space_id, document_id)
-    if not _is_drawn(stored_original.media_type) or not 1 <= page <= stored_original.pages:
+    original = original_of(user_id, space_id, document_id)
+    if not _is_drawn(original.media_type) or not 1 <= query.page <= original.pages:
         raise NotFound("There is no picture of this.")
-    page_number = page if stored_original.media_type == PDF else 0
-    db.session.rollback()  # drawing takes a moment
-    edge = pictures.THUMBNAIL if small else pictures.size_of_views()
-    try:
-        return pictures.draw_picture(
-            stored_original.digest, stored_original.media_type, pictures.Wish(page_number, edge, words)
-        )
-    except FileNotFoundError:
-        raise NotFound("The content of this file is gone.") from None
+    page = query.page if original.media_type == PDF else 0
+    return pictures.draw_view(original.digest, original.media_type, page, query)
 
 
 def citable_documents(user_id: int, conversation_id: int) -> list[Citable]:

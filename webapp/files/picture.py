@@ -36,9 +36,7 @@ class Picture:
 
 
 def pictures_of_document(name: str, digest: str, media_type: str, pages: Sequence[int], edge: int) -> list[Picture]:
-    """Return how a retrieved document without text, or pages of one, is shown: the picture itself, or the first few
-    pages.
-    """
+    """Return how a retrieved document without text, or pages of one, is shown: the picture, or the first few pages."""
     if media_type.startswith("image/"):
         return [Picture(0, digest, media_type, name, tokens=picture_tokens(edge, edge))]
     tokens = picture_tokens(edge * 5 // 7, edge)

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from webapp.errors import Invalid, Unavailable
+from webapp.db.base import db
+from webapp.errors import Invalid, NotFound, Unavailable
 from webapp.extensions import app_settings
 from webapp.files.picture import Picture, picture_tokens
+from webapp.files.schemas import PictureQuery
 from webapp.files.storage import file_storage, key_of, picture_key
 from webapp.files.subprocesses import run_bounded
 
@@ -40,6 +42,19 @@ def size_of_views() -> int:
     return app_settings().image_edge
 
 
+def draw_view(digest: str, media_type: str, page: int, query: PictureQuery) -> bytes:
+    """Return the picture that a reader asks for, of a page or (0) of a picture; no connection is held.
+
+    Raises NotFound, Invalid if it cannot be drawn, Unavailable.
+    """
+    db.session.rollback()  # drawing takes a moment
+    edge = THUMBNAIL if query.size == "small" else size_of_views()
+    try:
+        return draw_picture(digest, media_type, Wish(page, edge, query.words))
+    except FileNotFoundError:
+        raise NotFound("The content of this file is gone.") from None
+
+
 def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
     """Return the requested picture, drawn if it is not there yet.
 
@@ -54,8 +69,7 @@ def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
 
 
 def first_look(path: Path, digest: str, media_type: str) -> int:
-    """Draw a new picture, at this path, as it will be shown and sent; returns the tokens it takes. Raises Invalid,
-    Unavailable."""
+    """Draw a picture, at this path, as it will be shown and sent; returns its tokens. Raises Invalid, Unavailable."""
     wishes = [Wish(edge=size_of_views()), Wish(edge=THUMBNAIL)]
     pictures = draw(path, media_type, wishes)
     for wish, picture in zip(wishes, pictures, strict=True):

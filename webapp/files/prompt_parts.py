@@ -36,7 +36,7 @@ class FileTexts:
 
 
 def whole_room(window: int, reply: int) -> int:
-    """The tokens that entire files may take in a prompt, for a window that also has room for a reply of this many."""
+    """Return the tokens that entire files may take in a prompt, for a window with room for a reply of this many."""
     return int(max(0, window - reply) * WHOLE_SHARE)
 
 

@@ -53,7 +53,7 @@ def _is_same(digest: str) -> bool:
 
 
 def _disposition(name: str) -> dict[str, str]:
-    """Per RFC 6266: a plain name if that suffices, otherwise with an approximation for old programs."""
+    """Return a name as RFC 6266 says: plain if that suffices, otherwise with an approximation for old programs."""
     if name.isascii():
         return {"filename": name}
     plain = name.encode("ascii", "replace").decode().replace("?", "_")

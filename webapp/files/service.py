@@ -12,6 +12,7 @@ from webapp.files import pictures
 from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import File, FilePage, MessageFile
+from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import drop_orphan
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
@@ -27,7 +28,7 @@ def init_files() -> None:
 
 
 def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
-    """One of the user's files; with `lock` it cannot be deleted before the transaction ends. Raises NotFound."""
+    """Return one of the user's files; with `lock` it cannot be deleted before the transaction ends. Raises NotFound."""
     statement = _files_of(user_id).where(File.file_id == file_id)
     return require(db.session.scalar(statement.with_for_update() if lock else statement), "There is no such file.")
 
@@ -39,27 +40,21 @@ def list_files(user_id: int, query: PageQuery) -> Page[File]:
 
 
 def page_of(user_id: int, file_id: int, number: int) -> FilePage:
-    """One page of a file. Raises NotFound."""
+    """Return one page of a file. Raises NotFound."""
     get_file(user_id, file_id)
     return require(db.session.get(FilePage, (file_id, number)), "There is no such page.")
 
 
-def picture_of(user_id: int, file_id: int, *, page: int = 0, words: str = "", small: bool = False) -> bytes:
+def picture_of(user_id: int, file_id: int, query: PictureQuery) -> bytes:
     """Return a picture of a file, as JPEG: of a page, with certain words highlighted, or of a file that is a picture.
 
     Raises NotFound, Invalid if it cannot be drawn, Unavailable.
     """
     row = get_file(user_id, file_id)
-    is_page = row.media_type == PDF and 1 <= page <= row.pages
-    if not is_page and (page or not row.is_picture):
+    is_page = row.media_type == PDF and 1 <= query.page <= row.pages
+    if not is_page and (query.page or not row.is_picture):
         raise NotFound("There is no picture of this.")
-    digest, media_type = row.digest, row.media_type
-    db.session.rollback()  # drawing takes a moment
-    edge = pictures.THUMBNAIL if small else pictures.size_of_views()
-    try:
-        return pictures.draw_picture(digest, media_type, pictures.Wish(page, edge, words))
-    except FileNotFoundError:
-        raise NotFound("The content of this file is gone.") from None
+    return pictures.draw_view(row.digest, row.media_type, query.page, query)
 
 
 def delete_file(user_id: int, file_id: int) -> None:

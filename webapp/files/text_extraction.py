@@ -80,7 +80,7 @@ def read(data: bytes, media_type: str) -> list[str]:
 
 
 def pieces(text: str, size: int) -> Iterator[str]:
-    """A text in pieces of at most this many characters, cut between paragraphs, lines or words if there are any."""
+    """Yield a text in pieces of at most this many characters, cut between paragraphs, lines or words if possible."""
     start = 0
     while len(text) - start > size:
         cuts = (text.rfind(mark, start + size // 2, start + size) for mark in ("\n\n", "\n", " "))

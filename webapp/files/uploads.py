@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from sqlalchemy import CompoundSelect, func, insert, select, union_all
+from sqlalchemy import CompoundSelect, insert, select, union_all
 
-from webapp.db.base import after_commit, db
+from webapp.db.base import after_commit, count_rows, db
 from webapp.errors import Conflict, Invalid, TooLarge, Unavailable
 from webapp.extensions import app_settings
 from webapp.files import pictures
@@ -50,7 +50,7 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
 
     No connection is held in the meantime. Raises Invalid, TooLarge, Conflict, Unavailable.
     """
-    if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
+    if count_rows(File.user_id == user_id) >= MOST_FILES:
         raise Conflict(say("You already have %(most_files)s files. Delete some first.", most_files=MOST_FILES))
     content = take_content(name, data)
     row = _row_of(user_id, content)
@@ -171,7 +171,7 @@ def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
 
 
 def _keep_again(digest: str, open_data: Callable[[], BinaryIO]) -> None:
-    """The last other file with this content may have been deleted in the meantime, and the bytes with it."""
+    """Store content again if its bytes went in the meantime, with the last other file that had it."""
     if file_storage().size(key_of(digest)) is None:
         with file_storage().take(key_of(digest), open_data()):
             pass

@@ -33,6 +33,13 @@ def commit_and_redirect(url: str, message: str = "") -> Response:
     return redirect(url, 303)  # type: ignore[return-value]
 
 
+def download(data: str | bytes, name: str, media_type: str) -> Response:
+    """Return a file to save under an ASCII name."""
+    response = Response(data, mimetype=media_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
 def redirect_to(url: str, status: int = 200) -> Response:
     """Send the browser to a page, also if HTMX asked for a part of one, which gets an empty answer of this status."""
     if wants_partial():

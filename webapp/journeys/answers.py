@@ -79,7 +79,7 @@ class LockedPoint:
 
 
 def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
-    """The user says that a memory from elsewhere is still true: one piece of evidence, which settles nothing alone.
+    """Confirm a memory from elsewhere: it becomes one piece of evidence, which settles nothing alone.
 
     Raises NotFound, and Conflict for a memory that is no longer current, or an instruction.
     """

@@ -5,7 +5,9 @@ from typing import Literal
 from flask import Response, jsonify, url_for
 
 from webapp.accounts.auth import current_user_id, login_required
+from webapp.conversations.schemas import ConversationPath
 from webapp.db.base import now
+from webapp.http.answers import download
 from webapp.http.paging import PageQuery
 from webapp.http.views import Responses, ViewResult, api_blueprint
 from webapp.journeys import reports, service
@@ -13,7 +15,6 @@ from webapp.journeys.report_content import as_data, as_markdown, file_name
 from webapp.journeys.reports import texts_in, wait_for_report
 from webapp.journeys.schemas import (
     ConversationPoints,
-    GuidedPath,
     JourneyDetail,
     JourneyList,
     JourneyOut,
@@ -59,7 +60,7 @@ def get_journey(path: JourneyPath) -> ViewResult:
     "/conversation/<int:conversation_id>/points/", responses={200: ConversationPoints}, strict_slashes=False
 )
 @login_required
-def list_points(path: GuidedPath) -> ViewResult:
+def list_points(path: ConversationPath) -> ViewResult:
     """The points of a conversation's journey: completion, confidence, evidence, and what is known from elsewhere."""
     conversation, view = service.conversation_view(current_user_id(), path.conversation_id)
     return ConversationPoints.of(conversation.conversation_id, view).model_dump(mode="json")
@@ -69,7 +70,7 @@ def list_points(path: GuidedPath) -> ViewResult:
     "/conversation/<int:conversation_id>/summary/status/", responses={200: SummaryStatus}, strict_slashes=False
 )
 @login_required
-def summary_status(path: GuidedPath) -> ViewResult:
+def summary_status(path: ConversationPath) -> ViewResult:
     """Return whether the PDF summary exists and reflects what is known now."""
     state = reports.report_state(current_user_id(), path.conversation_id)
     url = url_for(".download_summary", conversation_id=path.conversation_id)
@@ -78,7 +79,7 @@ def summary_status(path: GuidedPath) -> ViewResult:
 
 @points_blueprint.get("/conversation/<int:conversation_id>/summary/download/", responses=PDF, strict_slashes=False)
 @login_required
-def download_summary(path: GuidedPath, query: SummaryQuery) -> ViewResult:
+def download_summary(path: ConversationPath, query: SummaryQuery) -> ViewResult:
     """The current summary: the PDF, created if necessary (202 with Retry-After if that takes longer than a request),
     or the same as Markdown or JSON."""
     if query.format != "pdf":
@@ -96,19 +97,16 @@ def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"
     _, report = reports.current_report(user_id, conversation_id)
     day = now().date()
     if form == "json":
-        response = jsonify(as_data(report, day))
+        text, media_type = jsonify(as_data(report, day)).get_data(), "application/json"
     else:
-        response = Response(
-            as_markdown(report, day, texts_in(report.language)), content_type="text/markdown; charset=utf-8"
-        )
-    response.headers["Content-Disposition"] = f'attachment; filename="{file_name(report, day, form)}"'
+        text, media_type = as_markdown(report, day, texts_in(report.language)).encode(), "text/markdown"
+    response = download(text, file_name(report, day, form), media_type)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def pdf_response(pdf: bytes, name: str) -> Response:
     """Return a PDF to download under a name, which no cache may keep: what it rests on may be forgotten."""
-    response = Response(pdf, mimetype="application/pdf")
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response = download(pdf, name, "application/pdf")
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -103,7 +103,7 @@ def is_settled(state: PointState, threshold: float) -> bool:
 
 
 def merge_texts(earlier: Iterable[str], new: Iterable[str]) -> list[str]:
-    """Both lists, the known one first, each statement once, ignoring case, spaces and the full stop."""
+    """Return both lists, the known one first, each statement once, ignoring case, spaces and the full stop."""
     texts: dict[str, str] = {}
     for text in (*earlier, *new):
         if form := canonical_statement(text):
@@ -112,7 +112,7 @@ def merge_texts(earlier: Iterable[str], new: Iterable[str]) -> list[str]:
 
 
 def merge_data(data: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Both objects merged; a name's newer value counts, unless it is empty."""
+    """Return both objects merged; a name's newer value counts, unless it is empty."""
     return {**data, **{name: value for name, value in new.items() if value not in (None, "", [], {})}}
 
 

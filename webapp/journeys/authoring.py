@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, false, func, or_, select
+from sqlalchemy import delete, false, or_, select
 
 from webapp.accounts.models import User
 from webapp.background.queues import enqueue_after_commit
-from webapp.db.base import db, get_or_raise, now
+from webapp.db.base import count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
 from webapp.i18n import SOURCE
@@ -60,7 +60,7 @@ def own_journeys(user_id: int) -> Sequence[Journey]:
 
 
 def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
-    """A journey with its draft and versions, for those who may change it. Raises NotFound, and Forbidden for others."""
+    """Return a journey with its draft and versions, for those who may change it. Raises NotFound, Forbidden."""
     statement = select(Journey).where(Journey.slug == slug)
     row = db.session.scalar(statement.with_for_update() if lock else statement)
     if row is None or row.owner_id not in (None, user_id):
@@ -76,24 +76,17 @@ def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
 
 
 def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
-    """Return a new journey, which nobody else sees before it is published. Raises Conflict, Invalid."""
+    """Create a journey, which nobody else sees before it is published. Raises Conflict, Invalid."""
     author = get_or_raise(User, user_id)
     owner_id = user_id if is_private or not author.is_admin else None
-    if owner_id is not None:
-        count = db.session.scalar(select(func.count()).select_from(Journey).where(Journey.owner_id == owner_id)) or 0
-        if count >= MAX_OWN:
-            raise Conflict(
-                say("You can have up to %(max_own)s journeys of your own. Delete one first.", max_own=MAX_OWN)
-            )
+    if owner_id is not None and count_rows(Journey.owner_id == owner_id) >= MAX_OWN:
+        raise Conflict(say("You can have up to %(max_own)s journeys of your own. Delete one first.", max_own=MAX_OWN))
     fixture = body.complete()
     slug = _free_slug(user_id, fixture.slug, is_asked_for=body.slug is not None)
     definition = {**definition_of(fixture), "slug": slug}
     row = Journey(
         slug=slug,
-        title=fixture.title,
-        description=fixture.description,
-        system_prompt=fixture.system_prompt,
-        front_page=fixture.front_page,
+        **fixture.model_dump(exclude={"slug", "points"}),
         position=1_000,
         source_hash="",
         is_archived=True,
@@ -172,7 +165,7 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
 
 
 def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str = SOURCE) -> Work:
-    """A copy of a journey the user may see, as a draft of their own; a shipped one is translated into `language`.
+    """Copy a journey the user may see into a draft of their own; a shipped one is translated into `language`.
 
     Raises NotFound, Conflict.
     """

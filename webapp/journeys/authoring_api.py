@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.errors import Invalid
-from webapp.http.answers import commit_empty, commit_json
+from webapp.http.answers import commit_empty, commit_json, download
 from webapp.http.validation import Instant, Whole
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.journeys import authoring
@@ -159,6 +159,4 @@ def export_journey(path: JourneyPath, query: ExportQuery) -> ViewResult:
 
 def file_response(work: Work, form: Literal["json", "yaml"]) -> Response:
     """Return a journey as a file to download."""
-    response = Response(write_definition(work.definition, form), mimetype=f"application/{form}")
-    response.headers["Content-Disposition"] = f'attachment; filename="{work.journey.slug}.{form}"'
-    return response
+    return download(write_definition(work.definition, form), f"{work.journey.slug}.{form}", f"application/{form}")

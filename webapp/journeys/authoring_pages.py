@@ -16,7 +16,8 @@ from webapp.i18n.request_language import language_of
 from webapp.journeys import authoring, forms
 from webapp.journeys.authoring import preview_opening
 from webapp.journeys.authoring_api import file_response
-from webapp.journeys.definitions import JourneyBody, problems, read_definition
+from webapp.journeys.definitions import JourneyBody, read_definition
+from webapp.journeys.journey_files import problems
 
 blueprint = Blueprint("journey_authoring", __name__)
 
@@ -136,7 +137,7 @@ def export(slug: str, form: str) -> ViewResult:
 
 
 def _read_editor(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]:
-    """The checked input; or None and the page to show instead, if a button changes the form or there are mistakes."""
+    """Return the checked input; or None and the page to show, if a button changes the form or there are mistakes."""
     values = forms.read(request.form)
     do = request.form.get("do", "")
     if do.partition("-")[0] in ("add", "remove", "up", "down"):

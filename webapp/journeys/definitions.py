@@ -1,16 +1,17 @@
-"""A journey as its author writes it: what may be left out, and how it becomes the form of a file; pure."""
+"""A journey as its author writes it: what may be left out, and how it becomes the form of a file."""
 
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import yaml
 from pydantic import Field, ValidationError
 
 from webapp.http.validation import Amount, Input
-from webapp.journeys.journey_files import Item, Items, JourneyFixture, PointFixture, Slug, Text, Title
+from webapp.journeys.journey_files import Item, Items, JourneyFixture, PointFixture, Slug, Text, Title, problems
+from webapp.journeys.models import ConversationPoint, Journey
 
 Format = Literal["json", "yaml"]
 MAX_TEXT = 1_000_000
@@ -102,23 +103,10 @@ def definition_of(fixture: JourneyFixture) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != "front_page" or value}
 
 
-def problems(error: ValidationError) -> list[str]:
-    """Return a line for each problem, with the field's path."""
-    problems_of = []
-    for item in error.errors():
-        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".")
-        problems_of.append(f"{path or 'the journey'}: {str(item['msg']).removeprefix('Value error, ')}")
-    return problems_of
-
-
-def fixture_of(journey: Any, points: Any) -> JourneyFixture:
+def fixture_of(journey: Journey, points: Iterable[ConversationPoint]) -> JourneyFixture:
     """Return the stored rows in the form of a file."""
     return JourneyFixture.model_construct(
-        slug=journey.slug,
-        title=journey.title,
-        description=journey.description,
-        system_prompt=journey.system_prompt,
-        front_page=journey.front_page,
+        **{name: getattr(journey, name) for name in JourneyFixture.model_fields if name != "points"},
         points=[
             PointFixture.model_construct(**{name: getattr(point, name) for name in PointFixture.model_fields})
             for point in points

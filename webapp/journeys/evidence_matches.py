@@ -32,9 +32,7 @@ def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str
 
 
 def keyword_count(statement: str, keywords: Iterable[str]) -> int:
-    """Return how many keywords a statement contains, in any form; one of several words must be there in order,
-    together.
-    """
+    """Return how many keywords a statement contains, in any form; the words of one must be there together, in order."""
     text = f" {' '.join(_in_order(statement))} "
     phrases = [" ".join(_in_order(keyword)) for keyword in keywords]
     return sum(f" {keyword} " in text for keyword in phrases if keyword)

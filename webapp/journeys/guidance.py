@@ -24,7 +24,7 @@ class PointGuide:
 
 
 def directive(point: PointGuide, profile: Mapping[str, str | None] | None = None) -> str:
-    """The task of a turn in which the assistant opens a point, in the documented form; empty sections are left out."""
+    """Return the task of a turn in which the assistant opens a point, in the documented form without empty sections."""
     blocks = [_profile(profile or {}), f"## Conversation Point: {_line(point.title)}\n{point.description}"]
     if point.instruction:
         blocks[-1] += f"\n\n{point.instruction}"

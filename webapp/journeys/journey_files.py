@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 
 import yaml
 from pydantic import AfterValidator, Field, ValidationError, field_validator
-from pydantic_core import ErrorDetails
 from sqlalchemy import select
 
 from webapp.background.queues import enqueue_after_commit
@@ -105,21 +104,21 @@ def folders() -> list[Path]:
 def read_fixtures(*folders: Path) -> list[tuple[JourneyFixture, str]]:
     """Return the journeys in folders, by file name, with a hash of each. Raises FixtureError naming file and path."""
     fixtures: list[tuple[JourneyFixture, str]] = []
-    problems: list[str] = []
+    lines: list[str] = []
     files = [path for folder in folders or (FIXTURES,) for path in _files(folder)]
     paths: dict[str, str] = {}
     for path in files:
         try:
             fixture, digest = _read(path)
         except FixtureError as error:
-            problems += error.problems
+            lines += error.problems
             continue
         if fixture.slug in paths:
-            problems.append(f"{path.name}: slug: {fixture.slug} is the slug of {paths[fixture.slug]} too")
+            lines.append(f"{path.name}: slug: {fixture.slug} is the slug of {paths[fixture.slug]} too")
         paths[fixture.slug] = path.name
         fixtures.append((fixture, digest))
-    if problems:
-        raise FixtureError(problems)
+    if lines:
+        raise FixtureError(lines)
     return fixtures
 
 
@@ -145,8 +144,7 @@ def _read(path: Path) -> tuple[JourneyFixture, str]:
     try:
         fixture = JourneyFixture.model_validate(data)
     except ValidationError as error:
-        errors = [f"{path.name}: {_place(item['loc'])}: {_message(item)}" for item in error.errors()]
-        raise FixtureError(errors) from None
+        raise FixtureError([f"{path.name}: {line}" for line in problems(error, "the file")]) from None
     return fixture, digest_of(fixture)
 
 
@@ -155,14 +153,13 @@ def digest_of(fixture: JourneyFixture) -> str:
     return hashlib.sha256(fixture.model_dump_json(exclude_none=True).encode()).hexdigest()
 
 
-def _place(loc: Sequence[str | int]) -> str:
-    """Return a path such as points[2].elicitation_goals[0]."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
-    return text.lstrip(".") or "the file"
-
-
-def _message(item: ErrorDetails) -> str:
-    return str(item["msg"]).removeprefix("Value error, ")
+def problems(error: ValidationError, whole: str = "the journey") -> list[str]:
+    """Return a line for each problem, with its path such as points[2].elicitation_goals[0]."""
+    lines = []
+    for item in error.errors():
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".")
+        lines.append(f"{path or whole}: {str(item['msg']).removeprefix('Value error, ')}")
+    return lines
 
 
 def load_journeys(*folders: Path, force: bool = False) -> LoadResult:

@@ -98,7 +98,7 @@ def points(conversation_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/still")
 @login_required
 def still(conversation_id: int, slug: str) -> ViewResult:
-    """Return whether what other conversations established about a point is still true: `answer` is yes or no."""
+    """Confirm what other conversations established about a point, or ask again: `answer` is yes or no."""
     if _answer():
         answers.confirm_point(current_user_id(), conversation_id, slug)
     else:
@@ -109,7 +109,7 @@ def still(conversation_id: int, slug: str) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/memories/<int:memory_id>")
 @login_required
 def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
-    """Return whether a memory from elsewhere is still true and answers the point: `answer` is yes or no."""
+    """Confirm a memory from elsewhere as an answer to a point, or dismiss it: `answer` is yes or no."""
     take = answers.confirm_memory if _answer() else answers.dismiss_memory
     take(current_user_id(), conversation_id, slug, min(memory_id, MAX_ID))
     return _respond(conversation_id)

@@ -117,9 +117,7 @@ class PointView:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether it needs no more discussion: it is addressed with confidence, and no goal has been added
-        since.
-        """
+        """Return whether it needs no more discussion: it is addressed with confidence, and no goal was added since."""
         return is_settled(self.state, self.point.confidence_threshold) and not self.new_goals
 
     @property
@@ -235,9 +233,7 @@ class JourneyView:
 
     @property
     def progress(self) -> float:
-        """Return how much is known, 0..1: the average over the points the user wants to talk about; a settled one
-        counts 1.
-        """
+        """Return how much is known, 0..1: the average over the points the user wants; a settled one counts 1."""
         points = [view for view in self.points if not view.is_skipped]
         return sum(1.0 if view.is_settled else view.confidence for view in points) / len(points) if points else 0.0
 

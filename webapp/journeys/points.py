@@ -25,11 +25,11 @@ MEMORIES_LOOKED_AT = 400
 PREFILLED = 5
 
 
-def points_of(journey_id: int) -> Sequence[ConversationPoint]:
-    """Return the journey's points in order, without archived ones."""
+def points_of(*journey_ids: int) -> Sequence[ConversationPoint]:
+    """Return the points of journeys in order, without archived ones."""
     return db.session.scalars(
         select(ConversationPoint)
-        .where(ConversationPoint.journey_id == journey_id, ConversationPoint.is_archived == false())
+        .where(ConversationPoint.journey_id.in_(journey_ids), ConversationPoint.is_archived == false())
         .order_by(ConversationPoint.position, ConversationPoint.point_id)
     ).all()
 

@@ -12,7 +12,7 @@ from webapp.conversations.service import owned_conversations
 from webapp.db.base import db, get_or_raise
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView, PointView
-from webapp.journeys.points import load_evidence, point_views
+from webapp.journeys.points import load_evidence, point_views, points_of
 from webapp.journeys.service import list_journeys
 from webapp.memories.prompt.conversation_memory import memory_is_on
 
@@ -47,11 +47,7 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
     journeys = list_journeys(user_id)
     ids = [row.journey_id for row in journeys]
     points: dict[int, list[ConversationPoint]] = defaultdict(list)
-    for point in db.session.scalars(
-        select(ConversationPoint)
-        .where(ConversationPoint.journey_id.in_(ids), ConversationPoint.is_archived == false())
-        .order_by(ConversationPoint.position, ConversationPoint.point_id)
-    ):
+    for point in points_of(*ids):
         points[point.journey_id].append(point)
     stored = db.session.scalars(
         select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id.in_(ids))

@@ -58,7 +58,7 @@ def embed_points() -> int:
 def relevant_memories(
     points: Sequence[ConversationPoint], hits: Mapping[int, Mapping[int, int]]
 ) -> dict[int, dict[int, float]]:
-    """The relevant ones among the memories with keywords of each point (point → memory → how many), with a weight."""
+    """Return, with a weight, the relevant memories among those with keywords of each point (point → memory → count)."""
     memory_ids = {memory_id for scores in hits.values() for memory_id in scores}
     if not memory_ids:
         return {}

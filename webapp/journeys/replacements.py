@@ -76,7 +76,7 @@ def find_replaced(
 
 
 def disagreements(items: Sequence[Known], settled_pairs: Sequence[Sequence[int]] = ()) -> list[Disagreement]:
-    """Each value of a name with the next different one, from another piece, unless the person said both are right."""
+    """Return each value of a name with the next one that differs, unless the person said that both are right."""
     pairs = {frozenset(pair) for pair in settled_pairs}
     latest: dict[str, list[tuple[int, Any]]] = {}
     for item in items:

@@ -81,7 +81,7 @@ class ReportTexts:
         return self.addressed.replace("{addressed}", str(report.addressed)).replace("{total}", str(len(report.answers)))
 
     def disagreement(self, text: str) -> str:
-        """Two answers that cannot both be true."""
+        """Return a line about two answers that cannot both be true."""
         return self.unclear.replace("{text}", text)
 
     def source(self, quote: Quotation) -> str:
@@ -173,5 +173,5 @@ def _answer(answer: Answer, wording: ReportTexts) -> list[str]:
 
 
 def _line(text: str) -> str:
-    """One line without Markdown or HTML of its own."""
+    """Return one line without Markdown or HTML of its own."""
     return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", " ".join(text.split()))

@@ -7,15 +7,19 @@ have fonts of their own; what no font has is left out.
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from fontTools.varLib import instancer
 from fpdf import FPDF
+
+T = TypeVar("T")
 
 _FEATURES = ["liga", "calt", "ccmp", "locl", "mark", "mkmk", "init", "medi", "fina", "isol", "rlig"]
 
@@ -75,8 +79,34 @@ def printable(text: str) -> str:
     return text_shown
 
 
+def printable_texts(value: T) -> T:
+    """Return a value with every text in it as `printable` returns it: a text, a list, or a dataclass of such."""
+    result: Any = value
+    if isinstance(value, str):
+        result = printable(value)
+    elif isinstance(value, list | tuple):
+        result = type(value)(map(printable_texts, value))
+    elif is_dataclass(value) and not isinstance(value, type):
+        result = replace(value, **{name: printable_texts(part) for name, part in _fields_of(value)})
+    return cast(T, result)
+
+
+def texts_of(value: object) -> Iterator[str]:
+    """Yield every text in such a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        yield from chain.from_iterable(map(texts_of, value))
+    elif is_dataclass(value):
+        yield from chain.from_iterable(texts_of(part) for _, part in _fields_of(value))
+
+
+def _fields_of(value: Any) -> Iterator[tuple[str, Any]]:
+    return ((field.name, getattr(value, field.name)) for field in fields(value))
+
+
 def _describe_emoji(text: str) -> str:
-    """Emoji that no font has as words in brackets: [party popper]."""
+    """Return emoji that no font has as words in brackets: [party popper]."""
     characters = _all_characters()
     names: list[str] = []
     is_joined = False

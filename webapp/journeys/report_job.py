@@ -12,6 +12,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import redis
+from webapp.journeys.guide_state import hold_guide
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
 from webapp.journeys.report_pdf import make_pdf
 from webapp.journeys.reports import Source, report_lock_key, source_of, stored_row, texts_in
@@ -127,11 +128,7 @@ def owe_reports(user_id: int, journey_id: int, *, but: int | None = None) -> Non
 
 def owe_report(conversation_id: int) -> None:
     """Note that a summary is due, and request it after the commit; the sweep does so again if that is lost."""
-    guide = db.session.get(JourneyGuide, conversation_id)
-    if guide is None:
-        guide = JourneyGuide(conversation_id=conversation_id, is_paused=False)
-        db.session.add(guide)
-    guide.report_due = True
+    hold_guide(conversation_id).report_due = True
     db.session.flush()
     enqueue_after_commit("journey_report", conversation_id=conversation_id)
 

@@ -26,7 +26,7 @@ class Pages(FPDF):
         self.alias_nb_pages("{pages}")
 
     def footer(self) -> None:
-        """The footer of every page."""
+        """Write the footer of a page."""
         self.set_y(-16)
         self.set_font("sans", size=8.5)
         self.set_text_color(*MUTED)
@@ -99,7 +99,7 @@ class Pages(FPDF):
         self.ln(2)
 
     def _mark(self, first: int, top: float, left: float) -> None:
-        """The line beside a quotation, on every page that it covers."""
+        """Draw the line beside a quotation, on every page that it covers."""
         last, end = self.page_no(), self.get_y()
         self.set_draw_color(*OCHRE)
         self.set_line_width(0.6)

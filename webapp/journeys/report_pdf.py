@@ -2,11 +2,12 @@
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, ReportTexts, label
-from webapp.journeys.report_fonts import add_fonts, printable
+from webapp.journeys.report_content import ENGLISH, Answer, Report, ReportTexts, label
+from webapp.journeys.report_fonts import add_fonts, printable_texts, texts_of
 from webapp.journeys.report_pages import INDENT, INK, KEPT_TOGETHER, LINE, MUTED, Pages
 
 NAMES_WIDTH = 46
@@ -20,7 +21,7 @@ def make_pdf(report: Report, day: date, wording: ReportTexts = ENGLISH) -> bytes
     Text that no font can show is left out; no text makes it fail.
     """
     report = _printable_report(report)
-    texts = [*_texts(report), *_said_beside(report, day, wording), "•–·“”0123456789"]
+    texts = [*texts_of(report), *_said_beside(report, day, wording), "•–·“”0123456789"]
     with tempfile.TemporaryDirectory() as folder:
         pages = _Pages(report.journey, day, wording)
         add_fonts(pages, texts, Path(folder))
@@ -38,7 +39,7 @@ class _Pages(Pages):
 
 
 def _front(pages: _Pages, report: Report) -> None:
-    """The essentials on a page of their own, for readers in a hurry."""
+    """Write the essentials on a page of their own, for readers in a hurry."""
     pages.add_page()
     pages.set_font("serif", size=20)
     pages.set_text_color(*INK)
@@ -132,7 +133,7 @@ def _bullet(pages: _Pages, statement: str) -> None:
 
 
 def _value(pages: _Pages, name: str, value: str) -> None:
-    """A value beside its name, each as high as it needs to be."""
+    """Write a value beside its name, each as high as it needs to be."""
     width = pages.epw - INDENT - NAMES_WIDTH
     pages.set_font("sans", size=11)
     pages.ensure_room(min(pages.height_of(value, width, 5.8), KEPT_TOGETHER))
@@ -151,42 +152,19 @@ def _value(pages: _Pages, name: str, value: str) -> None:
 
 
 def _printable_report(report: Report) -> Report:
-    """Return the report with texts that can be printed."""
-    answers = [
-        Answer(
-            printable(answer.title),
-            printable(answer.description),
-            [text for item in answer.statements if (text := printable(item).strip())],
-            [Quotation(text, item.said_at) for item in answer.quotes if (text := printable(item.text).strip())],
-            [(printable(name), printable(value)) for name, value in answer.values],
-            answer.is_addressed,
-            answer.is_skipped,
-            [printable(text) for text in answer.unclear],
-        )
-        for answer in report.answers
-    ]
-    return Report(
-        printable(report.journey),
-        printable(report.description),
-        printable(report.person),
-        printable(report.conversation),
-        answers,
-        printable(report.front_page),
-        report.language,
-    )
+    """Return the report with texts that can be printed; what has none left is not shown."""
+    report = printable_texts(report)
+    answers = []
+    for answer in report.answers:
+        statements = [text for item in answer.statements if (text := item.strip())]
+        quotes = [replace(item, text=text) for item in answer.quotes if (text := item.text.strip())]
+        answers.append(replace(answer, statements=statements, quotes=quotes))
+    return replace(report, answers=answers)
 
 
 def _said_beside(report: Report, day: date, wording: ReportTexts) -> Iterator[str]:
-    yield from (wording.heading, wording.open, wording.aside, wording.unclear, wording.foot, wording.count(report))
-    yield wording.in_full(day)
-    yield from (wording.source(quote) for answer in report.answers for quote in answer.quotes)
-
-
-def _texts(report: Report) -> Iterator[str]:
-    yield from (report.journey, report.description, report.person, report.conversation, report.front_page)
+    yield from texts_of(wording)
+    yield from (wording.count(report), wording.in_full(day))
     for answer in report.answers:
-        yield answer.title
-        yield from (*answer.statements, *answer.unclear)
-        yield from (quote.text for quote in answer.quotes)
-        for name, value in answer.values:
-            yield from (label(name), value)
+        yield from (label(name) for name, _ in answer.values)
+        yield from map(wording.source, answer.quotes)

@@ -125,10 +125,7 @@ def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | Non
 
     Raises NotFound, and Conflict while there is nothing to sum up.
     """
-    conversation = _guided(user_id, conversation_id)
-    source = source_of(conversation)
-    if not source.evidence_ids:
-        raise Conflict("There is nothing to sum up yet. Talk about one of the points first.")
+    _, source = _source_with_content(user_id, conversation_id)
     row = stored_row(conversation_id)
     if row is None or row.source_hash != source.digest or row.pdf is None:
         return None
@@ -137,11 +134,16 @@ def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | Non
 
 def current_report(user_id: int, conversation_id: int) -> tuple[Conversation, Report]:
     """Return what the summary would say now. Raises NotFound, and Conflict while there is nothing to sum up."""
+    conversation, source = _source_with_content(user_id, conversation_id)
+    return conversation, source.report
+
+
+def _source_with_content(user_id: int, conversation_id: int) -> tuple[Conversation, Source]:
     conversation = _guided(user_id, conversation_id)
     source = source_of(conversation)
     if not source.evidence_ids:
         raise Conflict("There is nothing to sum up yet. Talk about one of the points first.")
-    return conversation, source.report
+    return conversation, source
 
 
 def drop_reports_of(user_id: int) -> int:

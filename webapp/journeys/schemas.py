@@ -18,10 +18,6 @@ class JourneyPath(BaseModel):
     slug: Slug
 
 
-class GuidedPath(BaseModel):
-    conversation_id: Id
-
-
 class PointPath(BaseModel):
     conversation_id: Id
     point_slug: Slug
@@ -183,30 +179,23 @@ class PointOut(PointDefinition):
     @classmethod
     def from_view(cls, view: PointView, next_slug: str | None) -> PointOut:
         state = view.state
-        return cls(
+        return cls.from_row(
+            view,
             **PointDefinition.from_row(view.point).model_dump(),
             is_addressed=view.is_settled,
             completion=view.is_settled,
             confidence_score=round(view.confidence, 4),
             confidence=round(view.confidence, 4),
-            extracted_points=view.extracted_points,
             relevant_quotes=view.quotes,
-            structured_data=view.structured_data,
             evidence=[PointEvidenceOut.of(item) for item in view.evidence],
             prefilled=[PrefilledOut.from_row(item) for item in view.prefilled],
             needs_confirmation=view.to_check,
-            faded=view.faded,
             conflicts=[ConflictOut.of(item) for item in view.conflicts],
-            criteria_met=view.criteria_met,
-            new_goals=view.new_goals,
             history=[FormerOut.from_row(item) for item in view.former],
-            set_aside=view.set_aside,
-            can_undo=view.can_undo,
             was_reopened=view.reopened,
             first_addressed_at=state.first_addressed_at,
             last_analyzed_at=state.last_analyzed_at,
             message_count_analyzed=state.messages_analyzed,
-            manually_initiated=view.manually_initiated,
             is_next=view.point.slug == next_slug,
         )
 

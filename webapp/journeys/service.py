@@ -95,7 +95,7 @@ def read_again(user_id: int, row: ConversationPoint) -> int:
 
 
 def reset_here(user_id: int, conversation_id: int, slug: str) -> int:
-    """Return the same for a point of one of the user's conversations. Raises NotFound."""
+    """Do the same for a point of one of the user's conversations. Raises NotFound."""
     return read_again(user_id, find_point(get_conversation(user_id, conversation_id, lock=True), slug))
 
 

@@ -21,7 +21,7 @@ class ConversationToContinue:
 
 
 def conversations_to_continue(conversations: Sequence[Conversation]) -> list[ConversationToContinue]:
-    """Up to four conversations of a list, newest first: at most two of them journeys, each once and not finished."""
+    """Return up to four conversations of a list, newest first: at most two are journeys, each once, unfinished."""
     newest = sorted(conversations, key=lambda row: row.updated_at or now(), reverse=True)
     last_of = {row.journey_id: row for row in reversed(newest) if row.journey_id is not None}
     guided = [row for row in newest if row.journey_id is not None and last_of[row.journey_id] is row]

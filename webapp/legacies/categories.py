@@ -36,7 +36,7 @@ def heading(name: str) -> str:
 
 
 def fact_line(fact: KnownFact) -> tuple[str, str, str]:
-    """A fact's line in a prompt: its category, the fact, and after it who may see it and which other member said it."""
+    """Return a fact's line in a prompt: its category, the fact, and who may see it or which other member said it."""
     source = "(shared)" if fact.visibility == "shared" else "(personal)"
     attribution = f", said by {' '.join(fact.author.split())}" if fact.author else ""
     return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{attribution}"

@@ -20,7 +20,7 @@ from webapp.legacies.extraction_prompt import (
     first_batch,
     readable_facts,
 )
-from webapp.legacies.fact_learning import ProposedFact, extracts_facts, keep_facts, list_facts, vectors_of
+from webapp.legacies.fact_learning import extracts_facts, keep_facts, list_facts, vectors_of
 from webapp.legacies.fact_list import KnownFacts
 from webapp.legacies.facts import legacy_of
 from webapp.llm.errors import CutOffAnswer
@@ -78,7 +78,7 @@ def read_facts(conversation_id: int, after: int, on_start: OnStart = None) -> Re
 
 
 def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
-    """One call and its effects; with fewer messages if the answer was cut off before any usable fact."""
+    """Make one call and store its effects; with fewer messages if the answer was cut off before any usable fact."""
     limit = CALL_MESSAGES
     while True:
         batch = _next_batch(conversation_id, after, limit)
@@ -123,8 +123,7 @@ def _ask(batch: Batch) -> tuple[Sequence[object], int]:
 def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result:
     """Ground and store the facts. Raises OutOfDate if the messages have changed meanwhile, ModelError."""
     facts = readable_facts(items)
-    statements = [ProposedFact(**fact.model_dump()) for fact in facts]
-    vectors = vectors_of(statements)
+    vectors = vectors_of(facts)
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
         if conversation is None or conversation.space_id != batch.space_id or not extracts_facts(conversation):
@@ -137,7 +136,7 @@ def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result
             batch.space_id,
             conversation_id,
             batch.name,
-            statements,
+            facts,
             [item.id for item in batch.messages],
             vectors,
             batch.facts,
@@ -148,9 +147,7 @@ def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result
 
 
 def _next_batch(conversation_id: int, after: int, limit: int) -> Batch | None:
-    """Return what to read next; None if there is nothing to do: at the end, with memory off, or before an unfinished
-    reply.
-    """
+    """Return what to read next; None at the end, with memory off, or before an unfinished reply."""
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
     if conversation is None or conversation.deleted_at is not None or not extracts_facts(conversation):
         return None

@@ -29,7 +29,11 @@ no fact. Without any, the list is empty."""
 
 
 class LegacyFact(BaseModel):
-    """A fact about the person of a legacy; `message` counts the messages of the call from 1."""
+    """A fact about the person of a legacy as the model gave it.
+
+    `message` counts all messages of the call from 1, the assistant's included; `contradicts` is the number that the
+    call gave to a known fact.
+    """
 
     category: str = Field("other", max_length=100)
     content: str = Field(min_length=1, max_length=1_000)
@@ -71,13 +75,13 @@ def build_messages(transcript: Sequence[TranscriptMessage], name: str, facts: st
 
 
 def answer_tokens(transcript: Sequence[TranscriptMessage]) -> int:
-    """The most tokens for an answer: room for a fact or so per message from the user, and more if they are long."""
+    """Return the most tokens for an answer: room for a fact or so per message from the user, more for long ones."""
     texts = [item.content for item in transcript if item.role == "user"]
     return min(MOST_TOKENS, LEAST_TOKENS + FACT_TOKENS * len(texts) + sum(map(len, texts)) // 2)
 
 
 def first_batch(transcript: Sequence[TranscriptMessage], limit: int = CALL_MESSAGES) -> list[TranscriptMessage]:
-    """As many messages from the beginning as one call reads; at least one."""
+    """Return as many messages from the beginning as one call reads; at least one."""
     batch: list[TranscriptMessage] = []
     room = CALL_CHARS
     for item in transcript[:limit]:

@@ -11,7 +11,8 @@ from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.legacies.categories import category_of
-from webapp.legacies.fact_list import SHOWN, KnownFacts, UserMessage, ground, list_known, side_by_side
+from webapp.legacies.extraction_prompt import LegacyFact
+from webapp.legacies.fact_list import SHOWN, KnownFacts, ground, list_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.memories.learning import trust
 from webapp.memories.models import Memory
@@ -34,18 +35,6 @@ NOT_SAID = "quote_not_found"
 
 
 @dataclass(frozen=True, slots=True)
-class ProposedFact:
-    """A fact as the model gave it; `message` counts all messages of the call from 1, the assistant's included, and
-    `contradicts` is the number that the call gave to a known fact."""
-
-    category: str
-    content: str
-    quote: str = ""
-    message: int | None = None
-    contradicts: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class LearningResult:
     """The outcome for proposed facts: the change set, if there is one, and the counts and reasons of `Plan`."""
 
@@ -62,7 +51,7 @@ class Vectors:
     by_text: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def vectors_of(statements: Sequence[ProposedFact]) -> Vectors:
+def vectors_of(statements: Sequence[LegacyFact]) -> Vectors:
     """Embed the proposed facts; no connection may be held. Raises ModelError."""
     texts = sorted({text for item in statements if (text := plain_text(item.content))})
     if not texts:
@@ -77,7 +66,7 @@ def keep_facts(
     space_id: int,
     conversation_id: int,
     name: str,
-    statements: Sequence[ProposedFact],
+    statements: Sequence[LegacyFact],
     message_ids: Sequence[int],
     vectors: Vectors,
     facts: KnownFacts,
@@ -94,8 +83,11 @@ def keep_facts(
     rows = db.session.scalars(
         select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
     ).all()
-    numbered = list(enumerate(rows, 1))
-    user_messages = [UserMessage(n, row.message_id, row.content) for n, row in numbered if row.role == "user"]
+    messages = tuple(
+        SourceMessage(number, row.message_id, row.role, row.content, row.created_at)
+        for number, row in enumerate(rows, 1)
+    )
+    user_messages = [message for message in messages if message.role == "user"]
     operations = [
         operation for item in statements if (operation := _operation(item, name, user_messages, facts)) is not None
     ]
@@ -110,9 +102,7 @@ def keep_facts(
     plan = decide(
         operations,
         State(
-            messages=tuple(
-                SourceMessage(n, row.message_id, row.role, row.content, row.created_at) for n, row in numbered
-            ),
+            messages=messages,
             memories=tuple(writing.load_known(ids)),
             numbered=facts.numbered,
             embeddings=vectors.by_text,
@@ -155,7 +145,7 @@ def list_facts(user_id: int, space_id: int) -> KnownFacts:
 
 
 def _operation(
-    item: ProposedFact, name: str, user_messages: Sequence[UserMessage], facts: KnownFacts
+    item: LegacyFact, name: str, user_messages: Sequence[SourceMessage], facts: KnownFacts
 ) -> MemoryOperation | None:
     content = plain_text(item.content)
     grounds = ground(content, name, user_messages, quote=item.quote, number=item.message) if content else None

@@ -9,22 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from webapp.memories.rules.evidence import find_quote, user_words
-from webapp.memories.rules.state import Close, Effect, Insert
+from webapp.memories.rules.state import Close, Effect, Insert, SourceMessage
 from webapp.memories.rules.working_copy import Plan
 from webapp.text.sentences import sentences_of
 from webapp.text.words import stems, words
 
 SHARE = 0.6
 """The share of a fact's telling words that one of the user's sentences must contain."""
-
-
-@dataclass(frozen=True, slots=True)
-class UserMessage:
-    """A message from the user: its number in the call, its id and its text."""
-
-    number: int
-    message_id: int
-    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +27,7 @@ class Grounds:
 
 
 def ground(
-    content: str, subject: str, messages: Sequence[UserMessage], *, quote: str = "", number: int | None = None
+    content: str, subject: str, messages: Sequence[SourceMessage], *, quote: str = "", number: int | None = None
 ) -> Grounds | None:
     """Return what a fact about somebody rests on; None if none of the user's messages says it.
 

@@ -55,9 +55,7 @@ def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
 
 
 def view_as_member(user_id: int, space_id: int) -> list[Fact]:
-    """Return what another member sees of the legacy: only the shared facts, the reader's own included. Raises
-    NotFound.
-    """
+    """Return what another member sees of the legacy: only shared facts, the reader's own included. Raises NotFound."""
     _legacy(user_id, space_id)
     shared = _usable_facts(service.readable(user_id), space_id).where(Memory.visibility == "shared")
     return _facts(user_id, shared)

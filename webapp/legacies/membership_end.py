@@ -1,11 +1,11 @@
 """The end of a membership, or of an account with all of its memberships: what a member had in a space becomes theirs
 alone, and the others lose what it told them."""
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
 from webapp.accounts.signals import account_ends
 from webapp.conversations.models import Conversation
-from webapp.db.base import db
+from webapp.db.base import count_rows, db
 from webapp.i18n.marks import say_n
 from webapp.memories.models import Memory
 from webapp.memories.store import forgetting, versions
@@ -22,19 +22,12 @@ IS_SHARED = Memory.visibility == "shared"
 
 
 def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
-    """Return what will happen, in words; counts only the member's own things."""
-    texts = (
-        select(func.count())
-        .select_from(Conversation)
-        .where(
-            Conversation.user_id == user_id, Conversation.space_id == space.space_id, Conversation.deleted_at.is_(None)
-        )
+    """Return what will happen, in words; only the member's own things are counted."""
+    conversations = count_rows(
+        Conversation.user_id == user_id, Conversation.space_id == space.space_id, Conversation.deleted_at.is_(None)
     )
-    statement = (
-        select(func.count()).select_from(Memory).where(Memory.user_id == user_id, Memory.space_id == space.space_id)
-    )
-    conversations, memories = db.session.scalar(texts) or 0, db.session.scalar(statement) or 0
-    shared = db.session.scalar(statement.where(IS_SHARED)) or 0
+    own = Memory.user_id == user_id, Memory.space_id == space.space_id
+    memories, shared = count_rows(*own), count_rows(*own, IS_SHARED)
     return [
         Consequence(
             "conversations",
@@ -114,7 +107,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
 
 
 def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
-    """Return the account leaves all its spaces."""
+    """Have the account leave all its spaces; returns what others lose by it."""
     hold_spaces(user_id)
     shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)
     lock_withdrawal(user_id, db.session.scalars(shared).all())

@@ -103,7 +103,7 @@ def delete(memory_id: int) -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>/move")
 @login_required
 def ask(conversation_id: int) -> ViewResult:
-    """Return where a conversation can be moved to, and what that does."""
+    """Show where a conversation can be moved to, and what that does."""
     user_id = current_user_id()
     conversation = conversations.get_conversation(user_id, conversation_id)
     has_target, to = "to" in request.args, parse_id(request.args.get("to", ""))

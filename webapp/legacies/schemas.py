@@ -6,12 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.validation import Id, Input, Instant
+from webapp.http.validation import Id, Input, Instant, Output
 from webapp.i18n.marks import say
 from webapp.legacies.categories import CATEGORIES
 from webapp.legacies.conversation_moves import Move
 from webapp.legacies.facts import Fact
-from webapp.memories.models import Memory
 from webapp.memories.schemas import Statement, Visibility
 
 
@@ -19,18 +18,6 @@ def _known_category(value: str) -> str:
     if value not in CATEGORIES:
         raise ValueError(say("is not one of %(names)s", names=", ".join(CATEGORIES)))
     return value
-
-
-class LegacyPath(BaseModel):
-    space_id: Id
-
-
-class FactPath(BaseModel):
-    memory_id: Id
-
-
-class MovePath(BaseModel):
-    conversation_id: Id
 
 
 class MoveQuery(BaseModel):
@@ -47,7 +34,7 @@ class VisibilityChange(Input):
     visibility: Visibility
 
 
-class FactOut(BaseModel):
+class FactOut(Output):
     id: int = Field(description="The same as `memory_id`.")
     memory_id: int
     legacy_id: int
@@ -67,22 +54,15 @@ class FactOut(BaseModel):
     @classmethod
     def of(cls, fact: Fact) -> FactOut:
         row = fact.memory
-        return cls(
+        return cls.from_row(
+            row,
             id=row.memory_id,
-            memory_id=row.memory_id,
             legacy_id=row.space_id,
-            space_id=row.space_id,
-            user_id=row.user_id,
             category=fact.category,
-            content=row.content,
-            visibility=row.visibility,
             is_mine=fact.is_mine,
             shared_by=fact.by,
             source_conversation_id=fact.source_conversation_id,
-            origin=row.origin,
-            revision=row.revision,
             extracted_at=row.created_at,
-            updated_at=row.updated_at,
         )
 
 
@@ -91,7 +71,7 @@ class FactList(BaseModel):
     next_cursor: str | None
 
 
-class MovedMemory(BaseModel):
+class MovedMemory(Output):
     memory_id: int
     content: str
     happens: Literal["moves", "moves_and_is_withdrawn", "is_set_aside", "stays"]
@@ -105,19 +85,12 @@ class MoveReport(BaseModel):
 
     @classmethod
     def of(cls, move: Move) -> MoveReport:
-        withdrawn = {row.memory_id for row in move.withdrawn}
-        ids = {row.memory_id for row in move.set_aside}
-
-        def happens(row: Memory) -> str:
-            if row.memory_id in withdrawn:
-                return "moves_and_is_withdrawn"
-            return "is_set_aside" if row.memory_id in ids else "moves"
-
+        happens = {row.memory_id: "stays" for row in move.staying}
+        happens |= {row.memory_id: "moves" for row in move.dependents}
+        happens |= {row.memory_id: "is_set_aside" for row in move.set_aside}
+        happens |= {row.memory_id: "moves_and_is_withdrawn" for row in move.withdrawn}
+        rows = (*move.dependents, *move.staying)
         return cls(
-            memories=[
-                MovedMemory(memory_id=row.memory_id, content=row.content, happens=happens(row))
-                for row in move.dependents
-            ]
-            + [MovedMemory(memory_id=row.memory_id, content=row.content, happens="stays") for row in move.staying],
-            needs_confirmation=bool(withdrawn),
+            memories=[MovedMemory.from_row(row, happens=happens[row.memory_id]) for row in rows],
+            needs_confirmation=bool(move.withdrawn),
         )

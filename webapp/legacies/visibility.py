@@ -58,7 +58,7 @@ def _conversations_with_memories(user_id: int, memory_ids: Collection[int]) -> d
 
 
 def _with_in_prompt(user_id: int, passages: Sequence[tuple[str, Any]]) -> dict[int, int]:
-    """The conversations of other users in whose prompts passages of these kinds and ids were, with their owners."""
+    """Return the conversations of others, with their owners, in whose prompts passages of these kinds and ids were."""
     rows_by_id: dict[int, int] = {}
     for kind, ids in passages:
         statement = (
@@ -126,7 +126,7 @@ def _take_from(
 
 
 def _finished_messages(conversation_ids: Collection[int]) -> Iterator[Message]:
-    """The messages of some conversations that are not being written, a few in memory; what was changed is flushed."""
+    """Yield the messages of some conversations that are not being written, a few in memory; changes are flushed."""
     statement = select(Message).where(Message.conversation_id.in_(conversation_ids), Message.status != "streaming")
     return chain.from_iterable(batches_to_change(statement, Message.message_id))
 

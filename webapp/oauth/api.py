@@ -25,10 +25,10 @@ def speak_oauth(app: Flask) -> None:
 
 
 def server() -> Any:
-    """The authorization server; loaded when it is first needed, since most processes never are asked for it."""
-    from webapp.oauth import server as made  # noqa: PLC0415
+    """Return the authorization server, loaded when it is first needed: most processes never need it."""
+    from webapp.oauth import server as module  # noqa: PLC0415
 
-    return made
+    return module
 
 
 @blueprint.get(METADATA)
@@ -64,15 +64,17 @@ def metadata() -> ViewResult:
 def register() -> ViewResult:
     """Register a program (RFC 7591)."""
     try:
-        wanted = Metadata.model_validate(_sent())
+        program = Metadata.model_validate(_request_json())
     except ValidationError as error:
-        found = problems.field_errors(error)[0]
-        where = ".".join(found["loc"]) or "body"
-        code = "invalid_redirect_uri" if where.startswith("redirect_uris") else "invalid_client_metadata"
-        return {"error": code, "error_description": f"{where}: {found['msg']}"}, 400
-    row, secret = registry.register(wanted)
-    more = {"client_secret": secret, "client_secret_expires_at": 0} if secret else {}
-    answer = clients.answer(row.client_id, wanted, client_id_issued_at=int(row.created_at.timestamp()), **more)
+        problem = problems.field_errors(error)[0]
+        place = ".".join(problem["loc"]) or "body"
+        code = "invalid_redirect_uri" if place.startswith("redirect_uris") else "invalid_client_metadata"
+        return {"error": code, "error_description": f"{place}: {problem['msg']}"}, 400
+    row, secret = registry.register(program)
+    fields: dict[str, Any] = {"client_id_issued_at": int(row.created_at.timestamp())}
+    if secret:
+        fields |= {"client_secret": secret, "client_secret_expires_at": 0}
+    answer = clients.answer(row.client_id, program, **fields)
     db.session.commit()
     return answer, 201
 
@@ -84,7 +86,7 @@ def register() -> ViewResult:
 @limiter.limit("60 per minute")
 def token() -> Response:
     """Issue tokens for a code or a refresh token."""
-    return _committed(server().token())
+    return _commit_answer(server().token())
 
 
 @blueprint.post("/oauth/revoke")
@@ -93,15 +95,15 @@ def token() -> Response:
 @limiter.limit("60 per minute")
 def revoke() -> Response:
     """Revoke a program's token (RFC 7009)."""
-    return _committed(server().revoke())
+    return _commit_answer(server().revoke())
 
 
-def _sent() -> Any:
-    """The JSON of the request; empty if there is none, or none that can be read."""
+def _request_json() -> Any:
+    """Return the JSON of the request; empty if there is none, or none that can be read."""
     return request.get_json(silent=True) or {}
 
 
-def _committed(answer: Response) -> Response:
+def _commit_answer(answer: Response) -> Response:
     db.session.commit()  # after a refusal, too: the grant of a code or token that was used twice has ended
     answer.headers["Cache-Control"] = "no-store"
     return answer

@@ -20,9 +20,7 @@ MAX_URI, MAX_URIS, MAX_ID = 1_000, 20, 255
 
 
 class Metadata(BaseModel):
-    """The data that a program registers, or that its document gives (RFC 7591). Anything not named here has no
-    effect.
-    """
+    """The data that a program registers, or its document gives (RFC 7591); what is not named here has no effect."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -123,7 +121,7 @@ def is_document_id(client_id: str) -> bool:
 
 
 def answer(client_id: str, metadata: Metadata, **more: Any) -> dict[str, Any]:
-    """The response to a program that has registered."""
+    """Return the response to a program that has registered."""
     return {
         "client_id": client_id,
         "client_name": metadata.name,

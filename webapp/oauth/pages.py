@@ -36,27 +36,27 @@ PLACES = N_(("this computer", "an app (%(scheme)s:)"))
 @limiter.limit("60 per minute", key_func=lambda: f"oauth:{current_user_id()}")
 def ask() -> ViewResult:
     """The consent page: which program asks, what it asks for, and what the person can grant it."""
-    asked = _asked()
-    return asked if isinstance(asked, Response) else _form(*asked)
+    consent_request = _consent_request()
+    return consent_request if isinstance(consent_request, Response) else _form(*consent_request)
 
 
 def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, str] | None = None) -> Response:
-    """The consent form; after a mistake, as it was filled in."""
-    wanted = service.widest_scope(scope)
-    offered = "mcp_read" if wanted == "mcp_read" else "mcp"
+    """Return the consent form; after a mistake, as it was filled in."""
+    widest = service.widest_scope(scope)
+    default = "mcp_read" if widest == "mcp_read" else "mcp"
     to = clients.redirect_label(redirect_uri)
-    ticked = request.form.getlist("spaces") if errors else [str(PERSONAL)]
+    ticks = request.form.getlist("spaces") if errors else [str(PERSONAL)]
     page = render_template(
         "oauth/consent.html",
         client=client,
         publisher=_publisher(client.client_id),
         to=retold(to, PLACES) or to,
-        wanted=wanted,
-        access=request.form.get("access", offered),
+        widest=widest,
+        access=request.form.get("access", default),
         wants_schedules=service.SCHEDULES in service.scopes_in(scope),
         schedules=service.SCHEDULES in (request.form if errors else service.scopes_in(scope)),
         everywhere=request.form.get("reach") == "all",
-        ticked=ticked,
+        ticks=ticks,
         spaces=_spaces(),
         errors=errors or {},
     )
@@ -72,21 +72,21 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
 @password_required
 def decide() -> ViewResult:
     """Redirect to the program with the decision."""
-    asked = _asked()
-    if isinstance(asked, Response):
-        return asked
-    made = server()
-    chosen = None
+    consent_request = _consent_request()
+    if isinstance(consent_request, Response):
+        return consent_request
+    provider = server()
+    consent = None
     if request.form.get("decision") == "allow":
         access = request.form.get("access", "")
         try:
             if access not in service.ACCESS:
                 raise Invalid.field("access", N_("Choose what the program may do."))
             scopes = [access, *([service.SCHEDULES] if service.SCHEDULES in request.form else [])]
-            chosen = made.Consent(current_user_id(), " ".join(scopes), _reach())
+            consent = provider.Consent(current_user_id(), " ".join(scopes), _reach())
         except Invalid as error:
-            return _form(*asked, errors=sentences(error, {"access": "", "spaces": ""}))
-    answer: Response = made.authorize(chosen)
+            return _form(*consent_request, errors=sentences(error, {"access": "", "spaces": ""}))
+    answer: Response = provider.authorize(consent)
     db.session.commit()
     return answer
 
@@ -110,43 +110,43 @@ def trust(grant_id: int) -> ViewResult:
     return commit_and_redirect(url_for("mcp_pages.index"), _("Saved."))
 
 
-def _asked() -> tuple[Any, str, str | None] | Response:
-    """The program, its redirect URL and the scope it asks for; or the response to a request that is refused."""
-    made = server()
+def _consent_request() -> tuple[Any, str, str | None] | Response:
+    """Return the program, its redirect URL and the scope it asks for; or the response to a request that is refused."""
+    provider = server()
     client_id = request.args.get("client_id", "")
     try:
         if registry.meet_client(client_id) is None:
             raise NotFound("This program is unknown here. Connect it again from the program itself.")
         db.session.commit()
-        found: tuple[Any, str, str | None] = made.consent()
-    except made.OAuth2Error as error:
+        consent_request: tuple[Any, str, str | None] = provider.consent()
+    except provider.OAuth2Error as error:
         if error.redirect_uri:
-            answer: Response = made.refusal_response(error)
+            answer: Response = provider.refusal_response(error)
             return answer
         reason = error.description or error.error
         raise Invalid.field(
             "request", say("The program’s request cannot be answered: %(reason)s", reason=reason)
         ) from None
-    return found
+    return consent_request
 
 
 def _spaces() -> list[Any]:
-    found = list_spaces(current_user_id(), SpaceQuery(limit=MOST_SPACES)).items
-    return [space for space in found if not space.invited_by]
+    spaces = list_spaces(current_user_id(), SpaceQuery(limit=MOST_SPACES)).items
+    return [space for space in spaces if not space.invited_by]
 
 
 def _reach() -> frozenset[int] | None:
-    """Those of the user's spaces that were ticked; None for everything. Raises Invalid if there are none."""
+    """Return those of the user's spaces that were ticked; None for everything. Raises Invalid if there are none."""
     if request.form.get("reach") == "all":
         return None
-    mine = {PERSONAL, *(space.space_id for space in _spaces())}
-    ticked = {PERSONAL if value == "0" else parse_id(value) for value in request.form.getlist("spaces")}
-    chosen = frozenset(one for one in ticked if one in mine and one is not None)
-    if not chosen:
+    own_ids = {PERSONAL, *(space.space_id for space in _spaces())}
+    ticks = {PERSONAL if value == "0" else parse_id(value) for value in request.form.getlist("spaces")}
+    reach = frozenset(space_id for space_id in ticks if space_id in own_ids and space_id is not None)
+    if not reach:
         raise Invalid.field("spaces", N_("Choose at least one place the program may look in."))
-    return chosen
+    return reach
 
 
 def _publisher(client_id: str) -> str:
-    """The host that vouches for a program's description; empty for one that registered by itself."""
+    """Return the host that vouches for a program's description; empty for one that registered by itself."""
     return clients.redirect_label(client_id) if clients.is_document_id(client_id) else ""

@@ -24,7 +24,7 @@ MAX_CLIENTS = 10_000
 
 
 def register(metadata: Metadata) -> tuple[OAuthClient, str]:
-    """A new program and, if it wants one, its secret. Raises TooMany if there are too many programs."""
+    """Register a program; returns it and, if it wants one, its secret. Raises TooMany for too many programs."""
     if (db.session.scalar(select(func.count()).select_from(OAuthClient)) or 0) >= MAX_CLIENTS:
         raise TooMany("Too many programs have registered lately.", retry_after=3_600)
     secret = "" if metadata.token_endpoint_auth_method == "none" else secrets.token_urlsafe(32)  # noqa: S105
@@ -41,12 +41,12 @@ def register(metadata: Metadata) -> tuple[OAuthClient, str]:
 
 
 def find_client(client_id: str) -> OAuthClient | None:
-    """A program that is already known; None for any other."""
+    """Return a program that is already known; None for any other."""
     return db.session.scalar(select(OAuthClient).where(OAuthClient.client_id == client_id[:300]))
 
 
 def meet_client(client_id: str) -> OAuthClient | None:
-    """A program; the document of one whose id is a URL is fetched, unless that was done lately.
+    """Return a program; the document of one whose id is a URL is fetched, unless that was done lately.
 
     May end the session's transaction; the caller commits. Raises Invalid if the document cannot be fetched or used.
     """
@@ -91,8 +91,8 @@ def _document(client_id: str) -> Metadata:
             raise Invalid.field("client_id", "The program's description belongs to another program.")
         return Metadata.model_validate(document | {"token_endpoint_auth_method": "none"})
     except ValidationError as error:
-        found = field_errors(error)[0]
-        why = f"{'.'.join(found['loc'])} {found['msg']}"
+        problem = field_errors(error)[0]
+        why = f"{'.'.join(problem['loc'])} {problem['msg']}"
         metadata = say("The program's description cannot be used: %(reason)s.", reason=why)
         raise Invalid.field("client_id", metadata) from None
     except (ValueError, RecursionError):

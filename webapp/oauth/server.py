@@ -4,6 +4,7 @@ Authlib decides about the protocol (clients, redirects, PKCE, errors); webapp/oa
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from authlib.integrations.flask_oauth2 import AuthorizationServer
@@ -34,7 +35,7 @@ class Client:
         self.client_id = row.client_id
 
     def get_client_id(self) -> str:
-        """Its id."""
+        """Return its id."""
         return self.row.client_id
 
     def get_default_redirect_uri(self) -> str | None:
@@ -42,7 +43,7 @@ class Client:
         return None
 
     def get_allowed_scope(self, scope: str | None) -> str:
-        """The scopes it may ask for, without unknown ones; the person decides."""
+        """Return the scopes it may ask for, without unknown ones; the person decides."""
         return " ".join(service.scopes_in(scope))
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
@@ -58,11 +59,11 @@ class Client:
         return method == self.row.auth_method
 
     def check_response_type(self, response_type: str) -> bool:
-        """Only codes."""
+        """Return whether it asks for a code."""
         return response_type == "code"
 
     def check_grant_type(self, grant_type: str) -> bool:
-        """Codes, and refresh tokens."""
+        """Return whether it brings a code or a refresh token."""
         return grant_type in clients.GRANT_TYPES
 
 
@@ -101,12 +102,12 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
 
     def validate_authorization_request(self) -> str:
         """As Authlib's; also requires a challenge (OAuth 2.1), and no resource but ours (RFC 8707)."""
-        where: str = super().validate_authorization_request()
+        redirect_uri: str = super().validate_authorization_request()
         data = self.request.payload.data
         if not data.get("code_challenge") or data.get("code_challenge_method") != "S256":
-            raise InvalidRequestError("A code_challenge with the method S256 is needed.", redirect_uri=where)
-        _check_resource(self.request.payload.datalist, where)
-        return where
+            raise InvalidRequestError("A code_challenge with the method S256 is needed.", redirect_uri=redirect_uri)
+        _check_resource(self.request.payload.datalist, redirect_uri)
+        return redirect_uri
 
     def create_authorization_response(self, redirect_uri: str, grant_user: Any) -> tuple[int, str, list[Any]]:
         g.oauth_redirect = redirect_uri
@@ -115,14 +116,14 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
 
     def generate_authorization_code(self) -> str:
         """The code comes from the service, which stores it."""
-        chosen: Consent = self.request.user
+        consent: Consent = self.request.user
         return service.give_code(
-            chosen.user_id,
+            consent.user_id,
             self.request.client.row,
             redirect_uri=self.request.payload.redirect_uri,
             challenge=self.request.payload.data["code_challenge"],
-            scope=chosen.scope,
-            space_ids=chosen.space_ids,
+            scope=consent.scope,
+            space_ids=consent.space_ids,
         )
 
     def save_authorization_code(self, code: str, request: Any) -> None:
@@ -130,18 +131,18 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
 
     def query_authorization_code(self, code: str, client: Client) -> _Code | None:
         _check_resource(self.request.payload.datalist)
-        found = service.take_code(code, client.row)
-        return _Code(found) if found else None
+        row = service.take_code(code, client.row)
+        return _Code(row) if row else None
 
     def authenticate_user(self, authorization_code: _Code) -> int:
         return authorization_code.row.user_id
 
     def generate_token(self, *_: Any, **__: Any) -> dict[str, Any]:
         try:
-            issued = service.begin_grant(self.request.authorization_code.row, self.request.client.row)
+            tokens = service.begin_grant(self.request.authorization_code.row, self.request.client.row)
         except Conflict as error:
             raise InvalidGrantError(error.detail) from None
-        return _as_answer(issued)
+        return _as_answer(tokens)
 
     def save_token(self, token: Mapping[str, Any]) -> None:
         """It is stored already."""
@@ -156,8 +157,8 @@ class _RefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
 
     def authenticate_refresh_token(self, refresh_token: str) -> _StoredGrant | None:
         _check_resource(self.request.payload.datalist)
-        found = service.find_refresh(refresh_token)
-        return _StoredGrant(found[1], found[0]) if found else None
+        pair = service.find_refresh(refresh_token)
+        return _StoredGrant(pair[1], pair[0]) if pair else None
 
     def authenticate_user(self, refresh_token: _StoredGrant) -> int:
         return refresh_token.grant.user_id
@@ -177,8 +178,8 @@ class _Revocation(RevocationEndpoint):  # type: ignore[misc]
     CLIENT_AUTH_METHODS = list(clients.AUTH_METHODS)
 
     def query_token(self, token_string: str, token_type_hint: str | None) -> _StoredGrant | None:
-        found = service.find_grant(token_string, self.request_client)
-        return _StoredGrant(found) if found else None
+        grant = service.find_grant(token_string, self.request_client)
+        return _StoredGrant(grant) if grant else None
 
     def authenticate_token(self, request: Any, client: Client) -> Any:
         self.request_client = client.row
@@ -193,67 +194,67 @@ class _Issuer(IssuerParameter):  # type: ignore[misc]
         return issuer()
 
 
+@dataclass(frozen=True, slots=True)
 class Consent:
     """A person's decision on the consent page."""
 
-    def __init__(self, user_id: int, scope: str, space_ids: frozenset[int] | None) -> None:
-        self.user_id = user_id
-        self.scope = scope
-        self.space_ids = space_ids
+    user_id: int
+    scope: str
+    space_ids: frozenset[int] | None
 
 
 def issuer() -> str:
-    """The name of this authorization server: the URL of the site, without a trailing slash."""
+    """Return the name of this authorization server: the URL of the site, without a trailing slash."""
     return absolute()
 
 
 def resource() -> str:
-    """The URL of the resource that tokens are for."""
+    """Return the URL of the resource that tokens are for."""
     return f"{issuer()}/mcp"
 
 
 def consent() -> tuple[OAuthClient, str, str | None]:
-    """The program of an authorization request, its redirect URL, and the scope. Raises OAuth2Error."""
+    """Return the program of an authorization request, its redirect URL, and the scope. Raises OAuth2Error."""
     grant = _server().get_consent_grant()
     return grant.client.row, grant.redirect_uri, grant.request.payload.scope
 
 
-def authorize(chosen: Consent | None) -> Response:
+def authorize(decision: Consent | None) -> Response:
     """Redirect a person to the program, with a code or with their refusal (None)."""
-    made = _server()
-    grant = made.get_consent_grant()
-    answer: Response = made.create_authorization_response(grant_user=chosen, grant=grant)
+    provider = _server()
+    grant = provider.get_consent_grant()
+    answer: Response = provider.create_authorization_response(grant_user=decision, grant=grant)
     return answer
 
 
 def refusal_response(error: Any) -> Response:
-    """The response to a request that cannot be granted: a redirect to the program, if its URL is known."""
-    made = _server()
-    answer: Response = made.handle_response(*error(None))
+    """Return the response to a request that cannot be granted: a redirect to the program, if its URL is known."""
+    provider = _server()
+    answer: Response = provider.handle_response(*error(None))
     if answer.location:
-        _Issuer().add_issuer_parameter(made, answer)
+        _Issuer().add_issuer_parameter(provider, answer)
     return answer
 
 
 def token() -> Response:
-    """The response of the token endpoint."""
+    """Return the response of the token endpoint."""
     answer: Response = _server().create_token_response()
     return answer
 
 
 def revoke() -> Response:
-    """The response of the revocation endpoint."""
+    """Return the response of the revocation endpoint."""
     answer: Response = _server().create_endpoint_response(_Revocation.ENDPOINT_NAME)
     return answer
 
 
 def _server() -> Any:
-    made = AuthorizationServer(query_client=_client, save_token=lambda *_: None)
-    made.register_grant(_CodeGrant, [CodeChallenge(required=True)])
-    made.register_grant(_RefreshGrant)
-    made.register_endpoint(_Revocation)
-    made.register_extension(_Issuer())
-    return made
+    provider = AuthorizationServer(query_client=_client, save_token=lambda *_: None)
+    provider.register_grant(_CodeGrant, [CodeChallenge(required=True)])
+    provider.register_grant(_RefreshGrant)
+    provider.register_endpoint(_Revocation)
+    provider.register_extension(_Issuer())
+    return provider
 
 
 def _client(client_id: str) -> Client | None:
@@ -261,17 +262,17 @@ def _client(client_id: str) -> Client | None:
     return Client(row) if row else None
 
 
-def _as_answer(issued: IssuedTokens) -> dict[str, Any]:
+def _as_answer(tokens: IssuedTokens) -> dict[str, Any]:
     return {
         "token_type": "Bearer",
-        "access_token": issued.access,
+        "access_token": tokens.access,
         "expires_in": service.ACCESS_SECONDS,
-        "refresh_token": issued.refresh,
-        "scope": issued.scope,
+        "refresh_token": tokens.refresh,
+        "scope": tokens.scope,
     }
 
 
-def _check_resource(given: Mapping[str, list[str]], where: str | None = None) -> None:
-    named = given.get("resource", [])
-    if any(one.rstrip("/") not in (resource(), issuer()) for one in named):
-        raise InvalidTarget("There is no such resource here.", redirect_uri=where)
+def _check_resource(parameters: Mapping[str, list[str]], redirect_uri: str | None = None) -> None:
+    resources = parameters.get("resource", [])
+    if any(url.rstrip("/") not in (resource(), issuer()) for url in resources):
+        raise InvalidTarget("There is no such resource here.", redirect_uri=redirect_uri)

@@ -42,18 +42,18 @@ class IssuedTokens:
 
 
 def widest_scope(scope: str | None) -> Scope:
-    """The most that a program asks for; if it does not say, to read and propose."""
-    wanted = [one for one in ACCESS if one in (scope or "").split()]
-    return wanted[-1] if wanted else "mcp"
+    """Return the most that a program asks for; if it does not say, to read and propose."""
+    scopes = [access for access in ACCESS if access in (scope or "").split()]
+    return scopes[-1] if scopes else "mcp"
 
 
 def scopes_in(scope: str | None) -> list[Scope]:
-    """The scopes that a program can be granted among those in a text, which OAuth separates by spaces."""
-    return [one for one in GRANTABLE if one in (scope or "").split()]
+    """Return the scopes that a program can be granted among those in a text, which OAuth separates by spaces."""
+    return [name for name in GRANTABLE if name in (scope or "").split()]
 
 
 def _as_clause(scopes: Iterable[Scope]) -> str:
-    return ", ".join(WORDS[one][:1].lower() + WORDS[one][1:] for one in scopes)
+    return ", ".join(WORDS[name][:1].lower() + WORDS[name][1:] for name in scopes)
 
 
 def give_code(
@@ -65,7 +65,7 @@ def give_code(
     scope: str,
     space_ids: Collection[int] | None,
 ) -> str:
-    """A code for what a person consented to: this program can exchange it once, within minutes."""
+    """Make a code for what a person consented to: this program can exchange it once, within minutes."""
     code = secrets.token_urlsafe(32)
     db.session.add(
         OAuthCode(
@@ -84,7 +84,7 @@ def give_code(
 
 
 def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
-    """The code, locked, if it is valid and its account in use.
+    """Return the code, locked, if it is valid and its account in use.
 
     A second use ends the grant it was exchanged for: somebody stole it.
     """
@@ -99,7 +99,7 @@ def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
 
 
 def begin_grant(code: OAuthCode, client: OAuthClient) -> IssuedTokens:
-    """Tokens for a code; earlier grants stay, as they may be on other devices. Raises Conflict for too many grants."""
+    """Issue tokens for a code; earlier grants, maybe of other devices, stay. Raises Conflict for too many grants."""
     if len(list_grants(code.user_id)) >= MAX_GRANTS:
         raise Conflict(f"There are already {MAX_GRANTS} connected programs.")
     fields = NewToken(name=client.name[:100], expires_in_days=None, scopes=scopes_in(code.scope))
@@ -122,34 +122,34 @@ def begin_grant(code: OAuthCode, client: OAuthClient) -> IssuedTokens:
 
 
 def find_refresh(secret: str) -> tuple[OAuthRefreshToken, OAuthGrant] | None:
-    """A refresh token and its grant, locked; None if it is not valid. One that was used before ends its grant."""
-    found = db.session.scalar(
+    """Return a valid refresh token and its grant, locked; one that was used before ends its grant."""
+    token = db.session.scalar(
         select(OAuthRefreshToken).where(OAuthRefreshToken.token_hash == digest_of(secret)).with_for_update()
     )
-    grant = db.session.get(OAuthGrant, found.grant_id, with_for_update=True) if found else None
-    if found is None or grant is None:
+    grant = db.session.get(OAuthGrant, token.grant_id, with_for_update=True) if token else None
+    if token is None or grant is None:
         return None
-    if found.used_at is not None:
+    if token.used_at is not None:
         _end(grant, "a token was used twice")
         return None
-    alive = (
+    usable = (
         select(ApiToken.token_id)
         .join(User, User.user_id == ApiToken.user_id)
         .where(ApiToken.token_id == grant.token_id, ApiToken.revoked_at.is_(None), User.is_active)
     )
-    return (found, grant) if grant.expires_at > now() and db.session.scalar(alive) else None
+    return (token, grant) if grant.expires_at > now() and db.session.scalar(usable) else None
 
 
-def renew(found: OAuthRefreshToken, grant: OAuthGrant) -> IssuedTokens:
-    """New tokens for a grant; the previous access token and refresh token stop working."""
-    found.used_at = grant.refreshed_at = now()
+def renew(token: OAuthRefreshToken, grant: OAuthGrant) -> IssuedTokens:
+    """Issue new tokens for a grant; the previous access token and refresh token stop working."""
+    token.used_at = grant.refreshed_at = now()
     grant.expires_at = now() + IDLE
     access = tokens.renew_delegated(grant.token_id, now() + timedelta(seconds=ACCESS_SECONDS))
     return IssuedTokens(access, _new_refresh(grant), grant.scope)
 
 
 def find_grant(secret: str, client: OAuthClient) -> OAuthGrant | None:
-    """The program's grant to which an access or refresh token belongs."""
+    """Return the program's grant to which an access or refresh token belongs."""
     of_refresh = select(OAuthRefreshToken.grant_id).where(OAuthRefreshToken.token_hash == digest_of(secret))
     of_access = select(ApiToken.token_id).where(ApiToken.token_hash == digest_of(secret))
     return db.session.scalar(
@@ -161,7 +161,7 @@ def find_grant(secret: str, client: OAuthClient) -> OAuthGrant | None:
 
 
 def list_grants(user_id: int) -> Sequence[tuple[OAuthGrant, OAuthClient, ApiToken]]:
-    """A person's connected programs, the most recently refreshed first."""
+    """Return a person's connected programs, the most recently refreshed first."""
     statement = (
         select(OAuthGrant, OAuthClient, ApiToken)
         .join(OAuthClient, OAuthClient.client_number == OAuthGrant.client_number)
@@ -184,13 +184,13 @@ def _grant_of(user_id: int, grant_id: int) -> OAuthGrant:
     return require(row, "There is no such program.")
 
 
-def trust(user_id: int, grant_id: int, always: bool) -> None:
+def trust(user_id: int, grant_id: int, may_write: bool) -> None:
     """Let a program write to memory on its own, or only propose. Raises NotFound, Conflict if it only reads."""
     grant = _grant_of(user_id, grant_id)
     granted = scopes_in(grant.scope)
     if "mcp_read" in granted:
         raise Conflict("This program only reads.")
-    scopes: list[Scope] = ["mcp_write" if always else "mcp", *(one for one in granted if one not in ACCESS)]
+    scopes: list[Scope] = ["mcp_write" if may_write else "mcp", *(name for name in granted if name not in ACCESS)]
     grant.scope = " ".join(scopes)
     get_or_raise(ApiToken, grant.token_id).scopes = list(scopes)
     name = get_or_raise(OAuthClient, grant.client_number).name
@@ -213,21 +213,21 @@ def purge(at: datetime) -> None:
     """Delete expired codes, grants that have not been used for long or whose token was revoked, and programs that are
     more than a day old and have neither a grant nor a code."""
     db.session.execute(delete(OAuthCode).where(OAuthCode.expires_at < at - timedelta(days=1)))
-    dead = (
+    ended = (
         select(OAuthGrant)
         .join(ApiToken, ApiToken.token_id == OAuthGrant.token_id)
         .where((OAuthGrant.expires_at < at) | ApiToken.revoked_at.is_not(None))
         .limit(200)
     )
-    for grant in db.session.scalars(dead).all():
+    for grant in db.session.scalars(ended).all():
         _close(grant)
-    let_in = select(OAuthGrant.client_number)
-    asked = select(OAuthCode.client_number)
+    with_grant = select(OAuthGrant.client_number)
+    with_code = select(OAuthCode.client_number)
     db.session.execute(
         delete(OAuthClient).where(
             OAuthClient.created_at < at - UNUSED_CLIENT,
-            OAuthClient.client_number.not_in(let_in),
-            OAuthClient.client_number.not_in(asked),
+            OAuthClient.client_number.not_in(with_grant),
+            OAuthClient.client_number.not_in(with_code),
         )
     )
 

@@ -17,7 +17,7 @@ blueprint = api_blueprint("push_api", __name__, tag="Events")
 @login_required
 def get_push() -> dict[str, Any]:
     """Return the key that browsers subscribe to notifications with, and which of yours have."""
-    rows = [SubscriptionOut.of(row) for row in service.list_subscriptions(current_user_id())]
+    rows = [SubscriptionOut.from_row(row) for row in service.list_subscriptions(current_user_id())]
     return PushOut(public_key=service.public_key(), subscriptions=rows).model_dump(mode="json")
 
 
@@ -30,7 +30,7 @@ def subscribe(body: NewSubscription) -> ViewResult:
     session_id = require_identity().session_id
     assert session_id is not None, "only sessions call this"
     row = service.subscribe(current_user_id(), session_id, body.endpoint, body.keys.p256dh, body.keys.auth)
-    return idempotency.commit_json(SubscriptionOut.of(row), 201)
+    return idempotency.commit_json(SubscriptionOut.from_row(row), 201)
 
 
 @blueprint.delete("/push/subscriptions", responses={204: None})

@@ -1,11 +1,8 @@
 """Input and output of notifications."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Instant, Line
-from webapp.push.models import PushSubscription
+from webapp.http.validation import Instant, Line, Output
 
 
 class SubscriptionKeys(BaseModel):
@@ -30,13 +27,9 @@ class EndedSubscription(BaseModel):
     endpoint: Line = Field(max_length=2_000)
 
 
-class SubscriptionOut(BaseModel):
+class SubscriptionOut(Output):
     subscription_id: int
     created_at: Instant
-
-    @classmethod
-    def of(cls, row: PushSubscription) -> SubscriptionOut:
-        return cls.model_validate(row, from_attributes=True)
 
 
 class PushOut(BaseModel):

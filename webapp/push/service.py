@@ -10,10 +10,10 @@ from functools import lru_cache
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from flask import current_app
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 
 from webapp.accounts.models import User
-from webapp.db.base import db, get_or_raise
+from webapp.db.base import count_rows, db, get_or_raise
 from webapp.db.encryption import digest_of
 from webapp.errors import Invalid, TooMany
 from webapp.extensions import app_settings
@@ -46,8 +46,7 @@ def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: s
     digest = digest_of(endpoint)
     row = db.session.scalar(select(PushSubscription).where(PushSubscription.digest == digest).with_for_update())
     if row is None:
-        statement = select(func.count()).where(PushSubscription.user_id == user_id)
-        if (db.session.scalar(statement) or 0) >= MOST:
+        if count_rows(PushSubscription.user_id == user_id) >= MOST:
             raise TooMany("You are notified in too many browsers already.")
         row = PushSubscription(digest=digest, endpoint=endpoint)
         db.session.add(row)

@@ -58,7 +58,7 @@ def import_saved_prompts(body: PromptsToImport) -> dict[str, Any]:
     """Take in prompts that were exported here or from Open WebUI; those that are there already are skipped."""
     imported, skipped, rejected = service.import_prompts(current_user_id(), body.prompts, space_id=body.space_id)
     db.session.commit()
-    parts = [RefusedPrompt(place=part.place, name=part.name, reason=part.reason) for part in rejected]
+    parts = [RefusedPrompt.from_row(part) for part in rejected]
     return PromptsImported(imported=imported, skipped=skipped, refused=parts).model_dump(mode="json")
 
 

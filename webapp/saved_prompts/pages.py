@@ -10,7 +10,7 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.conversations.pages import render_new
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.answers import commit_and_redirect
+from webapp.http.answers import commit_and_redirect, download
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, wants_partial
@@ -133,10 +133,8 @@ def filled(saved_prompt_id: int) -> ViewResult:
 @login_required
 def export() -> ViewResult:
     """The user's own prompts as a file."""
-    response = Response(json.dumps(service.export_prompts(current_user_id()), ensure_ascii=False, indent=2))
-    response.mimetype = "application/json"
-    response.headers["Content-Disposition"] = 'attachment; filename="prompts.json"'
-    return response
+    text = json.dumps(service.export_prompts(current_user_id()), ensure_ascii=False, indent=2)
+    return download(text, "prompts.json", "application/json")
 
 
 @blueprint.post("/prompts/import")

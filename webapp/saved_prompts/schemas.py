@@ -62,7 +62,7 @@ class PromptsToImport(BaseModel):
     space_id: Id | None = Field(None, description="Share them with the members of this space.")
 
 
-class VariableOut(BaseModel):
+class VariableOut(Output):
     name: str
     default: str | None = Field(description="Null where a value is required.")
     choices: list[str]
@@ -84,10 +84,7 @@ class SavedPromptOut(Output):
     def of(cls, row: SavedPrompt, *, user_id: int, can_edit: bool) -> SavedPromptOut:
         return cls.from_row(
             row,
-            variables=[
-                VariableOut(name=variable.name, default=variable.default, choices=list(variable.choices))
-                for variable in variables_to_fill(row.content)
-            ],
+            variables=[VariableOut.from_row(variable) for variable in variables_to_fill(row.content)],
             is_yours=row.user_id == user_id,
             can_edit=can_edit,
         )
@@ -114,7 +111,7 @@ class PromptExport(BaseModel):
     prompts: list[ExportedPrompt]
 
 
-class RefusedPrompt(BaseModel):
+class RefusedPrompt(Output):
     place: int = Field(description="Its position in what was sent, from 1.")
     name: str
     reason: str

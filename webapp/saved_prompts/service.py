@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
 
 from webapp.accounts.models import User
-from webapp.db.base import db
+from webapp.db.base import count_rows, db
 from webapp.db.text_search import holds
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.http.list_pages import read_page
@@ -38,7 +38,7 @@ class PromptForReader:
 
 
 def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> PromptForReader:
-    """A prompt of the user's or of their spaces; with `edit`, one they can change. Raises NotFound, Forbidden."""
+    """Return a prompt of the user or their spaces; with `edit`, one they can change. Raises NotFound, Forbidden."""
     row = db.session.execute(
         _select_prompts(user_id).where(SavedPrompt.saved_prompt_id == saved_prompt_id)
     ).one_or_none()
@@ -64,7 +64,7 @@ def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]
 
 
 def all_prompts(user_id: int) -> list[PromptForReader]:
-    """Everything the user can use, by name, up to MOST_PROMPTS."""
+    """Return everything the user can use, by name, up to MOST_PROMPTS."""
     rows = db.session.execute(
         _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id).limit(MOST_PROMPTS)
     )
@@ -72,7 +72,7 @@ def all_prompts(user_id: int) -> list[PromptForReader]:
 
 
 def create_prompt(user_id: int, fields: NewSavedPrompt) -> PromptForReader:
-    """Return a new prompt. Raises NotFound for a space the user is not in, Conflict if there are too many."""
+    """Save a new prompt. Raises NotFound for a space the user is not in, Conflict if there are too many."""
     _require_room(user_id, 1)
     if fields.space_id is not None:
         require_member(user_id, fields.space_id)
@@ -110,14 +110,14 @@ def delete_prompt(user_id: int, saved_prompt_id: int) -> str:
 
 
 def duplicate_prompt(user_id: int, saved_prompt_id: int) -> PromptForReader:
-    """Return a copy for the user alone. Raises NotFound, Conflict if there are too many."""
+    """Copy a prompt for the user alone. Raises NotFound, Conflict if there are too many."""
     row = get_prompt(user_id, saved_prompt_id).prompt
     name = f"{row.name[: formats.LONGEST_NAME - 7]} (copy)"
     return create_prompt(user_id, NewSavedPrompt(name=name, description=row.description, content=row.content))
 
 
 def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], moment: datetime) -> str:
-    """The text of a prompt with its variables filled; `moment` is the user's local time. Raises NotFound, Invalid."""
+    """Return a prompt's text with its variables filled; `moment` is the user's local time. Raises NotFound, Invalid."""
     row = get_prompt(user_id, saved_prompt_id).prompt
     name = db.session.scalar(select(User.name).where(User.user_id == user_id))
     ready = {
@@ -196,9 +196,7 @@ def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: boo
 
 
 def _consequences(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
-    count = db.session.scalar(
-        select(func.count()).where(SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
-    )
+    count = count_rows(SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
     if not count:
         return []
     phrase = "1 prompt" if count == 1 else f"{count} prompts"
@@ -216,8 +214,7 @@ def _select_prompts(user_id: int) -> Select[SavedPrompt, bool]:
 
 
 def _require_room(user_id: int, additional: int) -> None:
-    count = db.session.scalar(select(func.count()).where(SavedPrompt.user_id == user_id)) or 0
-    if count + additional > MOST_PROMPTS:
+    if count_rows(SavedPrompt.user_id == user_id) + additional > MOST_PROMPTS:
         raise Conflict(f"Nobody can keep more than {MOST_PROMPTS:,} prompts. Delete some first.")
 
 

@@ -34,7 +34,7 @@ class InvalidValues(ValueError):
 
 
 def variables_of(content: str) -> list[Variable]:
-    """The variables of a text in order, each once; defaults and choices come from the first mention that has any."""
+    """Return the variables of a text in order, each once, with the defaults and choices it is first given."""
     variables: dict[str, Variable] = {}
     for match in _VARIABLE.finditer(content):
         name, rest = match[1], match[2]

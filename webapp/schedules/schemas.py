@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, field_validator
 
 from webapp.accounts.preferences import TimeZone
-from webapp.http.validation import Flag, Id, Input, Instant, Line, MessageText, Time, not_null
+from webapp.http.validation import Flag, Id, Input, Instant, Line, MessageText, Output, Time, not_null
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import LAST_YEAR, LONGEST, to_instant
 
@@ -64,7 +64,7 @@ class ScheduleEdit(Input):
     )(not_null)
 
 
-class ScheduleOut(BaseModel):
+class ScheduleOut(Output):
     schedule_id: int
     title: str
     prompt: str
@@ -82,8 +82,7 @@ class ScheduleOut(BaseModel):
 
     @classmethod
     def of(cls, row: Schedule) -> ScheduleOut:
-        values: dict[str, Any] = {name: getattr(row, name) for name in cls.model_fields}
-        return cls(**values | {"rrule": row.rrule or None, "at": to_instant(row.at, row.timezone)})
+        return cls.from_row(row, rrule=row.rrule or None, at=to_instant(row.at, row.timezone))
 
 
 class ScheduleList(BaseModel):
@@ -96,7 +95,7 @@ class FeedOut(BaseModel):
     created_at: Instant
 
 
-class RunOut(BaseModel):
+class RunOut(Output):
     run_id: int
     due_at: Instant
     status: Literal["waiting", "running", "done", "failed"]
@@ -108,8 +107,7 @@ class RunOut(BaseModel):
 
     @classmethod
     def of(cls, row: ScheduleRun, conversation_id: int | None) -> RunOut:
-        values: dict[str, Any] = {name: getattr(row, name) for name in cls.model_fields if name != "conversation_id"}
-        return cls(**values, conversation_id=conversation_id)
+        return cls.from_row(row, conversation_id=conversation_id)
 
 
 class RunList(BaseModel):

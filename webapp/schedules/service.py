@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
@@ -15,7 +15,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, get_or_raise, now
+from webapp.db.base import count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound, TooMany, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import EPOCH, Keyset, Page, PageQuery
@@ -49,7 +49,7 @@ def page_of_schedules(user_id: int, query: PageQuery) -> Page[Schedule]:
 
 
 def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Schedule:
-    """One of a user's schedules. Raises NotFound."""
+    """Return one of a user's schedules. Raises NotFound."""
     statement = select(Schedule).where(Schedule.schedule_id == schedule_id, Schedule.user_id == user_id)
     return require(db.session.scalar(statement.with_for_update() if lock else statement), "There is no such schedule.")
 
@@ -66,7 +66,7 @@ def create_schedule(user_id: int, fields: ScheduleFields, *, token_id: int | Non
     prompt = fields.prompt or _title_of_journey(user_id, fields.journey)
     owner = get_or_raise(User, user_id, lock=True)
     limit = schedules_per_person()
-    if (db.session.scalar(select(func.count()).where(Schedule.user_id == user_id)) or 0) >= limit:
+    if count_rows(Schedule.user_id == user_id) >= limit:
         raise TooMany(say("You have %(most)s schedules already.", most=limit))
     journey = fields.journey or None
     _require_places(user_id, journey, fields.conversation)
@@ -134,7 +134,7 @@ def run_now(user_id: int, schedule_id: int) -> ScheduleRun:
 
 
 def list_runs(user_id: int, schedule_id: int, query: PageQuery) -> Page[tuple[ScheduleRun, int | None]]:
-    """The times a schedule was due, newest first, each with the conversation it went to. Raises NotFound, Invalid."""
+    """Return the times a schedule was due, newest first, with the conversation of each. Raises NotFound, Invalid."""
     get_schedule(user_id, schedule_id)
     keyset = Keyset("runs of a schedule", query, datetime, scope=schedule_id)
     statement = (

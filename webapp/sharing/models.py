@@ -29,3 +29,8 @@ class ConversationShare(Base):
     message_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+    @property
+    def is_expired(self) -> bool:
+        """Return whether the link has stopped working."""
+        return self.expires_at is not None and self.expires_at <= now()

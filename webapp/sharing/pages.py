@@ -72,7 +72,7 @@ def index() -> str:
     """All links the user has created."""
     query = ShareQuery(cursor=requested_cursor())
     page = service.list_shares(current_user_id(), query)
-    return render_template("sharing/index.html", shares=_rows(page.items), next_cursor=page.next_cursor)
+    return render_template("sharing/index.html", shares=page.items, share_url=share_url, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/shares/<int:share_id>/revoke")
@@ -88,9 +88,7 @@ def revoke(share_id: int) -> Response:
 
 
 def _edge(name: str) -> int | None:
-    """Return where the range begins or ends; anything that is not an id becomes one that no message has, to be
-    refused.
-    """
+    """Return where the range begins or ends; anything but an id becomes one that no message has, to be refused."""
     text = request.form.get(name)
     return (parse_id(text) or MAX_ID) if text else None
 
@@ -101,21 +99,9 @@ def _share_page(conversation_id: int, *, error: str = "") -> str:
     return render_template(
         "sharing/share.html",
         conversation=conversation,
-        shares=_rows(page.items),
+        shares=page.items,
+        share_url=share_url,
         exchanges=service.list_exchanges(current_user_id(), conversation_id),
         error=error,
         at=now(),
     )
-
-
-def _rows(items: list[Any]) -> list[dict[str, Any]]:
-    moment = now()
-    return [
-        {
-            "share": row,
-            "title": title,
-            "url": share_url(row),
-            "is_expired": row.expires_at is not None and row.expires_at <= moment,
-        }
-        for row, title in items
-    ]

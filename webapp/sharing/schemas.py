@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Flag, Id, Instant, Time
+from webapp.http.validation import Flag, Id, Instant, Output, Time
 from webapp.sharing.models import ConversationShare
 
 LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038
@@ -45,7 +45,7 @@ class NewShare(BaseModel):
     expires_at: Annotated[Time, AfterValidator(_future)] | None = None
 
 
-class ShareOut(BaseModel):
+class ShareOut(Output):
     share_id: int
     url: str
     conversation_id: int
@@ -60,18 +60,8 @@ class ShareOut(BaseModel):
 
     @classmethod
     def of(cls, row: ConversationShare, *, title: str | None, url: str) -> ShareOut:
-        return cls(
-            share_id=row.share_id,
-            url=url,
-            conversation_id=row.conversation_id,
-            title=title,
-            live=row.is_live,
-            first=row.first_message_id,
-            last=row.last_message_id,
-            audience=row.audience,
-            created_at=row.created_at,
-            expires_at=row.expires_at,
-            is_expired=row.expires_at is not None and row.expires_at <= now(),
+        return cls.from_row(
+            row, url=url, title=title, live=row.is_live, first=row.first_message_id, last=row.last_message_id
         )
 
 

@@ -12,7 +12,7 @@ from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, now
+from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
@@ -45,7 +45,7 @@ class SharedConversation:
 
 
 def create_share(user_id: int, conversation_id: int, fields: NewShare) -> ConversationShare:
-    """A new link. Raises NotFound, Invalid for a range that does not exist, Conflict if nothing can be shared."""
+    """Create a link. Raises NotFound, Invalid for a range that does not exist, Conflict if nothing can be shared."""
     conversation = get_conversation(user_id, conversation_id, lock=True)
     if conversation.is_temporary:
         raise Conflict("A temporary conversation cannot be shared.")
@@ -96,9 +96,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
 
 @dataclass(frozen=True)
 class Exchange:
-    """A possible beginning or end of a shared range: a question, its first words, and the last message before the
-    next one.
-    """
+    """A possible beginning or end of a range: a question, its first words, and the last message before the next."""
 
     first_id: int
     last_id: int
@@ -106,9 +104,7 @@ class Exchange:
 
 
 def list_exchanges(user_id: int, conversation_id: int) -> list[Exchange]:
-    """Return where a range of the conversation can begin and end, oldest first; the newest MOST_EXCHANGES. Raises
-    NotFound.
-    """
+    """Return where a range can begin and end, oldest first; the newest MOST_EXCHANGES. Raises NotFound."""
     get_conversation(user_id, conversation_id)
     rows = db.session.execute(
         select(Message.message_id, Message.role, func.substr(Message.content, 1, 4 * EXCHANGE_WORDS))
@@ -131,7 +127,7 @@ def _first_words(content: str) -> str:
 
 
 def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare, str | None]]:
-    """The user's links with the titles of their conversations, newest first. Raises Invalid for a foreign cursor."""
+    """Return the user's links with their conversations' titles, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("shares", query, int, scope=user_id)
     statement = (
         select(ConversationShare, Conversation.title)
@@ -144,7 +140,7 @@ def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare
 
 
 def get_share(user_id: int, share_id: int) -> ConversationShare:
-    """One of the user's links. Raises NotFound."""
+    """Return one of the user's links. Raises NotFound."""
     row = db.session.scalar(
         select(ConversationShare).where(ConversationShare.share_id == share_id, ConversationShare.user_id == user_id)
     )
@@ -172,7 +168,7 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> SharedConve
         .join(User, User.user_id == ConversationShare.user_id)
         .where(ConversationShare.token == token, Conversation.deleted_at.is_(None), User.is_active)
     ).one_or_none()
-    if row is None or (row[0].expires_at is not None and row[0].expires_at <= now()):
+    if row is None or row[0].is_expired:
         raise NotFound("This link no longer exists.")
     share, title = row
     if share.audience == "accounts" and not is_signed_in:

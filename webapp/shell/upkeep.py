@@ -28,7 +28,8 @@ from webapp.schedules.mails import due_mails
 from webapp.schedules.runs import claim_due, runs_to_resume
 from webapp.spaces.documents import documents_awaiting_index
 from webapp.summaries.service import conversations_awaiting_summary as owed_summaries
-from webapp.transfer import export_jobs, import_jobs, import_learning, import_undo
+from webapp.transfer import export_jobs
+from webapp.transfer.service import stalled_jobs
 from webapp.usage.sums import add_up
 from webapp.webhooks import delivery
 from webapp.webhooks import service as webhooks
@@ -54,11 +55,7 @@ def sweep() -> dict[str, int]:
         "index_document": documents_awaiting_index(),
         "journey_report": conversations_awaiting_report(),
         "read_scans": files_to_scan(),
-        "look_at_import": import_jobs.imports_to_resume("reading"),
-        "import": import_jobs.imports_to_resume("running"),
-        "undo_import": import_undo.undos_to_resume(),
-        "export": export_jobs.exports_to_resume(),
-        "learn": import_learning.learning_to_resume(),
+        **stalled_jobs(),
         "delete_account": deletion.due_deletions(),
         "mail": mails.overdue_mails(),
         "deliver": delivery.due_webhooks(),

@@ -17,8 +17,8 @@ from webapp.conversations.signals import messages_changed
 from webapp.db.base import db, get_or_raise, reads_only, write_transaction
 from webapp.errors import OutOfDate
 from webapp.extensions import app_settings
-from webapp.legacies.extraction_prompt import fact_task
-from webapp.legacies.fact_learning import ProposedFact, Vectors, extracts_facts, keep_facts, list_facts, vectors_of
+from webapp.legacies.extraction_prompt import LegacyFact, fact_task
+from webapp.legacies.fact_learning import Vectors, extracts_facts, keep_facts, list_facts, vectors_of
 from webapp.legacies.fact_list import KnownFacts
 from webapp.legacies.facts import legacy_of
 from webapp.memories.store.forget_check import watch
@@ -125,9 +125,7 @@ def _summarise(conversation_id: int) -> ClosedChunk | None:
     answer, model = ask(chunk.messages, chunk.earlier, instructions, with_facts=bool(chunk.subject))
     text = answer.summary
     vector = None if chunk.is_temporary else client.embed_passages([text])[0]
-    facts = []
-    if isinstance(answer, LegacySummary):
-        facts = [ProposedFact(**fact.model_dump()) for fact in answer.readable]
+    facts = answer.readable if isinstance(answer, LegacySummary) else []
     vectors = vectors_of(facts)
     with write_transaction():
         return _store(conversation_id, chunk, text, vector, client.model, model, settings, facts, vectors)
@@ -231,7 +229,7 @@ def _store(
     embedding_model: str,
     model: str,
     settings: Settings,
-    facts: Sequence[ProposedFact],
+    facts: Sequence[LegacyFact],
     vectors: Vectors,
 ) -> ClosedChunk | None:
     """Insert the chunk, unless its messages changed while the model was writing, or it is already there."""

@@ -6,7 +6,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import aliased
 
 from webapp.conversations.models import Conversation
-from webapp.db.base import db
+from webapp.db.base import count_rows, db
 from webapp.files.models import File
 from webapp.memories.models import Memory
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember
@@ -14,9 +14,7 @@ from webapp.spaces.models import Space, SpaceDocument, SpaceMember
 
 @dataclass(frozen=True)
 class AccountContents:
-    """The extent of a deletion; which spaces are deleted, which go to another member, and how many documents stay in
-    spaces.
-    """
+    """The extent of a deletion; which spaces are deleted or go to another member; how many documents stay in spaces."""
 
     conversations: int
     memories: int
@@ -44,16 +42,11 @@ def list_account_contents(user_id: int) -> AccountContents:
     shared = select(SpaceMember.space_id).where(
         SpaceMember.user_id != user_id, SpaceMember.status == "active", SpaceMember.user_id.is_not(None)
     )
-    documents = SpaceDocument.user_id == user_id, SpaceDocument.space_id.in_(shared)
     return AccountContents(
-        _count(Conversation, Conversation.user_id == user_id, Conversation.deleted_at.is_(None)),
-        _count(Memory, Memory.user_id == user_id),
-        _count(File, File.user_id == user_id),
+        count_rows(Conversation.user_id == user_id, Conversation.deleted_at.is_(None)),
+        count_rows(Memory.user_id == user_id),
+        count_rows(File.user_id == user_id),
         [name for name, others in spaces if not others],
         [name for name, others in spaces if others],
-        _count(SpaceDocument, *documents),
+        count_rows(SpaceDocument.user_id == user_id, SpaceDocument.space_id.in_(shared)),
     )
-
-
-def _count(model: type, *conditions: object) -> int:
-    return db.session.scalar(select(func.count()).select_from(model).where(*conditions)) or 0  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from webapp.accounts.service import delete_user
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import Base, db, now, rows_changed, write_transaction
+from webapp.db.base import Base, db, now, rows_changed, table_of, write_transaction
 from webapp.extensions import redis
 from webapp.files.models import File
 from webapp.files.service import delete_file
@@ -24,7 +24,7 @@ from webapp.journeys.models import JourneyVersion
 from webapp.memories.models import Memory
 from webapp.memories.store.forgetting import drop_streams
 from webapp.transfer import storage
-from webapp.transfer.models import Export, Import
+from webapp.transfer.service import stored_files
 
 CONVERSATIONS = 20
 ROWS = 500
@@ -54,7 +54,7 @@ def delete_account(user_id: int, *, seconds: float | None = None) -> str:
             with write_transaction():
                 enqueue_after_commit("delete_account", user_id=user_id)
             return "running"
-    stored = _stored_paths(user_id)
+    stored = [storage.path_of(name) for name in stored_files(user_id)]
     user = db.session.get(User, user_id)
     email = user.email if user else ""
     with write_transaction():
@@ -90,7 +90,7 @@ def traces(user_id: int, email: str = "") -> dict[str, Any]:
 def _pieces(user_id: int, contents: set[str]) -> Iterator[int]:
     """Delete a little at a time, yielding after each step. Collects the digests of deleted files in `contents`."""
     pieces: list[Callable[[int], int]] = [
-        _memories,
+        _rows_of(table_of(Memory)),
         _conversations,
         partial(_files, contents),
         *map(_rows_of, _own_tables()),
@@ -106,11 +106,6 @@ def _pieces(user_id: int, contents: set[str]) -> Iterator[int]:
         db.session.execute(
             update(JourneyVersion).where(JourneyVersion.author_id == user_id).values(author_id=None)
         )  # of journeys for everyone, which stay
-
-
-def _memories(user_id: int) -> int:
-    ids = db.session.scalars(select(Memory.memory_id).where(Memory.user_id == user_id).limit(ROWS)).all()
-    return rows_changed(delete(Memory).where(Memory.memory_id.in_(ids))) if ids else 0
 
 
 def _conversations(user_id: int) -> int:
@@ -147,13 +142,14 @@ def _is_kept(digest: str) -> bool:
 
 
 def _rows_of(table: Table) -> Callable[[int], int]:
-    """Return a function that deletes some of a user's rows in a table and returns how many."""
+    """Return a function that deletes some of a user's rows in a table and returns how many; 0 if none are left."""
     keys = list(table.primary_key.columns)
 
     def piece(user_id: int) -> int:
         condition = table.columns["user_id"] == user_id
         if len(keys) > 1:
-            return 0 * rows_changed(delete(table).where(condition))
+            db.session.execute(delete(table).where(condition))
+            return 0  # all at once
         ids = db.session.scalars(select(keys[0]).where(condition).limit(ROWS)).all()
         return rows_changed(delete(table).where(keys[0].in_(ids))) if ids else 0
 
@@ -188,15 +184,6 @@ def _tables() -> Iterator[Table]:
 
 def _names_somebody(column: Any) -> bool:
     return column.name in NAMES or any(key.column.table.name == "users" for key in column.foreign_keys)
-
-
-def _stored_paths(user_id: int) -> list[Any]:
-    """Return the paths of the files of an account's imports and exports."""
-    paths: list[Any] = []
-    for model in (Import, Export):
-        names = db.session.scalars(select(model.stored_as).where(model.user_id == user_id))
-        paths += [storage.path_of(name) for name in names if name]
-    return paths
 
 
 def _sweep_redis(user_id: int) -> None:

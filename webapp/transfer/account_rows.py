@@ -18,16 +18,13 @@ from webapp.journeys.models import (
     PointMemory,
     ReportEvidence,
 )
-from webapp.memories.models import (
-    Memory,
-    MemoryTombstone,
-)
+from webapp.memories.models import Memory, MemoryTombstone
 from webapp.memories.portrait import service as portraits
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.subjects import Members, Person
 from webapp.memories.store.tombstone_secrets import keys_of
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
-from webapp.transfer.export_rows import Rows, dump, own_rows, walk
+from webapp.transfer.export_rows import Condition, Rows, dump, own_rows, walk
 from webapp.transfer.models import ImportedMessage
 
 
@@ -38,17 +35,17 @@ def own_conversations(user_id: int) -> Select[int]:
     )
 
 
-def in_conversations(column: Any) -> Callable[[int], ColumnElement[bool]]:
+def in_conversations(column: Any) -> Condition:
     """Return a condition for rows of the user's conversations."""
     return lambda user_id: column.in_(own_conversations(user_id))
 
 
-def of_memories(column: Any) -> Callable[[int], ColumnElement[bool]]:
+def of_memories(column: Any) -> Condition:
     """Return a condition for rows of the user's memories."""
     return lambda user_id: column.in_(select(Memory.memory_id).where(Memory.user_id == user_id))
 
 
-def of_messages(column: Any) -> Callable[[int], ColumnElement[bool]]:
+def of_messages(column: Any) -> Condition:
     """Return a condition for rows of messages in the user's conversations."""
     return lambda user_id: column.in_(
         select(Message.message_id).where(Message.conversation_id.in_(own_conversations(user_id)))
@@ -58,8 +55,7 @@ def of_messages(column: Any) -> Callable[[int], ColumnElement[bool]]:
 def conversation_lines(user_id: int) -> Rows:
     """Yield the conversations, each with its messages."""
     journeys = dict(db.session.execute(select(Journey.journey_id, Journey.slug)).all())
-    statement = select(Conversation).where(Conversation.conversation_id.in_(own_conversations(user_id)))
-    for row in walk(statement, Conversation.conversation_id):
+    for row in walk(Conversation, Conversation.conversation_id.in_(own_conversations(user_id))):
         conversation_id = row.conversation_id
         messages_query = select(Message).where(Message.conversation_id == conversation_id).order_by(Message.message_id)
         sources = select(ImportedMessage.message_id, ImportedMessage.source_id).where(
@@ -91,7 +87,7 @@ def conversation_lines(user_id: int) -> Rows:
 
 def journey_lines(user_id: int) -> Rows:
     """Yield the user's own journeys, each with its versions and points."""
-    for row in walk(select(Journey).where(Journey.owner_id == user_id), Journey.journey_id):
+    for row in walk(Journey, Journey.owner_id == user_id):
         versions = select(JourneyVersion).where(JourneyVersion.journey_id == row.journey_id)
         points = select(ConversationPoint).where(ConversationPoint.journey_id == row.journey_id)
         yield dump(row) | {
@@ -107,7 +103,7 @@ def own_spaces(user_id: int) -> Select[int]:
 
 def space_lines(user_id: int) -> Rows:
     """Yield the spaces that the user owns, each with its documents and the portrait as its members can read it."""
-    for row in walk(select(Space).where(Space.space_id.in_(own_spaces(user_id))), Space.space_id):
+    for row in walk(Space, Space.space_id.in_(own_spaces(user_id))):
         statement = select(SpaceDocument).where(SpaceDocument.space_id == row.space_id)
         documents = []
         for document in db.session.scalars(statement.order_by(SpaceDocument.document_id)):
@@ -132,15 +128,14 @@ def space_lines(user_id: int) -> Rows:
 
 def file_lines(user_id: int) -> Rows:
     """Yield the files, each with the text of its pages."""
-    for row in walk(select(File).where(File.user_id == user_id), File.file_id):
+    for row in walk(File, File.user_id == user_id):
         pages = select(FilePage.page, FilePage.text).where(FilePage.file_id == row.file_id).order_by(FilePage.page)
         yield dump(row) | {"text": [text for _, text in db.session.execute(pages)]}
 
 
 def digest_lines(user_id: int) -> Rows:
     """Yield the digests, each with its versions."""
-    statement = select(ConversationMemory).where(ConversationMemory.conversation_id.in_(own_conversations(user_id)))
-    for row in walk(statement, ConversationMemory.id):
+    for row in walk(ConversationMemory, ConversationMemory.conversation_id.in_(own_conversations(user_id))):
         history = select(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id == row.id)
         versions = db.session.scalars(history.order_by(ConversationMemoryVersion.version))
         yield dump(row) | {"versions": [dump(item) for item in versions]}
@@ -148,19 +143,17 @@ def digest_lines(user_id: int) -> Rows:
 
 def portrait_lines(user_id: int) -> Rows:
     """Yield the portrait with the sentences that its owner can read now."""
-    for line in own_rows(Portrait, Portrait.portrait_id)(user_id):
+    for line in own_rows(Portrait)(user_id):
         yield line | {name: portraits.holding(Person(user_id), line[name]) for name in ("sentences", "before")}
 
 
-def point_lines(
-    model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
-) -> Callable[[int], Rows]:
+def point_lines(model: Any, condition: Condition | None = None) -> Callable[[int], Rows]:
     """Return a reader of rows about points, with the slugs by which another installation can find journey and point."""
 
     def read(user_id: int) -> Rows:
         names = select(ConversationPoint.point_id, ConversationPoint.slug, Journey.slug).join(Journey)
         slugs = {point_id: (journey, point) for point_id, point, journey in db.session.execute(names)}
-        for line in own_rows(model, key, condition)(user_id):
+        for line in own_rows(model, condition)(user_id):
             journey, point = slugs.get(line["point_id"] or 0, (None, None))
             yield line | {"journey": journey, "point": point}
 
@@ -169,8 +162,7 @@ def point_lines(
 
 def report_lines(user_id: int) -> Rows:
     """Yield the summaries of journeys, each with its evidence."""
-    statement = select(ConversationReport).where(ConversationReport.conversation_id.in_(own_conversations(user_id)))
-    for row in walk(statement, ConversationReport.report_id):
+    for row in walk(ConversationReport, ConversationReport.conversation_id.in_(own_conversations(user_id))):
         rests = select(ReportEvidence.evidence_id).where(ReportEvidence.report_id == row.report_id)
         evidence = list(db.session.scalars(rests.order_by(ReportEvidence.evidence_id)))
         yield dump(row) | {"evidence": evidence, "file": report_path(row.conversation_id)}

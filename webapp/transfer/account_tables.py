@@ -6,13 +6,7 @@ from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Conversation, Folder, MessageFeedback
 from webapp.digests.models import ConversationMemory
 from webapp.files.models import File
-from webapp.journeys.models import (
-    ConversationReport,
-    Journey,
-    JourneyGuide,
-    PointEvidence,
-    PointMemory,
-)
+from webapp.journeys.models import ConversationReport, Journey, JourneyGuide, PointEvidence, PointMemory
 from webapp.memories.models import (
     Memory,
     MemoryChangeSet,
@@ -70,7 +64,7 @@ DOCUMENTS: dict[str, Any] = {
 
 
 PARTS: dict[str, ExportFile] = {
-    "folders.jsonl": ExportFile("Folders for conversations.", Folder, own_rows(Folder, Folder.folder_id)),
+    "folders.jsonl": ExportFile("Folders for conversations.", Folder),
     "journeys.jsonl": ExportFile(
         "Journeys that you wrote for yourself.", Journey, journey_lines, {"versions": "array", "points": "array"}
     ),
@@ -83,18 +77,14 @@ PARTS: dict[str, ExportFile] = {
         space_lines,
         {"documents": DOCUMENTS, "portrait": "array"},
     ),
-    "prompts.jsonl": ExportFile(
-        "Saved prompts that you made.", SavedPrompt, own_rows(SavedPrompt, SavedPrompt.saved_prompt_id)
-    ),
+    "prompts.jsonl": ExportFile("Saved prompts that you made.", SavedPrompt),
     "portrait.jsonl": ExportFile(
         "What is known of you in prose, each sentence with the memories it rests on.",
         Portrait,
         portrait_lines,
         {"sentences": "array", "before": "array"},
     ),
-    "schedules.jsonl": ExportFile(
-        "Messages that are sent at a time.", Schedule, own_rows(Schedule, Schedule.schedule_id)
-    ),
+    "schedules.jsonl": ExportFile("Messages that are sent at a time.", Schedule),
     "conversations.jsonl": ExportFile(
         "Conversations, each with all messages and their earlier versions.",
         Conversation,
@@ -104,34 +94,26 @@ PARTS: dict[str, ExportFile] = {
     "feedback.jsonl": ExportFile(
         "What you think of replies, and why.",
         MessageFeedback,
-        own_rows(MessageFeedback, MessageFeedback.message_id, of_messages(MessageFeedback.message_id)),
+        own_rows(MessageFeedback, of_messages(MessageFeedback.message_id)),
     ),
-    "sources.jsonl": ExportFile(
-        "Which conversations and spaces came from another program.",
-        ImportSource,
-        own_rows(ImportSource, ImportSource.origin),
-    ),
+    "sources.jsonl": ExportFile("Which conversations and spaces came from another program.", ImportSource),
     "summaries.jsonl": ExportFile(
         "Summaries of long conversations.",
         ConversationChunk,
-        own_rows(ConversationChunk, ConversationChunk.chunk_id, in_conversations(ConversationChunk.conversation_id)),
+        own_rows(ConversationChunk, in_conversations(ConversationChunk.conversation_id)),
     ),
     "digests.jsonl": ExportFile("Digests of conversations.", ConversationMemory, digest_lines, {"versions": "array"}),
-    "change_sets.jsonl": ExportFile(
-        "What was done to memories, and by what.",
-        MemoryChangeSet,
-        own_rows(MemoryChangeSet, MemoryChangeSet.change_set_id),
-    ),
-    "memories.jsonl": ExportFile("Memories in every state.", Memory, own_rows(Memory, Memory.memory_id)),
+    "change_sets.jsonl": ExportFile("What was done to memories, and by what.", MemoryChangeSet),
+    "memories.jsonl": ExportFile("Memories in every state.", Memory),
     "evidence.jsonl": ExportFile(
         "The quotes that memories rest on.",
         MemoryEvidence,
-        own_rows(MemoryEvidence, MemoryEvidence.evidence_id, of_memories(MemoryEvidence.memory_id)),
+        own_rows(MemoryEvidence, of_memories(MemoryEvidence.memory_id)),
     ),
     "revisions.jsonl": ExportFile(
         "Every earlier state of a memory.",
         MemoryRevision,
-        own_rows(MemoryRevision, MemoryRevision.revision_id, of_memories(MemoryRevision.memory_id)),
+        own_rows(MemoryRevision, of_memories(MemoryRevision.memory_id)),
     ),
     "tombstone_keys.jsonl": ExportFile(
         "The keys of your tombstones, so that they hold where you take them.",
@@ -139,43 +121,27 @@ PARTS: dict[str, ExportFile] = {
         tombstone_key_lines,
         {"key": "string"},
     ),
-    "tombstones.jsonl": ExportFile(
-        "Keyed hashes of what was forgotten; they hold no text.",
-        MemoryTombstone,
-        own_rows(MemoryTombstone, MemoryTombstone.digest),
-    ),
+    "tombstones.jsonl": ExportFile("Keyed hashes of what was forgotten; they hold no text.", MemoryTombstone),
     "point_memories.jsonl": ExportFile(
-        "What is known for the points of journeys.", PointMemory, point_lines(PointMemory, PointMemory.point_memory_id)
+        "What is known for the points of journeys.", PointMemory, point_lines(PointMemory)
     ),
     "point_evidence.jsonl": ExportFile(
-        "The quotes that points rest on.",
-        PointEvidence,
-        own_rows(PointEvidence, PointEvidence.evidence_id, own_points),
+        "The quotes that points rest on.", PointEvidence, own_rows(PointEvidence, own_points)
     ),
     "guides.jsonl": ExportFile(
         "How far the journeys of conversations are.",
         JourneyGuide,
-        point_lines(JourneyGuide, JourneyGuide.conversation_id, in_conversations(JourneyGuide.conversation_id)),
+        point_lines(JourneyGuide, in_conversations(JourneyGuide.conversation_id)),
     ),
     "reports.jsonl": ExportFile(
         "Summaries of journeys; the PDFs lie below reports/.", ConversationReport, report_lines, {"evidence": "array"}
     ),
     "receipts.jsonl": ExportFile(
-        "What each reply looked at.",
-        TurnReceipt,
-        own_rows(TurnReceipt, TurnReceipt.receipt_id, of_messages(TurnReceipt.message_id)),
+        "What each reply looked at.", TurnReceipt, own_rows(TurnReceipt, of_messages(TurnReceipt.message_id))
     ),
-    "verdicts.jsonl": ExportFile(
-        "What you said of passages under replies.", PassageVerdict, own_rows(PassageVerdict, PassageVerdict.verdict_id)
-    ),
-    "shares.jsonl": ExportFile(
-        "Links you share; a link holds only where it was made.",
-        ConversationShare,
-        own_rows(ConversationShare, ConversationShare.share_id),
-    ),
-    "usage.jsonl": ExportFile("Tokens that were spent.", UsageRecord, own_rows(UsageRecord, UsageRecord.usage_id)),
-    "audit.jsonl": ExportFile(
-        "Who did or read what in your account.", AuditEvent, own_rows(AuditEvent, AuditEvent.event_id)
-    ),
+    "verdicts.jsonl": ExportFile("What you said of passages under replies.", PassageVerdict),
+    "shares.jsonl": ExportFile("Links you share; a link holds only where it was made.", ConversationShare),
+    "usage.jsonl": ExportFile("Tokens that were spent.", UsageRecord),
+    "audit.jsonl": ExportFile("Who did or read what in your account.", AuditEvent),
 }
 """The files of an export, in the order in which they are written."""

@@ -1,6 +1,5 @@
 """JSON endpoints of imports and exports."""
 
-from dataclasses import asdict
 from typing import Any
 
 from flask import request, send_file
@@ -180,4 +179,4 @@ def _learning(row: Import, *, commit: bool = False) -> dict[str, Any]:
     if commit:
         db.session.commit()
     estimate = import_learning.estimate(user_id, import_id)
-    return LearningOut(status=status, progress=progress, **asdict(estimate)).model_dump(mode="json")
+    return LearningOut(status=status, progress=progress, **estimate.model_dump()).model_dump(mode="json")

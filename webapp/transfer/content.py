@@ -1,6 +1,7 @@
 """The contents of an export, whichever program wrote it: plain data, made by the readers."""
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
@@ -10,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from webapp.i18n.dates import is_dated
 from webapp.i18n.marks import N_
+from webapp.memories.store.outside_proposals import Proposal
 from webapp.transfer.sources import Upload
 
 Role = Literal["user", "assistant"]
@@ -72,18 +74,11 @@ class ReadConversation:
             self.source_id = hashlib.sha256(first.encode("utf-8", "replace")).hexdigest()
 
 
-@dataclass(slots=True)
-class ReadMemory:
-    """Something the other program remembered; `project` is the source id of the project it belongs to, `key` and
-    `value` are those of a keyed fact, `until` its last day."""
+@dataclass(frozen=True)
+class ReadMemory(Proposal):
+    """Something the other program remembered; `project` is the source id of the project it belongs to."""
 
-    content: str
-    at: datetime | None = None
-    kind: Literal["fact", "instruction"] = "fact"
     project: str | None = None
-    key: str | None = None
-    value: str | None = None
-    until: date | None = None
 
 
 @dataclass(slots=True)
@@ -152,6 +147,15 @@ def by_id(items: Iterable[Any], field: str) -> dict[str, dict[str, Any]]:
             key = str(item.get(field) or place)
             rows[f"{key}-{place}" if key in rows else key] = item
     return rows
+
+
+def parse_line(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object on a line; None if there is none."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def text_or_none(value: Any) -> str | None:

@@ -35,7 +35,6 @@ from webapp.transfer.writers import memories
 
 LIFETIME = timedelta(days=1)
 AT_ONCE = 3
-OWED_AFTER = timedelta(minutes=3)
 FORMATS = {
     "account": ("zip",),
     "conversation": ("markdown", "json", "html", "pdf"),
@@ -80,7 +79,7 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
 
 
 def get_export(user_id: int, export_id: int) -> Export:
-    """One of the user's exports. Raises NotFound."""
+    """Return one of the user's exports. Raises NotFound."""
     row = db.session.scalar(_exports_of(user_id).where(Export.export_id == export_id))
     return require(row, "There is no such export.")
 
@@ -103,8 +102,7 @@ def download(user_id: int, export_id: int) -> Export:
 
 
 def make(export_id: int, *, seconds: float | None = None) -> str:
-    """Write the file of an export, for a slice; returns its status afterwards. Safe to run twice: only one result is
-    kept."""
+    """Write the file of an export, for a slice; returns its status. Safe to run twice: only one result is kept."""
     name, error = None, None
     stem, size = "", 0
     with reads_only():
@@ -143,17 +141,6 @@ def make(export_id: int, *, seconds: float | None = None) -> str:
         export.filename, export.media_type = f"{stem}.{_FILES[form][0]}", _FILES[form][1]
         export.size, export.expires_at = min(size, MAX_ID), now() + LIFETIME
         return export.status
-
-
-def exports_to_resume(limit: int = 50) -> list[int]:
-    """Exports that should have been made and were not."""
-    return list(
-        db.session.scalars(
-            select(Export.export_id)
-            .where(Export.status == "waiting", Export.created_at < now() - OWED_AFTER)
-            .limit(limit)
-        )
-    )
 
 
 def purge(moment: datetime) -> int:
@@ -202,7 +189,7 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
     talk = conversations.ExportedConversation(
         row.title or wording.untitled,
         row.created_at,
-        [conversations.ExportedMessage(m.role, m.content, m.created_at, m.model) for m in messages],
+        messages,
         wording,
     )
     writers: dict[str, Callable[[conversations.ExportedConversation], str | bytes]] = {
@@ -233,30 +220,12 @@ def _memories(user_id: int, form: str) -> bytes:
         select(MemoryEvidence.memory_id, MemoryEvidence.quote).where(MemoryEvidence.memory_id.in_(subquery))
     ):
         quotes.setdefault(memory_id, []).append(quote)
-    export = [
-        memories.WrittenMemory(
-            row.memory_id,
-            row.memory_type,
-            row.content,
-            1.0 if row.confidence is None else row.confidence,
-            row.importance,
-            row.created_at or row.updated_at,
-            row.asserted_at,
-            row.valid_from,
-            row.valid_to,
-            row.until,
-            quotes.get(row.memory_id, ()),
-        )
-        for row in rows
-    ]
     if form == "mem":
-        stones = db.session.execute(
-            select(MemoryTombstone.digest, MemoryTombstone.created_at).where(MemoryTombstone.user_id == user_id)
-        )
-        return memories.as_bundle(export, [(digest, moment) for digest, moment in stones])
+        stones = select(MemoryTombstone).where(MemoryTombstone.user_id == user_id)
+        return memories.as_bundle(rows, db.session.scalars(stones).all())
     if form == "markdown":
-        return memories.as_markdown(export, memory_wording_for(user_id)).encode()
-    return (memories.as_text(export) if form == "text" else memories.as_json(export)).encode()
+        return memories.as_markdown(rows, quotes, memory_wording_for(user_id)).encode()
+    return (memories.as_text(rows) if form == "text" else memories.as_json(rows, quotes)).encode()
 
 
 def _exports_of(user_id: int) -> Select[Export]:

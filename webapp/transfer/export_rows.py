@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, LargeBinary, Select, select
+from sqlalchemy import Column, ColumnElement, LargeBinary, select
 
-from webapp.db.base import Base, db
+from webapp.db.base import Base, db, table_of
 
 BATCH = 200
 NEVER = frozenset(
@@ -19,17 +19,29 @@ NEVER = frozenset(
 """Columns that are never exported: they are secrets, can be computed again, or only mean something here."""
 
 Rows = Iterator[dict[str, Any]]
+Row = TypeVar("Row", bound=Base)
+
+
+Condition = Callable[[int], ColumnElement[bool]]
+"""Makes, from the id of a user, the condition for rows that are theirs."""
 
 
 @dataclass(frozen=True)
 class ExportFile:
-    """One file of an export: what it contains, the table its lines come from, and how a user's lines are read."""
+    """One file of an export: what it contains, the table its lines come from, and how a user's lines are read.
+
+    Without a reader they are the rows with the user's id. `extra` is what a line has besides the columns of its table,
+    with the JSON type or schema.
+    """
 
     description: str
     model: type[Base]
-    read: Callable[[int], Rows]
+    reader: Callable[[int], Rows] | None = None
     extra: dict[str, str | dict[str, Any]] = field(default_factory=dict)
-    """What a line has besides the columns of its table, with the JSON type or schema."""
+
+    def read(self, user_id: int) -> Rows:
+        """Yield a user's lines."""
+        return (self.reader or own_rows(self.model))(user_id)
 
 
 def dump(row: Any) -> dict[str, Any]:
@@ -47,27 +59,22 @@ def goes_out(column: Any) -> bool:
     return column.name not in NEVER and column.computed is None and not isinstance(column.type, LargeBinary)
 
 
-def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
-    """Yield rows in the order of a key, in batches that are released from the session."""
+def walk(model: type[Row], condition: ColumnElement[bool]) -> Iterator[Row]:
+    """Yield the rows of a model that meet a condition by their key, in batches that are released from the session."""
+    *_, column = table_of(model).primary_key.columns  # before it, if there is more, comes the user's id
+    key = getattr(model, column.key)
+    page = select(model).where(condition).order_by(key).limit(BATCH)
     last: Any = None
-    while True:
-        page = statement.order_by(key).limit(BATCH)
-        rows = db.session.scalars(page if last is None else page.where(key > last)).all()
-        if not rows:
-            return
-        last = getattr(rows[-1], key.key)
+    while rows := db.session.scalars(page if last is None else page.where(key > last)).all():
+        last = getattr(rows[-1], column.key)
         yield from rows
         db.session.expunge_all()
 
 
-def own_rows(
-    model: Any, key: Any, condition: Callable[[int], ColumnElement[bool]] | None = None
-) -> Callable[[int], Rows]:
+def own_rows(model: Any, condition: Condition | None = None) -> Callable[[int], Rows]:
     """Return a reader of rows with the user's id, or that meet a condition made from it."""
 
     def read(user_id: int) -> Rows:
-        clause = condition(user_id) if condition else model.user_id == user_id
-        for row in walk(select(model).where(clause), key):
-            yield dump(row)
+        return map(dump, walk(model, condition(user_id) if condition else model.user_id == user_id))
 
     return read

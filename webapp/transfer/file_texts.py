@@ -46,7 +46,7 @@ def memory_wording_for(user_id: int) -> MemoryWording:
 
 
 def texts_for(user_id: int) -> FileTexts:
-    """The wording for a user, by their settings: the file is made by a job, without a browser that names a language."""
+    """Return the wording for a user by their settings: a job makes the file, and no browser names a language."""
     settings, language = _settings(user_id)
     zone = dates.zone(settings.timezone)
 

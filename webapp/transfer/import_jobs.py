@@ -8,11 +8,10 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
 from webapp.background import time_slices
@@ -20,7 +19,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice, Work
 from webapp.db.base import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
-from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.outside_proposals import propose
 from webapp.transfer import import_learning, storage
 from webapp.transfer.assets import ConversationFiles, bring
 from webapp.transfer.content import REFUSED_FILES, Part, ReadConversation, ReadMemory, ReadProject, Unreadable
@@ -34,9 +33,10 @@ from webapp.transfer.sources import ImportRefused, Upload
 log = logging.getLogger(__name__)
 
 BATCH = 20
+GAINS = (" imported", " updated", " proposed", " restored")
+"""How the names of counts end that are of something new."""
 MOST_WEIGHT, WEIGHT_OF_FILE = 200, 50
 """The messages that are written together, at most; bringing along a file takes as long as writing so many."""
-STALE = timedelta(minutes=3)
 TAKES = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
 KINDS = {ReadConversation: "conversation", ReadMemory: "memory", ReadProject: "project", Unreadable: "problem"}
 
@@ -102,12 +102,6 @@ def go_on(import_id: int, job: str) -> str:
         row.updated_at = now()
         enqueue_after_commit(job, import_id=import_id)
         return row.status
-
-
-def imports_to_resume(status: str, limit: int = 50) -> list[int]:
-    """Return imports with a status, reading or running, that should be making progress but are not."""
-    stalled = select(Import.import_id).where(Import.status == status, Import.updated_at < now() - STALE)
-    return list(db.session.scalars(stalled.limit(limit)))
 
 
 def _bring(
@@ -194,11 +188,7 @@ def _propose(row: Import, memories: Iterable[tuple[ReadMemory, int | None]], cou
     for memory, space_id in memories:
         by_place.setdefault(space_id, []).append(memory)
     for space_id, statements in by_place.items():
-        proposals = [
-            Proposal(memory.content, memory.at, memory.kind, memory.key, memory.value, memory.until)
-            for memory in statements
-        ]
-        report = propose(row.user_id, proposals, cause="import", space_id=space_id)
+        report = propose(row.user_id, statements, cause="import", space_id=space_id)
         if report.change_set_id:
             row.change_set_ids = [*row.change_set_ids, report.change_set_id]
         for outcome, count in report.counts.items():
@@ -253,7 +243,7 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
             return row.status if row else "gone"
         row.status, row.error, row.updated_at = status, error, now()
         row.preview = {**(row.preview or {}), "sample": []}  # its texts are now where they were imported to
-        if status == "done" and not any(row.counts.get(name) for name in _gains(row.counts)):
+        if status == "done" and not any(count for name, count in row.counts.items() if name.endswith(GAINS)):
             row.error = row.error or "Nothing new was in this file; the list says why."
         drop_file(row)
         wish = (row.options or {}).get("learn")
@@ -271,10 +261,6 @@ def _learn(row: Import, wish: Any) -> None:
             )
     except DomainError:
         log.info("nothing learned from an import", exc_info=True)
-
-
-def _gains(counts: dict[str, int]) -> list[str]:
-    return [name for name in counts if name.endswith((" imported", " updated", " proposed", " restored"))]
 
 
 def drop_file(row: Import) -> None:

@@ -6,8 +6,6 @@ that is killed repeats at most one model call.
 
 import math
 import time
-from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import func, select, tuple_
@@ -23,7 +21,7 @@ from webapp.memories.learning import past_conversations
 from webapp.providers.catalogue import background_target, catalogue, has_worker
 from webapp.telemetry import logs
 from webapp.transfer.models import Import, ImportedMessage
-from webapp.transfer.schemas import LearnFields
+from webapp.transfer.schemas import Estimate, LearnFields
 from webapp.transfer.service import get_import
 from webapp.usage.prices import cost
 from webapp.usage.service import require_room
@@ -31,7 +29,6 @@ from webapp.usage.service import require_room
 CALLS = 4
 """Model calls of one job, as in `webapp/background/job_specs.py`; then it is the turn of others."""
 SECONDS = 60.0
-STALE = timedelta(minutes=5)
 CHARACTERS = 3.5
 """Characters per token, on average across languages."""
 CALL_TOKENS = 3_000
@@ -43,20 +40,8 @@ OVER = ("done", "stopped")
 Price = tuple[float | None, float | None] | None
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """The likely cost of learning from an import; `dollars` is None if the model's price is unknown."""
-
-    conversations: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    dollars: float | None
-    model: str | None
-
-
 def estimate(user_id: int, import_id: int) -> Estimate:
-    """Tokens and price of learning from all conversations of an import. Raises NotFound."""
+    """Return tokens and price of learning from all conversations of an import. Raises NotFound."""
     get_import(user_id, import_id)
     rows = db.session.execute(
         select(func.sum(func.length(Message.content)), func.max(Message.role == "user"))
@@ -69,7 +54,14 @@ def estimate(user_id: int, import_id: int) -> Estimate:
     input_tokens, output_tokens = sum(tokens) + calls * OVERHEAD_TOKENS, calls * ANSWER_TOKENS
     model, prices = _priced()
     dollars = cost(model, (input_tokens, 0, output_tokens), prices)
-    return Estimate(len(tokens), calls, input_tokens, output_tokens, dollars, model)
+    return Estimate(
+        conversations=len(tokens),
+        calls=calls,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        dollars=dollars,
+        model=model,
+    )
 
 
 def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
@@ -138,14 +130,8 @@ def run(import_id: int, *, seconds: float = SECONDS) -> str:
             return "running"
 
 
-def learning_to_resume(limit: int = 50) -> list[int]:
-    """Return imports whose learning has stalled."""
-    stalled = select(Import.import_id).where(Import.learn_status == "running", Import.updated_at < now() - STALE)
-    return list(db.session.scalars(stalled.limit(limit)))
-
-
 def _next(import_id: int) -> tuple[int, int, int] | str:
-    """The conversation, the message after which to continue, and its owner; or the status, if there is no next step."""
+    """Return the conversation, the message after which to continue, and its owner; or the status, without one."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.learn_status != "running":

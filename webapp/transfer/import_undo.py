@@ -5,15 +5,14 @@ the same result.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, select, update
 
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import conversation_shown, messages_changed
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import count_rows, db, now, write_transaction
 from webapp.errors import Conflict, NotFound
 from webapp.memories.history import change_sets
 from webapp.memories.models import MemoryChangeSet
@@ -24,7 +23,6 @@ from webapp.transfer.restore import undo as restore_undoing
 LARGE = 200
 """An import with at least this many parts is undone by a job."""
 BATCH = 20
-STALE = timedelta(minutes=3)
 
 Step = tuple[int, int]
 """How many parts a step looked at, and how many of them stay."""
@@ -73,18 +71,10 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
             return "undoing"
 
 
-def undos_to_resume(limit: int = 50) -> list[int]:
-    """Return imports whose undoing has stalled."""
-    stalled = select(Import.import_id).where(Import.undo_status == "running", Import.updated_at < now() - STALE)
-    return list(db.session.scalars(stalled.limit(limit)))
-
-
 def _size(row: Import) -> int:
     if (row.options or {}).get("restore"):
-        parts = select(func.count()).where(
-            RestoredRow.import_id == row.import_id, RestoredRow.kind.in_(("conversation", "memory", "file"))
-        )
-        return db.session.scalar(parts) or 0
+        is_part = RestoredRow.kind.in_(("conversation", "memory", "file"))
+        return count_rows(RestoredRow.import_id == row.import_id, is_part)
     return len(_conversations_of(row.import_id)) + len(row.change_set_ids)
 
 

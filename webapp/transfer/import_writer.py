@@ -115,7 +115,7 @@ def origin_of(source: str, kind: str, source_id: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that a column accepts: no NUL, no lone surrogates, no more than fits."""
+    """Return text that a column accepts: no NUL, no lone surrogates, no more than fits."""
     encoded = text.replace("\x00", "").encode("utf-8", "replace")
     if len(encoded) <= MAX_TEXT_BYTES:
         return encoded.decode()
@@ -275,7 +275,7 @@ def _folder(user_id: int, name: str | None) -> int | None:
 
 
 def _tags(names: list[str]) -> list[str]:
-    """Valid tags for a conversation: one line each, no duplicates, no more than allowed."""
+    """Return valid tags for a conversation: one line each, no duplicates, no more than allowed."""
     lines = [" ".join(clean(name).split())[:50] for name in names]
     return list({line.casefold(): line for line in lines if line.isprintable() and line}.values())[:MOST_TAGS]
 

@@ -42,16 +42,21 @@ class LearnFields(BaseModel):
     most_dollars: Amount | None = Field(None, gt=0, le=100_000)
 
 
-class LearningOut(BaseModel):
-    """The likely cost of learning, its progress, and what it has taken and found so far."""
+class Estimate(BaseModel):
+    """The likely cost of learning from an import."""
 
-    status: str | None
     conversations: int
     calls: int
     input_tokens: int
     output_tokens: int
     dollars: float | None = Field(description="Null where the price of the model is not known.")
     model: str | None
+
+
+class LearningOut(Estimate):
+    """The likely cost of learning, its progress, and what it has taken and found so far."""
+
+    status: str | None
     progress: dict[str, Any] | None
 
 

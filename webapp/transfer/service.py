@@ -1,6 +1,8 @@
 """A user's imports: upload, examine, start, cancel, undo, list. Other people's are treated as unknown."""
 
+from datetime import timedelta
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Select, select
@@ -31,6 +33,10 @@ PASTED = "Pasted text.txt"
 """The name of an import that was pasted."""
 AT_ONCE = 3
 """The most imports of one user that are examined or run at the same time."""
+RESUMED = 50
+"""The most that are resumed of each kind at a time."""
+STALLED_FOR, LEARNING_STALLED_FOR = timedelta(minutes=3), timedelta(minutes=5)
+"""How long nothing has happened to what has stalled; learning waits for a model."""
 MOST_READY = 10
 """The most imports of one user that have been examined and wait to be started."""
 
@@ -56,18 +62,18 @@ def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
 def paste(user_id: int, fields: PastedImport) -> Import:
     """Store pasted memories and have them examined. Raises Invalid, Conflict."""
     _check(user_id, fields.format)
-    stored_as, size = storage.keep_text(fields.text)
+    stored_as, size = storage.keep(fields.text)
     return _add(user_id, PASTED, stored_as, size, fields.format or "list")
 
 
 def add_stored(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:
-    """Return an import of a file that is already stored; the caller examines it. Raises Invalid, Conflict."""
+    """Add an import of a file that is already stored; the caller examines it. Raises Invalid, Conflict."""
     _check(user_id, wish)
     return _add(user_id, filename, stored_as, size, wish, by_job=False)
 
 
 def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
-    """One of the user's imports. Raises NotFound."""
+    """Return one of the user's imports. Raises NotFound."""
     query = _imports_of(user_id).where(Import.import_id == import_id)
     return require(db.session.scalar(query.with_for_update() if lock else query), "There is no such import.")
 
@@ -99,6 +105,20 @@ def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportIte
     return page.map(lambda row: row.ImportItem)
 
 
+def stalled_jobs() -> dict[str, list[int]]:
+    """Return the imports and exports that should be making progress but are not, by the job that continues them."""
+    before, before_learning = now() - STALLED_FOR, now() - LEARNING_STALLED_FOR
+    imports = select(Import.import_id)
+    statements = {
+        "look_at_import": imports.where(Import.status == "reading", Import.updated_at < before),
+        "import": imports.where(Import.status == "running", Import.updated_at < before),
+        "undo_import": imports.where(Import.undo_status == "running", Import.updated_at < before),
+        "export": select(Export.export_id).where(Export.status == "waiting", Export.created_at < before),
+        "learn": imports.where(Import.learn_status == "running", Import.updated_at < before_learning),
+    }
+    return {job: list(db.session.scalars(statement.limit(RESUMED))) for job, statement in statements.items()}
+
+
 def start(user_id: int, import_id: int, fields: StartImport) -> Import:
     """Start importing a file that has been examined. Raises NotFound, Conflict."""
     row = get_import(user_id, import_id, lock=True)
@@ -124,9 +144,7 @@ def is_restorable(row: Import) -> bool:
 
 
 def _restores(row: Import, fields: StartImport) -> bool:
-    """Return whether to restore a Commonplace export as it was. Raises Conflict if that is requested but not
-    possible.
-    """
+    """Return whether to restore a Commonplace export as it was. Raises Conflict if that is asked for but impossible."""
     can = is_restorable(row)
     if fields.restore and not can:
         raise Conflict("Only a full Commonplace export can be restored, and only into an empty account.")
@@ -192,9 +210,16 @@ def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | Non
 
 def _account_deleted(_sender: object, *, user_id: int) -> None:
     """Delete the files with the account, like their rows."""
-    for model in (Import, Export):
-        for name in db.session.scalars(select(model.stored_as).where(model.user_id == user_id)):
-            after_commit(partial(storage.drop, name))
+    for name in stored_files(user_id):
+        after_commit(partial(storage.drop, name))
+
+
+def stored_files(user_id: int) -> list[str]:
+    """Return the names of the files that are stored for the user's imports and exports."""
+    names = [
+        db.session.scalars(select(model.stored_as).where(model.user_id == user_id)).all() for model in (Import, Export)
+    ]
+    return [name for name in chain(*names) if name]
 
 
 def _imports_of(user_id: int) -> Select[Import]:

@@ -34,7 +34,7 @@ MOST_DEPTH = 5_000
 MOST_ITEM = 512 * 1024**2
 """The most bytes of memory, roughly, that one item of a JSON array may take."""
 MOST_OBJECT = 256 * 1024**2
-"""The most bytes of a member that is read as one object."""
+"""The most bytes of a member, or of a line of one, that is read as one object."""
 WRAPPERS = ("conversations", "data", "chats", "items", "results", "memories")
 """The keys under which programs put the array of what they export."""
 _BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
@@ -117,6 +117,14 @@ class Upload:
             raise ImportRefused(f"“{name}” is longer than {limit // 1024**2} MB.")
         return decode(data)
 
+    def lines(self, name: str) -> Iterator[bytes]:
+        """Yield the lines of a member that are not blank; none if it is missing. Of a longer one come pieces."""
+        if name in self.names:
+            with self.open(name) as file:
+                while line := file.readline(MOST_OBJECT):
+                    if line.strip():
+                        yield line
+
     def items(self, name: str) -> Iterator[Any]:
         """Yield the items of a JSON array, one at a time. Raises ValueError where the JSON stops being valid."""
         with self._events(name) as events:
@@ -188,6 +196,10 @@ class Upload:
         with suppress(ValueError, RecursionError):
             return next(filter(is_record, islice(self.records(name, is_record), LOOKED_AT)), None)
         return None
+
+    def has_record(self, names: Iterable[str], is_record: Callable[[Any], bool]) -> bool:
+        """Return whether a record is among the first of one of these members."""
+        return any(self.first_record(name, is_record) is not None for name in names)
 
     def _is_lines(self, name: str) -> bool:
         """Tell whether a member has an object on its first line, and another below it."""

@@ -20,22 +20,14 @@ def folder() -> Path:
     return path
 
 
-def keep(upload: FileStorage) -> tuple[str, int]:
-    """Store an upload under a name of our own; returns that name and the size in bytes."""
-    name = secrets.token_hex(16)
-    path = folder() / name
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        upload.save(file)
-    return name, path.stat().st_size
-
-
-def keep_text(text: str) -> tuple[str, int]:
-    """Store pasted text as `keep` does."""
-    name = secrets.token_hex(16)
-    path = folder() / name
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(text.encode("utf-8", "replace"))
-    return name, path.stat().st_size
+def keep(upload: FileStorage | str) -> tuple[str, int]:
+    """Store an upload, or a pasted text, under a name of our own; returns that name and the size in bytes."""
+    with open_new_file() as (name, file):
+        if isinstance(upload, str):
+            file.write(upload.encode("utf-8", "replace"))
+        else:
+            upload.save(file)
+    return name, path_of(name).stat().st_size
 
 
 @contextmanager

@@ -84,8 +84,7 @@ class UsageMark(Base):
 
 
 class Quota(Base):
-    """The limit of a period: for one user, by each member of a group or, without either, by everybody who
-    has no other quota."""
+    """The limit of a period: for one user, each member of a group, or everybody who has no other quota."""
 
     __tablename__ = "quotas"
 
@@ -95,3 +94,8 @@ class Quota(Base):
     period: Mapped[str] = mapped_column(one_of(*PERIODS, name="quota_period"))
     tokens: Mapped[int | None]
     dollars: Mapped[float | None] = mapped_column(Float)
+
+    @property
+    def whose(self) -> str:
+        """Return whether it is somebody's own, a group's, or everybody's."""
+        return "own" if self.user_id is not None else "group" if self.group_id is not None else "everybody"

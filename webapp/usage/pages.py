@@ -13,7 +13,7 @@ from webapp.accounts import site
 from webapp.accounts.auth import admin_only, current_user_id, login_required
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_redirect
+from webapp.http.answers import commit_and_redirect, download
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult
@@ -96,7 +96,7 @@ def everybody_as_csv() -> ViewResult:
 
 
 def read_quotas_form() -> list[QuotaFields]:
-    """The limits in the form. Raises Invalid."""
+    """Return the limits in the form. Raises Invalid."""
     try:
         return [
             QuotaFields(
@@ -128,20 +128,18 @@ def _csv(report: UsageReport) -> Response:
     rows.writeheader()
     for line in report.usage:
         rows.writerow({name: _cell(value) for name, value in line.model_dump().items()})
-    response = Response(out.getvalue(), mimetype="text/csv")
-    response.headers["Content-Disposition"] = "attachment; filename=usage.csv"
-    return response
+    return download(out.getvalue(), "usage.csv", "text/csv")
 
 
 def _page(template: str, ways: dict[str, str], *, everyone: bool, **more: Any) -> str:
     query = _query(ways)
     report = service.report(current_user_id(), query, everyone=everyone)
     first, after = span(query)
-    shown: dict[str, Any] = {"report": report, "by": query.by, "ways": ways, "limit_bar": pictures.limit_bar}
+    context: dict[str, Any] = {"report": report, "by": query.by, "ways": ways, "limit_bar": pictures.limit_bar}
     if query.by == "day":
-        shown["days"] = pictures.daily_columns(report, first.date(), after.date() - timedelta(days=1))
-    shown["rows"] = list(zip(report.usage, pictures.bars(report.usage), strict=True))
-    return render_template(template, **shown, date_of=date.fromisoformat, **more)
+        context["days"] = pictures.daily_columns(report, first.date(), after.date() - timedelta(days=1))
+    context["rows"] = list(zip(report.usage, pictures.bars(report.usage), strict=True))
+    return render_template(template, **context, date_of=date.fromisoformat, **more)
 
 
 def _query(ways: dict[str, str]) -> UsageQuery:
@@ -154,5 +152,5 @@ def _query(ways: dict[str, str]) -> UsageQuery:
 
 
 def _cell(value: Any) -> Any:
-    """A cell that no spreadsheet mistakes for a formula."""
+    """Return a cell that no spreadsheet mistakes for a formula."""
     return "'" + value if isinstance(value, str) and value[:1] in "=+-@\t\r" else value

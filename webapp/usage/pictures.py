@@ -22,7 +22,7 @@ class Pictures:
 
 
 def daily_columns(report: UsageReport, first: date, last: date) -> Pictures:
-    """The days of a report by day, those without usage included, with the limits for a day."""
+    """Return the days of a report by day, those without usage included, with the limits for a day."""
     lines = {line.key: line for line in report.usage}
     days = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
     limit = next((state for state in report.quotas if state.period == "day"), None)
@@ -38,12 +38,12 @@ def daily_columns(report: UsageReport, first: date, last: date) -> Pictures:
 
 
 def bars(lines: Sequence[UsageLine]) -> list[list[Part]]:
-    """A bar for each line, of what is in it, beside the line that used most."""
+    """Return a bar for each line, of what is in it, beside the line that used most."""
     most = max((line.tokens for line in lines), default=0)
     return [stacked(line.parts, SERIES, most) for line in lines]
 
 
 def limit_bar(state: QuotaState) -> list[Part]:
-    """A bar of the part of a limit that is used, full at the limit."""
+    """Return a bar of the part of a limit that is used, full at the limit."""
     share = min(1.0, state.share)
     return stacked([share], ["over" if share >= 1 else "chat"], 1)

@@ -6,25 +6,25 @@ MILLION = 1_000_000
 
 
 def cost(
-    model: str | None, tokens: tuple[int, int, int], own: tuple[float | None, float | None] | None = None
+    model: str | None, tokens: tuple[int, int, int], price: tuple[float | None, float | None] | None = None
 ) -> float | None:
-    """Dollars for tokens in, cached and out; None if the model's price is unknown.
+    """Return dollars for tokens in, cached and out; None if the model's price is unknown.
 
-    `own`: dollars per million tokens in and out, as an admin set them.
+    `price`: dollars per million tokens in and out, as an admin set them.
     """
-    given, cached, made = tokens
-    if own is not None and (own[0] is not None or own[1] is not None):
-        return (given * (own[0] or 0) + made * (own[1] or 0)) / MILLION
+    input_count, cached, output_count = tokens
+    if price is not None and (price[0] is not None or price[1] is not None):
+        return (input_count * (price[0] or 0) + output_count * (price[1] or 0)) / MILLION
     rates = _rates(model or "")
     if rates is None:
         return None
-    cached = min(cached, given)
-    return ((given - cached) * rates[0] + cached * rates[1] + made * rates[2]) / MILLION
+    cached = min(cached, input_count)
+    return ((input_count - cached) * rates[0] + cached * rates[1] + output_count * rates[2]) / MILLION
 
 
 @lru_cache(maxsize=512)
 def _rates(model: str) -> tuple[float, float, float] | None:
-    """Dollars per million tokens in, cached and out; None if unknown."""
+    """Return dollars per million tokens in, cached and out; None if unknown."""
     # Loaded on first use: it costs a web process 25 MB and most of a second that many never need.
     from genai_prices import Usage, calc_price  # noqa: PLC0415
 

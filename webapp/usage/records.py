@@ -39,8 +39,8 @@ def record_reply(
     `prompt_tokens` is our own estimate of the prompt, `characters` its length if that is meaningful.
     A reply for which no model was called costs nothing.
     """
-    given, cached, made = tokens
-    if given is None and made is None and not (text and model):
+    input_count, cached, output_count = tokens
+    if input_count is None and output_count is None and not (text and model):
         return
     values: dict[str, Any] = {
         "user_id": user_id,
@@ -49,12 +49,12 @@ def record_reply(
         "kind": CHAT,
         "target": target,
         "model": (model or "")[:200] or None,
-        "input_tokens": prompt_tokens if given is None else given,
+        "input_tokens": prompt_tokens if input_count is None else input_count,
         "estimated_tokens": prompt_tokens or None,
         "characters": characters or None,
         "cached_tokens": cached or 0,
-        "output_tokens": estimate_tokens(text) if made is None else made,
-        "is_estimated": given is None or made is None,
+        "output_tokens": estimate_tokens(text) if output_count is None else output_count,
+        "is_estimated": input_count is None or output_count is None,
         "created_at": now(),
         **_prices(target),
     }
@@ -64,17 +64,17 @@ def record_reply(
 def count_as_schedule(message_id: int) -> None:
     """Count what a reply cost as a schedule's, in the open transaction; again it changes nothing."""
     conversation_id = select(Message.conversation_id).where(Message.message_id == message_id).scalar_subquery()
-    mine = (  # by the conversation, of which there is an index
+    is_reply = (  # by the conversation, of which there is an index
         UsageRecord.conversation_id == conversation_id,
         UsageRecord.message_id == message_id,
         UsageRecord.kind == CHAT,
     )
     mark = sums.lock_mark()
-    moved = sums.sums_of(*mine, UsageRecord.usage_id <= mark.usage_id)
-    counted = update(UsageRecord).where(*mine).values(kind=SCHEDULE)
-    db.session.execute(counted.execution_options(synchronize_session=False))
-    sums.add(moved, -1)
-    sums.add({key._replace(source=SCHEDULE): counts for key, counts in moved.items()})
+    reply_sums = sums.sums_of(*is_reply, UsageRecord.usage_id <= mark.usage_id)
+    statement = update(UsageRecord).where(*is_reply).values(kind=SCHEDULE)
+    db.session.execute(statement.execution_options(synchronize_session=False))
+    sums.add(reply_sums, -1)
+    sums.add({key._replace(source=SCHEDULE): counts for key, counts in reply_sums.items()})
 
 
 def record_background(kind: str, completion: Completion, target: str | None) -> None:
@@ -82,9 +82,9 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
 
     `target` is the id of the model that was chosen for it, which determines its price.
     """
-    found, usage = context(), completion.usage
+    log_context, usage = context(), completion.usage
     try:
-        owner, conversation_id = found.get("user_id"), found.get("conversation_id")
+        owner, conversation_id = log_context.get("user_id"), log_context.get("conversation_id")
         if owner is None and conversation_id is None:
             return
         values: dict[str, Any] = {
@@ -103,8 +103,8 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
         }
         with _transaction_beside() as connection:
             if owner is None and conversation_id is not None:
-                mine = select(Conversation.user_id).where(Conversation.conversation_id == conversation_id)
-                owner = connection.scalar(mine)
+                owner_query = select(Conversation.user_id).where(Conversation.conversation_id == conversation_id)
+                owner = connection.scalar(owner_query)
             if owner is not None:
                 connection.execute(insert(table_of(UsageRecord)).values(user_id=owner, **values))
     except Exception:
@@ -126,5 +126,5 @@ def _transaction_beside() -> Iterator[Connection]:
 
 
 def _prices(target: str | None) -> dict[str, float | None]:
-    given, made = cached_price(target)
-    return {"input_price": given, "output_price": made}
+    input_price, output_price = cached_price(target)
+    return {"input_price": input_price, "output_price": output_price}

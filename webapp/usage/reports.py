@@ -24,16 +24,14 @@ MOST_DAYS = 400
 
 
 def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageReport:
-    """Return what was used between two days, in lines, without limits. `everyone` is for admins; the caller checks
-    that. Raises Invalid.
-    """
+    """Return what was used between two days, in lines, without limits; `everyone` is for admins. Raises Invalid."""
     first, last = span(query)
     groups: dict[str, list[Any]] = defaultdict(list)
     rows = db.session.execute(used(first, last, None if everyone else user_id, query.by)).all()
     for row in rows:
         groups[str(row.key if row.key is not None else "")].append(row)
     labels = _labels(query.by, list(groups), everyone, user_id)
-    lines = [line_of(key, labels.get(key, key or _("Deleted")), found) for key, found in groups.items()]
+    lines = [line_of(key, labels.get(key, key or _("Deleted")), group) for key, group in groups.items()]
     if query.by == "day":
         lines.sort(key=lambda line: line.key)
     else:
@@ -42,34 +40,34 @@ def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageR
 
 
 def line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
-    """One line for some rows of `used`, with what they cost."""
+    """Return one line for some rows of `used`, with what they cost."""
     prices = {o.target.id: (o.input_price, o.output_price) for o in catalogue.all()}
 
     def price(row: Any) -> tuple[float | None, float | None] | None:
-        """The price at the time of use, even if the model is gone or its price has changed since."""
-        then = (row.input_price, row.output_price)
-        return prices.get(row.target or "") if then == (None, None) else then
+        """Return the price at the time of use, even if the model is gone or its price has changed since."""
+        stored = (row.input_price, row.output_price)
+        return prices.get(row.target or "") if stored == (None, None) else stored
 
-    given, made = dict.fromkeys(SOURCES, 0), dict.fromkeys(SOURCES, 0)
+    input_counts, output_counts = dict.fromkeys(SOURCES, 0), dict.fromkeys(SOURCES, 0)
     cached = calls = 0
     dollars: float | None = None
     for row in rows:
         tokens = int(row.input_tokens), int(row.cached_tokens), int(row.output_tokens)
-        given[row.source] += tokens[0]
-        made[row.source] += tokens[2]
+        input_counts[row.source] += tokens[0]
+        output_counts[row.source] += tokens[2]
         cached += tokens[1]
         calls += int(row.calls)
-        if (found := cost(row.model, tokens, price(row))) is not None:
-            dollars = (dollars or 0.0) + found
+        if (paid := cost(row.model, tokens, price(row))) is not None:
+            dollars = (dollars or 0.0) + paid
     return UsageLine(
         key=key,
         label=label,
-        chat_input_tokens=given[CHAT],
-        chat_output_tokens=made[CHAT],
-        schedule_input_tokens=given[SCHEDULE],
-        schedule_output_tokens=made[SCHEDULE],
-        background_input_tokens=given[BACKGROUND],
-        background_output_tokens=made[BACKGROUND],
+        chat_input_tokens=input_counts[CHAT],
+        chat_output_tokens=output_counts[CHAT],
+        schedule_input_tokens=input_counts[SCHEDULE],
+        schedule_output_tokens=output_counts[SCHEDULE],
+        background_input_tokens=input_counts[BACKGROUND],
+        background_output_tokens=output_counts[BACKGROUND],
         cached_tokens=cached,
         calls=calls,
         dollars=None if dollars is None else round(dollars, 6),
@@ -81,10 +79,10 @@ def _labels(by: str, keys: list[str], everyone: bool, user_id: int) -> dict[str,
     numbers = [int(key) for key in keys if key.isdecimal()]
     if by == "conversation":
         # Admins see how much was used, but not for what.
-        mine = select(Conversation.conversation_id, Conversation.title).where(
+        own_titles = select(Conversation.conversation_id, Conversation.title).where(
             Conversation.conversation_id.in_(numbers), Conversation.user_id == user_id
         )
-        titles = {str(number): title or _("New conversation") for number, title in db.session.execute(mine)}
+        titles = {str(number): title or _("New conversation") for number, title in db.session.execute(own_titles)}
         return titles | (
             {key: _("Conversation %(number)s", number=key) for key in keys if key and key not in titles}
             if everyone
@@ -97,7 +95,7 @@ def _labels(by: str, keys: list[str], everyone: bool, user_id: int) -> dict[str,
 
 
 def span(query: UsageQuery) -> tuple[datetime, datetime]:
-    """The first moment asked for, and the first after it: thirty days unless it says otherwise. Raises Invalid."""
+    """Return the first moment asked for, and the first after it: thirty days by default. Raises Invalid."""
     last = query.last or now().date()
     first = query.first or last - timedelta(days=DAYS - 1)
     if first > last:
@@ -108,5 +106,5 @@ def span(query: UsageQuery) -> tuple[datetime, datetime]:
 
 
 def midnight(day: date) -> datetime:
-    """The first moment of a day, UTC."""
+    """Return the first moment of a day, UTC."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)

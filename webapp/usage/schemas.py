@@ -91,5 +91,5 @@ class Quotas(Input):
 
     @classmethod
     def of(cls, rows: Sequence[Quota]) -> Quotas:
-        """Those of rows."""
+        """Return the quotas in rows."""
         return cls(quotas=[QuotaFields(period=row.period, tokens=row.tokens, dollars=row.dollars) for row in rows])

@@ -25,9 +25,9 @@ _quotas: tuple[float, bool] = (0.0, False)
 
 
 def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageReport:
-    """As `reports.report`, with the limits of whose usage it is."""
-    found = reports.report(user_id, query, everyone=everyone)
-    return found if everyone else found.model_copy(update={"quotas": states(user_id)})
+    """Return what `reports.report` does, with the limits of whose usage it is."""
+    result = reports.report(user_id, query, everyone=everyone)
+    return result if everyone else result.model_copy(update={"quotas": states(user_id)})
 
 
 _SPENT_TODAY = N_(
@@ -41,7 +41,7 @@ _SPENT_THIS_MONTH = N_(
 
 
 def require_room(user_id: int) -> None:
-    """Raises TooMany if a user has spent all they may. Costs next to nothing while nobody has a quota."""
+    """Raise TooMany if a user has spent all they may. Costs next to nothing while nobody has a quota."""
     if not _any_quotas():
         return
     for state in states(user_id):
@@ -64,7 +64,7 @@ _NEAR = N_(
 
 
 def limit_notice(user_id: int) -> str:
-    """A notice for somebody who has used most of a limit, in their language; empty for anybody else.
+    """Return a notice for somebody who has used most of a limit, in their language; empty for anybody else.
 
     Needs no query while this process knows of no quota; sending a message (`require_room`) looks for one.
     """
@@ -78,14 +78,15 @@ def limit_notice(user_id: int) -> str:
 
 
 def states(user_id: int) -> list[QuotaState]:
-    """The quotas that apply to a user (their own, else their groups', else everybody's), with how much is used."""
+    """Return the quotas that apply to a user (their own, their groups' or everybody's), with how much is used."""
     everybodys = and_(Quota.user_id.is_(None), Quota.group_id.is_(None))
-    mine = or_(Quota.user_id == user_id, Quota.group_id.in_(groups_of(user_id)), everybodys)
-    found = []
-    for row in applicable_limits([Limit.of(row) for row in db.session.scalars(select(Quota).where(mine))]):
-        spent = db.session.execute(used(_begins(row.period), _ends("day"), user_id, "model")).all()
-        line = line_of("", "", spent)
-        found.append(
+    applies = or_(Quota.user_id == user_id, Quota.group_id.in_(groups_of(user_id)), everybodys)
+    result = []
+    quotas = db.session.scalars(select(Quota).where(applies))
+    for row in applicable_limits([Limit(row.whose, row.period, row.tokens, row.dollars) for row in quotas]):
+        rows = db.session.execute(used(_begins(row.period), _ends("day"), user_id, "model")).all()
+        line = line_of("", "", rows)
+        result.append(
             QuotaState(
                 period=row.period,
                 tokens=row.tokens,
@@ -94,7 +95,7 @@ def states(user_id: int) -> list[QuotaState]:
                 dollars_used=line.dollars or 0.0,
             )
         )
-    return found
+    return result
 
 
 def set_quotas(user_id: int | None, quotas: Sequence[QuotaFields], *, group_id: int | None = None) -> None:
@@ -113,9 +114,9 @@ def set_quotas(user_id: int | None, quotas: Sequence[QuotaFields], *, group_id: 
 
 
 def quotas_of(user_id: int | None, *, group_id: int | None = None) -> list[Quota]:
-    """The quotas of a user, of a group or, with neither, of everybody."""
-    mine = Quota.user_id == user_id, Quota.group_id == group_id
-    return list(db.session.scalars(select(Quota).where(*mine).order_by(Quota.period)))
+    """Return the quotas of a user, of a group or, with neither, of everybody."""
+    condition = Quota.user_id == user_id, Quota.group_id == group_id
+    return list(db.session.scalars(select(Quota).where(*condition).order_by(Quota.period)))
 
 
 def _forget() -> None:
@@ -126,8 +127,8 @@ def _forget() -> None:
 def _any_quotas() -> bool:
     global _quotas  # noqa: PLW0603  # as above
     if _quotas[0] <= time.monotonic():
-        found = db.session.scalar(select(Quota.quota_id).limit(1)) is not None
-        _quotas = (time.monotonic() + QUOTAS_KEPT, found)
+        exists = db.session.scalar(select(Quota.quota_id).limit(1)) is not None
+        _quotas = (time.monotonic() + QUOTAS_KEPT, exists)
     return _quotas[1]
 
 

@@ -89,10 +89,10 @@ def people_by_day(first: datetime) -> dict[str, int]:
     since = select(DAY, func.count(UsageRecord.user_id.distinct())).where(
         _AFTER_MARK, UsageRecord.kind == CHAT, UsageRecord.created_at >= first, ~is_summed
     )
-    found: dict[str, int] = defaultdict(int)
+    totals: dict[str, int] = defaultdict(int)
     for day, people in db.session.execute(union_all(summed.group_by(UsageSum.day), since.group_by(DAY))):
-        found[str(day)] += people
-    return found
+        totals[str(day)] += people
+    return totals
 
 
 def _of_sums(by: str) -> list[Any]:
@@ -108,9 +108,9 @@ def _of_records(by: str) -> list[Any]:
         "conversation": UsageRecord.conversation_id,
         "user": UsageRecord.user_id,
     }[by]
-    made = {"source": SOURCE, "calls": literal(1), "estimated": _ESTIMATED}
-    named = [made[name].label(name) if name in made else getattr(UsageRecord, name) for name in (*_COST, *COUNTS)]
-    return [key.label("key"), *named]
+    extra = {"source": SOURCE, "calls": literal(1), "estimated": _ESTIMATED}
+    columns = [extra[name].label(name) if name in extra else getattr(UsageRecord, name) for name in (*_COST, *COUNTS)]
+    return [key.label("key"), *columns]
 
 
 def lock_mark() -> UsageMark:
@@ -143,16 +143,16 @@ def add(more: Sums, sign: int = 1) -> None:
     """Add to the sums of persons and of everybody, or with `sign` -1 subtract from them; the mark is locked."""
     if not more:
         return
-    wanted: dict[Key, list[int]] = defaultdict(lambda: [0] * len(COUNTS))
+    changes: dict[Key, list[int]] = defaultdict(lambda: [0] * len(COUNTS))
     for key, counts in more.items():
         for level in {key, key._replace(user_id=None)}:
-            wanted[level] = [had + sign * count for had, count in zip(wanted[level], counts, strict=True)]
-    people = {key.user_id for key in wanted if key.user_id is not None}
-    found = select(UsageSum).where(
-        or_(UsageSum.user_id.in_(people), UsageSum.user_id.is_(None)), UsageSum.day.in_({key.day for key in wanted})
+            changes[level] = [old + sign * count for old, count in zip(changes[level], counts, strict=True)]
+    people = {key.user_id for key in changes if key.user_id is not None}
+    statement = select(UsageSum).where(
+        or_(UsageSum.user_id.in_(people), UsageSum.user_id.is_(None)), UsageSum.day.in_({key.day for key in changes})
     )
-    stored = {Key(*(getattr(row, name) for name in Key._fields)): row for row in db.session.scalars(found)}
-    for key, counts in wanted.items():
+    stored = {Key(*(getattr(row, name) for name in Key._fields)): row for row in db.session.scalars(statement)}
+    for key, counts in changes.items():
         row = stored.get(key)
         if row is None:
             row = UsageSum(**key._asdict(), **dict.fromkeys(COUNTS, 0))

@@ -47,21 +47,21 @@ def fit_weights(seen: Sequence[tuple[int, int, int]]) -> Weights:
 
 
 def weights_of(user_id: int) -> Weights:
-    """The weights learned from a person's recent replies, or from everybody's if they have none."""
+    """Return the weights learned from a person's recent replies, or from everybody's if they have none."""
     for newest in (
         select(UsageRecord).where(UsageRecord.user_id == user_id).order_by(UsageRecord.created_at.desc()),
         select(UsageRecord).order_by(UsageRecord.usage_id.desc()),
     ):
-        seen = newest.limit(LOOKED_AT).subquery().c
-        counted = select(seen.input_tokens, seen.estimated_tokens, seen.characters).where(
-            seen.kind.in_(REPLIES),
-            seen.is_estimated.is_(False),
-            seen.estimated_tokens > 0,
-            seen.characters > 0,
-            seen.input_tokens > 0,
+        newest_rows = newest.limit(LOOKED_AT).subquery().c
+        statement = select(newest_rows.input_tokens, newest_rows.estimated_tokens, newest_rows.characters).where(
+            newest_rows.kind.in_(REPLIES),
+            newest_rows.is_estimated.is_(False),
+            newest_rows.estimated_tokens > 0,
+            newest_rows.characters > 0,
+            newest_rows.input_tokens > 0,
         )
-        found = db.session.execute(counted.order_by(seen.usage_id.desc()).limit(LAST))
-        rows = [(given, price or 0, length or 0) for given, price, length in found]
+        result = db.session.execute(statement.order_by(newest_rows.usage_id.desc()).limit(LAST))
+        rows = [(input_count, price or 0, length or 0) for input_count, price, length in result]
         if rows:
             return fit_weights(rows)
     return Weights()

@@ -41,7 +41,7 @@ class _Letter:
 
 
 def due_webhooks() -> Sequence[int]:
-    """The ids of webhooks with deliveries that are due. Those of an account that is stopped or closed wait for it."""
+    """Return the webhooks with deliveries that are due. Those of an account that is stopped or closed wait for it."""
     due = (
         select(WebhookDelivery.webhook_id)
         .join(Webhook, Webhook.webhook_id == WebhookDelivery.webhook_id)
@@ -52,8 +52,7 @@ def due_webhooks() -> Sequence[int]:
 
 
 def deliver(webhook_id: int) -> int:
-    """Deliver what is due, oldest first, until one fails or the slice is over; returns how many. Safe to run twice at
-    the same time."""
+    """Deliver what is due, oldest first, until one fails or time is up; returns how many. Two may run at a time."""
     delivered, turn = 0, Slice()
     while True:
         with write_transaction():

@@ -40,9 +40,7 @@ def listen(user_id: int) -> None:
 
 
 def position(user_id: int, wish: str) -> tuple[str, bool]:
-    """Return where to continue (after `wish`, or from now on), and whether anything before that is lost. Raises
-    RedisError.
-    """
+    """Return where to continue (after `wish`, or from now on), and whether something is lost. Raises RedisError."""
     stream = _keys(user_id)[0]
     ends = [redis().xrange(stream, count=1), redis().xrevrange(stream, count=1)]
     first, last = (_text(entries[0][0]) if entries else "" for entries in ends)

@@ -33,7 +33,7 @@ class WebhookChanges(Input):
     _not_null = field_validator("*")(not_null)
 
 
-class WebhookOut(BaseModel):
+class WebhookOut(Output):
     webhook_id: int
     url: str
     kinds: list[str]
@@ -44,16 +44,7 @@ class WebhookOut(BaseModel):
 
     @classmethod
     def of(cls, row: Webhook, **fields: Any) -> WebhookOut:
-        return cls(
-            webhook_id=row.webhook_id,
-            url=row.url,
-            kinds=row.kind_list,
-            with_content=row.with_content,
-            is_active=row.is_active,
-            disabled_reason=row.disabled_reason,
-            created_at=row.created_at,
-            **fields,
-        )
+        return cls.from_row(row, kinds=row.kind_list, **fields)
 
 
 class CreatedWebhook(WebhookOut):

@@ -58,13 +58,13 @@ def _delete_all(user_id: int) -> None:
 
 
 def get_webhook(user_id: int, webhook_id: int) -> Webhook:
-    """One of a person's webhooks. Raises NotFound."""
+    """Return one of a person's webhooks. Raises NotFound."""
     row = db.session.scalar(select(Webhook).where(Webhook.user_id == user_id, Webhook.webhook_id == webhook_id))
     return require(row, "There is no such webhook.")
 
 
 def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
-    """Return a new webhook and its secret, readable only this once. Raises Invalid, Conflict."""
+    """Create a webhook; returns it and its secret, readable only this once. Raises Invalid, Conflict."""
     if len(list_webhooks(user_id)) >= MAX_WEBHOOKS:
         raise Conflict(f"There are already {MAX_WEBHOOKS} webhooks.")
     secret, identity = new_secret(), current_identity()
@@ -191,7 +191,7 @@ def _mark(user_id: int) -> None:
 
 
 def _require_maker(row: Webhook) -> None:
-    """Raises Forbidden for a token that did not create the webhook, whose URL and secret would outlive the token."""
+    """Raise Forbidden for a token that did not create the webhook, whose URL and secret would outlive the token."""
     identity = current_identity()
     if identity is not None and identity.token_id not in (None, row.token_id):
         raise Forbidden(BROWSER_ONLY)

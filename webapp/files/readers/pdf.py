@@ -48,7 +48,7 @@ def _is_scan(page: Any) -> bool:
 
 
 def _join_lines(text: str) -> str:
-    """A text without hyphens that only end a line, as before a small letter; before a capital it is the word's own."""
+    """Return a text without hyphens that only end a line: before a capital letter a hyphen is the word's own."""
     first, *parts = _LINE_HYPHEN.split(text)
     return first + "".join(part if part[:1].islower() else f"-{part}" for part in parts)
 

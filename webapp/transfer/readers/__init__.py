@@ -38,13 +38,6 @@ READERS: dict[str, Reader] = {
 """By name; the ones that recognise their format most reliably come first."""
 
 
-def is_empty(upload: Upload) -> bool:
-    """Tell whether an upload has no files, or only one that, as JSON or text, holds nothing."""
-    return (
-        not upload.names or len(upload.names) == 1 and upload.peek(upload.names[0]).strip() in ("", "[]", "{}", "null")
-    )
-
-
 def recognise(upload: Upload, wish: str | None = None) -> Reader:
     """Return the reader for an upload, or the one named. Raises ImportRefused if none fits."""
     if wish:
@@ -52,7 +45,8 @@ def recognise(upload: Upload, wish: str | None = None) -> Reader:
     for reader in READERS.values():
         if reader.looks_like(upload):
             return reader
-    if is_empty(upload):
+    names = upload.names
+    if not names or (len(names) == 1 and upload.peek(names[0]).strip() in ("", "[]", "{}", "null")):
         raise ImportRefused("There is nothing in this file that could be imported.")
     raise ImportRefused(
         "This is not an export that Commonplace recognises: ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat, "

@@ -50,8 +50,7 @@ class ChatGPT:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether a conversation with a `mapping` is in it."""
-        names = _files(upload)[:2]
-        return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in names)
+        return upload.has_record(_files(upload)[:2], _is_conversation)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield conversations, then memories."""

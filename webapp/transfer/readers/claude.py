@@ -51,12 +51,10 @@ class Claude:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether a conversation with `chat_messages` is in it, or Claude's memories are."""
-        for name in upload.names:
-            if upload.is_archive and not (_CONVERSATIONS.search(name) or _MEMORIES.search(name)):
-                continue
-            if _is_ours(upload.first_record(name, _is_ours)):
-                return True
-        return False
+        names = upload.names
+        if upload.is_archive:
+            names = [name for name in names if _CONVERSATIONS.search(name) or _MEMORIES.search(name)]
+        return upload.has_record(names, _is_ours)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Projects, conversations, memories."""

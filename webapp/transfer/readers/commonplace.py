@@ -1,6 +1,5 @@
 """Commonplace's own export, read like any other program's: conversations as last seen, and current memories."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -14,12 +13,12 @@ from webapp.transfer.content import (
     Unreadable,
     day,
     instant,
+    parse_line,
     text_or_none,
 )
 from webapp.transfer.sources import Upload
 
 FORMAT = "commonplace-export"
-MOST_LINE = 256 * 1024**2
 
 
 class Commonplace:
@@ -53,20 +52,7 @@ class Commonplace:
 
 def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
     """Return the lines of one part of an export, empty for unreadable ones; none if the part is missing."""
-    if name not in upload.names:
-        return
-    with upload.open(name) as file:
-        while line := file.readline(MOST_LINE):
-            if line.strip():
-                yield _parse(line)
-
-
-def _parse(line: bytes) -> dict[str, Any]:
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
+    return (parse_line(line) or {} for line in upload.lines(name))
 
 
 def _conversation(row: dict[str, Any], folders: dict[Any, Any]) -> ReadConversation:

@@ -5,7 +5,7 @@ wrapped twice, who spoke is written in four ways, and the dates of responses are
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -14,13 +14,13 @@ from webapp.transfer.content import (
     ReadConversation,
     ReadMessage,
     ReadProject,
-    Unreadable,
     count_omissions,
     instant,
     shown_path,
     text_or_none,
 )
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.readers.records import convert_records
+from webapp.transfer.sources import Upload
 
 _MAIN = re.compile(r"(?:^|/)prod-grok-backend\.json$")
 _BEGINNING = re.compile(r'^\s*\{\s*"(?:conversations|projects|tasks|media_posts)"\s*:')
@@ -34,9 +34,7 @@ class Grok:
     name, label = "grok", "Grok"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether the file that Grok calls its backend is in it, or a file with such a conversation was
-        uploaded.
-        """
+        """Return whether the file that Grok calls its backend is in it, or a file with such a conversation is it."""
         if upload.is_archive:
             return bool(_files(upload))
         if not _BEGINNING.match(upload.peek(upload.names[0])):
@@ -50,26 +48,16 @@ class Grok:
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield conversations, and projects with their instructions."""
         for name in _files(upload) if upload.is_archive else upload.names:
-            number = 0
-            try:
-                for key, item in upload.items_under(name, "conversations", "projects"):
-                    if key == "projects":
-                        yield from _project(item)
-                        continue
-                    number += 1
-                    try:
-                        yield _conversation(item)
-                    except Exception as error:  # whatever is wrong with one, the others are read
-                        reason = str(error) if isinstance(error, ValueError) else "it is not as Grok writes it"
-                        yield Unreadable(f"{name}, conversation {number}", reason)
-            except ImportRefused:
-                raise
-            except ValueError as error:
-                yield Unreadable(name, str(error))
+            yield from convert_records(name, upload.items_under(name, "conversations", "projects"), _parts)
 
 
 def _files(upload: Upload) -> list[str]:
     return [name for name in upload.names if _MAIN.search(name)]
+
+
+def _parts(entry: tuple[str, Any]) -> Iterable[Part]:
+    key, item = entry
+    return _projects(item) if key == "projects" else [_conversation(item)]
 
 
 def _conversation(item: Any) -> ReadConversation:
@@ -112,7 +100,7 @@ def _moment(value: Any) -> datetime | None:
     return instant(value)
 
 
-def _project(item: Any) -> Iterator[ReadProject]:
+def _projects(item: Any) -> Iterator[ReadProject]:
     if isinstance(item, dict) and (title := text_or_none(item.get("name"))):
         instructions = text_or_none(item.get("custom_personality")) or ""
         yield ReadProject(str(item.get("id") or title), title, instructions=instructions)

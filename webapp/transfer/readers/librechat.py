@@ -26,7 +26,7 @@ class LibreChat:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether the first JSON file is a conversation of LibreChat's."""
-        return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in upload.json_names[:3])
+        return upload.has_record(upload.json_names[:3], _is_conversation)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the conversations: one per file, or several in an array."""

@@ -4,7 +4,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
 from webapp.transfer.sources import Upload
@@ -21,9 +21,7 @@ class _Rows(ABC):
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether the first item has the fields."""
-        if upload.is_archive:
-            return False
-        return upload.first_record(upload.names[0], self._is_row) is not None
+        return not upload.is_archive and upload.has_record(upload.names, self._is_row)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories that are still valid."""
@@ -87,8 +85,8 @@ class OwnMemories(_Rows):
         moment = instant(row.get("said_at") or row.get("created_at"))
         is_standing = row.get("memory_type") == "instruction"
         key, value = text_or_none(row.get("fact_key")), text_or_none(row.get("fact_value"))
-        kind: Literal["fact", "instruction"] = "instruction" if is_standing else "fact"
-        return ReadMemory(text, moment, kind, key=key, value=value) if text else None
+        kind = "instruction" if is_standing else "fact"
+        return ReadMemory(text, moment, kind, key, value) if text else None
 
 
 class MemoryGraph:

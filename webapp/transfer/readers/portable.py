@@ -1,11 +1,10 @@
 """`.mem` bundles (portable-memory): facts and episodes, except those named by a tombstone."""
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
+from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, parse_line, text_or_none
 from webapp.transfer.sources import Upload
 
 _ITEMS = re.compile(r"(?:^|/)items/(fact|episode|core|preference)\.jsonl$")
@@ -50,10 +49,5 @@ def _statement(row: dict[str, Any]) -> str | None:
 def _lines(upload: Upload, name: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
     with upload.open(name) as file:
         for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-                yield number, row if isinstance(row, dict) else None
-            except (ValueError, RecursionError):
-                yield number, None
+            if line.strip():
+                yield number, parse_line(line)

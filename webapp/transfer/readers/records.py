@@ -22,19 +22,23 @@ def read_records(
     not as the program writes it.
     """
     for name in names:
-        try:
-            for number, item in enumerate(upload.records(name, is_record), 1):
-                try:
-                    parts = list(convert(item))
-                except Exception as error:  # whatever is wrong with one, the others are still read
-                    is_known = isinstance(error, ValueError)
-                    reason = str(error) if is_known else UNKNOWN
-                    parts = [Unreadable(_place(item, name, number), reason)]
-                yield from parts
-        except ImportRefused:
-            raise
-        except ValueError as error:
-            yield Unreadable(name, str(error))
+        yield from convert_records(name, upload.records(name, is_record), convert)
+
+
+def convert_records(name: str, records: Iterable[Any], convert: Callable[[Any], Iterable[Part]]) -> Iterator[Part]:
+    """Do the same with the records of one member."""
+    try:
+        for number, item in enumerate(records, 1):
+            try:
+                parts = list(convert(item))
+            except Exception as error:  # whatever is wrong with one, the others are still read
+                reason = str(error) if isinstance(error, ValueError) else UNKNOWN
+                parts = [Unreadable(_place(item, name, number), reason)]
+            yield from parts
+    except ImportRefused:
+        raise
+    except ValueError as error:
+        yield Unreadable(name, str(error))
 
 
 def _place(item: Any, name: str, number: int) -> str:

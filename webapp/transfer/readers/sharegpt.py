@@ -21,7 +21,7 @@ class ShareGPT:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether the first item is a list of turns with `from` and `value`."""
-        return any(_is_conversation(upload.first_record(name, _is_conversation)) for name in upload.json_names[:2])
+        return upload.has_record(upload.json_names[:2], _is_conversation)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the conversations."""

@@ -35,7 +35,7 @@ MOST_SLUG = 90
 
 
 def settings(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """The person's name and settings."""
+    """Restore the person's name and settings."""
     for line in lines:
         user = db.session.get_one(User, batch.user_id)
         if isinstance(line.get("name"), str) and line["name"].strip():
@@ -48,7 +48,7 @@ def settings(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 
 def folders(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Folders for conversations."""
+    """Restore folders for conversations."""
     rows = [Folder(user_id=batch.user_id, **attributes(Folder, line, {"folder_id"})) for line in lines]
     db.session.add_all(rows)
     db.session.flush()
@@ -56,7 +56,7 @@ def folders(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 
 def spaces(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Spaces with their documents; their owner is now their only member. Jobs make the vectors."""
+    """Restore spaces with their documents; their owner is now their only member. Jobs make the vectors."""
     for line in lines:
         row = Space(**attributes(Space, line, {"space_id"}))
         db.session.add(row)
@@ -112,13 +112,12 @@ def _document(batch: RestoreBatch, space_id: int, line: dict[str, Any]) -> None:
 
 
 def journeys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """The user's own journeys, published or not, with all their versions. Raises ValueError for an invalid one."""
+    """Restore the user's own journeys with all their versions. Raises ValueError for an invalid one."""
     for line in lines:
         slug = _free_slug(str(line.get("slug") or "journey"))
         fields = attributes(Journey, line, {"journey_id", "slug", "source", "position"})
-        for name in ("draft",):
-            if fields.get(name):
-                fields[name] = _definition(fields[name], slug)
+        if fields.get("draft"):
+            fields["draft"] = _definition(fields["draft"], slug)
         row = Journey(slug=slug, source="editor", position=1_000, owner_id=batch.user_id, **fields)
         db.session.add(row)
         db.session.flush()

@@ -1,5 +1,6 @@
 """Conversations with all their messages and versions, and their digests."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import insert
@@ -18,7 +19,7 @@ _MOVED = {"conversation_id", "space_id", "folder_id", "journey_id", "extracted_t
 
 
 def conversations(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Conversations as they were; no background work is due for them. Raises ValueError."""
+    """Restore conversations as they were; no background work is due for them. Raises ValueError."""
     batch.look_up("space", (line.get("space_id") for line in lines))
     batch.look_up("folder", (line.get("folder_id") for line in lines))
     batch.look_up("journey", (line.get("journey_id") for line in lines))
@@ -60,24 +61,21 @@ def _messages(batch: RestoreBatch, row: Conversation, line: dict[str, Any]) -> i
         messages.append(message)
     db.session.add_all(messages)
     db.session.flush()
-    new = {
-        entry["message_id"]: message.message_id
-        for entry, message in zip(lines, messages, strict=True)
-        if is_id(entry.get("message_id"))
-    }
+    pairs = list(zip(lines, messages, strict=True))
+    new = {entry["message_id"]: message.message_id for entry, message in pairs if is_id(entry.get("message_id"))}
     batch.note("message", new.items())
-    for entry, message in zip(lines, messages, strict=True):
+    for entry, message in pairs:
         message.parent_id = new.get(entry.get("parent_id") or 0)
         message.reply_to_id = new.get(entry.get("reply_to_id") or 0)
         if entry.get("superseded_by_id") is not None:  # if its successor is gone, it supersedes itself
             message.superseded_by_id = new.get(entry["superseded_by_id"], message.message_id)
     db.session.flush()
-    for entry, message in zip(lines, messages, strict=True):
+    for entry, message in pairs:
         if entry.get("reasoning"):
             thought = {"content": entry["reasoning"], "duration_ms": entry.get("reasoning_ms") or 0}
             values = attributes(MessageReasoning, thought, {"message_id"})
             db.session.add(MessageReasoning(message_id=message.message_id, **values))
-    _files(batch, row, lines, messages)
+    _files(batch, row, pairs)
     sources = [
         {
             "message_id": message.message_id,
@@ -85,7 +83,7 @@ def _messages(batch: RestoreBatch, row: Conversation, line: dict[str, Any]) -> i
             "import_id": batch.import_id,
             "source_id": entry["source_id"][:64],
         }
-        for entry, message in zip(lines, messages, strict=True)
+        for entry, message in pairs
         if isinstance(entry.get("source_id"), str)
     ]
     if sources:
@@ -100,9 +98,9 @@ def _messages(batch: RestoreBatch, row: Conversation, line: dict[str, Any]) -> i
     return len(messages)
 
 
-def _files(batch: RestoreBatch, row: Conversation, lines: list[dict[str, Any]], messages: list[Message]) -> None:
+def _files(batch: RestoreBatch, row: Conversation, pairs: Iterable[tuple[dict[str, Any], Message]]) -> None:
     """Attach the files of messages again, as far as they were restored."""
-    for entry, message in zip(lines, messages, strict=True):
+    for entry, message in pairs:
         attached = {}
         for file in entry.get("files") or ():
             new = batch.new("file", file.get("file_id"))
@@ -140,7 +138,7 @@ def sources(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 
 def digests(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Digests with their versions."""
+    """Restore digests with their versions."""
     batch.look_up("conversation", (line.get("conversation_id") for line in lines))
     for line in lines:
         conversation_id = batch.new("conversation", line.get("conversation_id"))

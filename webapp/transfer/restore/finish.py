@@ -63,7 +63,7 @@ def change_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 
 def point_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Pairs of evidence that disagree but that the person said are both right."""
+    """Restore the pairs of evidence that disagree but that the person said are both right."""
     batch.look_up("point_memory", _numbers(lines, ("point_memory_id",)))
     batch.look_up(
         "point_evidence", (old for line in lines for pair in line.get("settled_conflicts") or () for old in pair)
@@ -92,14 +92,14 @@ def report_evidence(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 
 def tombstone_keys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """The keys by which forgotten things are recognised."""
+    """Restore the keys by which forgotten things are recognised."""
     keys = [bytes.fromhex(line["key"]) for line in lines if len(str(line.get("key"))) == 64 and _is_hex(line["key"])]
     own_keys = set(tombstone_secrets.keys_of(batch.user_id))
     tombstone_secrets.carry(batch.user_id, [key for key in keys[:MOST_KEYS] if key_id(key) not in own_keys])
 
 
 def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """The tombstones whose key exists here; without its key a tombstone recognises nothing."""
+    """Restore the tombstones whose key exists here; without its key a tombstone recognises nothing."""
     keys = set(tombstone_secrets.keys_of(batch.user_id))
     kinds = {kind.value for kind in TombstoneKind}
     rows = {

@@ -1,6 +1,4 @@
-"""The ids of an export and of the rows here that they became, stored with the import, since later lines refer to
-earlier ones.
-"""
+"""The ids of an export and of the rows they became, stored with the import: later lines refer to earlier ones."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

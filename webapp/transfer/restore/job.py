@@ -18,9 +18,8 @@ from webapp.extensions import app_settings
 from webapp.files.uploads import take_in
 from webapp.memories.models import Memory
 from webapp.spaces.originals import Original
-from webapp.transfer.content import instant
+from webapp.transfer.content import instant, parse_line
 from webapp.transfer.models import Import, ImportItem
-from webapp.transfer.readers.commonplace import MOST_LINE
 from webapp.transfer.restore.containers import keep_originals, originals_in
 from webapp.transfer.restore.ids import RestoreBatch
 from webapp.transfer.restore.steps import STEPS, Step, write
@@ -34,9 +33,7 @@ SINCE = 2
 
 
 def is_possible(user_id: int) -> bool:
-    """Return whether an account is empty enough to receive another one's conversations and memories unchanged, and
-    no import is running.
-    """
+    """Return whether an account is empty enough to receive another one unchanged, and no import is running."""
     restored = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
@@ -70,7 +67,7 @@ def run(import_id: int, user_id: int, upload: Upload, position: int) -> Work[str
     for step, batch in _batches(upload, position):
         if step.file == "files.jsonl":
             _bring_files(import_id, user_id, upload, batch)
-        originals = originals_in(upload, filter(None, map(_parse, batch))) if step.file == "spaces.jsonl" else {}
+        originals = originals_in(upload, filter(None, map(parse_line, batch))) if step.file == "spaces.jsonl" else {}
         status = _write(import_id, upload, step, position, batch, originals)
         if status != "running":
             return status
@@ -91,7 +88,7 @@ def _write(
         if row.position != position:
             return "moved"  # another job has written it
         counts: Counter[str] = Counter(row.counts)
-        lines = [line for line in map(_parse, batch) if line is not None]
+        lines = [line for line in map(parse_line, batch) if line is not None]
         written_count, reasons = write(RestoreBatch(import_id, row.user_id, upload, originals), step, lines)
         if step.counted and step.file != "files.jsonl":
             counts[f"{step.counted} restored"] += written_count
@@ -108,7 +105,7 @@ def _write(
 
 def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes]) -> None:
     """Take in files like uploads, within the same limits, each in a transaction of its own."""
-    for line in map(_parse, batch):
+    for line in map(parse_line, batch):
         if line is None or RestoreBatch(import_id, user_id, upload).new("file", line.get("file_id")) is not None:
             continue
         reason = "Its bytes are not in the file."
@@ -161,21 +158,8 @@ def _batches(upload: Upload, position: int) -> Iterator[tuple[Step, list[bytes]]
 
 def _lines(upload: Upload, name: str) -> Iterator[bytes]:
     """Yield the lines of a member as they are; of the manifest only the account, as one line."""
-    if name not in upload.names:
-        return
-    if name == "manifest.json":
+    if name != "manifest.json":
+        yield from upload.lines(name)
+    elif name in upload.names:
         manifest = upload.first_item(name)
         yield json.dumps(manifest.get("account") if isinstance(manifest, dict) else None).encode()
-        return
-    with upload.open(name) as file:
-        while line := file.readline(MOST_LINE):
-            if line.strip():
-                yield line
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None

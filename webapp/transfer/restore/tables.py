@@ -6,7 +6,7 @@ from typing import Any
 from zoneinfo import ZoneInfoNotFoundError
 
 from webapp.conversations.models import MessageFeedback
-from webapp.db.base import Base, now
+from webapp.db.base import Base, now, table_of
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.store.journal import statement_hash
@@ -34,21 +34,24 @@ Adapt = Callable[[RestoreBatch, dict[str, Any], dict[str, Any]], bool]
 class Table:
     """The way the lines of a file become rows.
 
-    `key` is the column that others refer to, `kind` the name for such references; `refs` are columns that refer to
-    rows of other kinds; `later` those that are written once all lines are in. `adapt` completes the values of a row
-    and returns whether to create it; `asks` names what it looks up besides, for all lines at once; `former` has the
-    columns that older exports name otherwise.
+    `kind` is the name for references to the rows, if there are any; `refs` are columns that refer to rows of other
+    kinds; `later` those that are written once all lines are in. `adapt` completes the values of a row and returns
+    whether to create it; `asks` names what it looks up besides, for all lines at once; `former` has the columns that
+    older exports name otherwise.
     """
 
     model: type[Base]
-    key: str
-    kind: str
+    kind: str = ""
     refs: dict[str, str] = field(default_factory=dict)
     later: tuple[str, ...] = ()
     adapt: Adapt | None = None
-    is_owned: bool = True
     former: Mapping[str, str] = field(default_factory=dict)
     asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
+
+    @property
+    def key(self) -> str:
+        """Return the name of the column that others refer to."""
+        return table_of(self.model).primary_key.columns[0].name
 
     def look_up(self, batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         """Read the ids here of everything that lines refer to."""
@@ -64,12 +67,13 @@ class Table:
         """Return the attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
         line = {self.former.get(name, name): value for name, value in line.items()}
         values = attributes(self.model, line, {self.key, *self.refs, *self.later})
+        columns = table_of(self.model).columns
         for column, kind in self.refs.items():
             new = batch.new(kind, line.get(column))
-            if new is None and not self.model.__table__.columns[column].nullable:
+            if new is None and not columns[column].nullable:
                 return None
             values[column] = new
-        if self.is_owned:
+        if "user_id" in columns:
             values["user_id"] = batch.user_id
         if self.adapt is not None and not self.adapt(batch, line, values):
             return None
@@ -177,14 +181,13 @@ def _schedule(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any
 
 
 TABLES: dict[str, Table] = {
-    "feedback.jsonl": Table(MessageFeedback, "message_id", "", {"message_id": "message"}, adapt=_feedback),
-    "prompts.jsonl": Table(SavedPrompt, "saved_prompt_id", "prompt", {"space_id": "space"}),
+    "feedback.jsonl": Table(MessageFeedback, refs={"message_id": "message"}, adapt=_feedback),
+    "prompts.jsonl": Table(SavedPrompt, "prompt", {"space_id": "space"}),
     "schedules.jsonl": Table(
-        Schedule, "schedule_id", "schedule", {"conversation_id": "conversation"}, adapt=_schedule, former=FORMER_NAMES
+        Schedule, "schedule", {"conversation_id": "conversation"}, adapt=_schedule, former=FORMER_NAMES
     ),
     "summaries.jsonl": Table(
         ConversationChunk,
-        "chunk_id",
         "chunk",
         {
             "conversation_id": "conversation",
@@ -196,7 +199,6 @@ TABLES: dict[str, Table] = {
     ),
     "change_sets.jsonl": Table(
         MemoryChangeSet,
-        "change_set_id",
         "change_set",
         {"conversation_id": "conversation", "through_message_id": "message"},
         later=("undoes_id",),
@@ -204,7 +206,6 @@ TABLES: dict[str, Table] = {
     ),
     "memories.jsonl": Table(
         Memory,
-        "memory_id",
         "memory",
         {
             "source_conversation_id": "conversation",
@@ -216,24 +217,17 @@ TABLES: dict[str, Table] = {
         adapt=_memory,
     ),
     "evidence.jsonl": Table(
-        MemoryEvidence,
-        "evidence_id",
-        "evidence",
-        {"memory_id": "memory", "message_id": "message", "change_set_id": "change_set"},
-        is_owned=False,
+        MemoryEvidence, "evidence", {"memory_id": "memory", "message_id": "message", "change_set_id": "change_set"}
     ),
     "revisions.jsonl": Table(
         MemoryRevision,
-        "revision_id",
         "revision",
         {"memory_id": "memory", "change_set_id": "change_set"},
         adapt=_revision,
         asks=_in_snapshot,
-        is_owned=False,
     ),
     "point_memories.jsonl": Table(
         PointMemory,
-        "point_memory_id",
         "point_memory",
         later=("journey_id", "point_id", "settled_conflicts"),
         adapt=_point_memory,
@@ -241,34 +235,15 @@ TABLES: dict[str, Table] = {
     ),
     "point_evidence.jsonl": Table(
         PointEvidence,
-        "evidence_id",
         "point_evidence",
         {"point_memory_id": "point_memory", "message_id": "message", "memory_id": "memory"},
         adapt=_point_evidence,
-        is_owned=False,
     ),
     "guides.jsonl": Table(
-        JourneyGuide,
-        "point_id",
-        "",
-        {"conversation_id": "conversation"},
-        adapt=_guide,
-        asks=_of_point,
-        is_owned=False,
+        JourneyGuide, refs={"conversation_id": "conversation"}, later=("point_id",), adapt=_guide, asks=_of_point
     ),
-    "reports.jsonl": Table(
-        ConversationReport,
-        "report_id",
-        "report",
-        {"conversation_id": "conversation"},
-        adapt=_report,
-        is_owned=False,
-    ),
-    "receipts.jsonl": Table(
-        TurnReceipt, "receipt_id", "", {"message_id": "message"}, adapt=_passage, is_owned=False, asks=_of_passage
-    ),
-    "verdicts.jsonl": Table(
-        PassageVerdict, "verdict_id", "", {"message_id": "message"}, adapt=_passage, asks=_of_passage
-    ),
+    "reports.jsonl": Table(ConversationReport, "report", {"conversation_id": "conversation"}, adapt=_report),
+    "receipts.jsonl": Table(TurnReceipt, refs={"message_id": "message"}, adapt=_passage, asks=_of_passage),
+    "verdicts.jsonl": Table(PassageVerdict, refs={"message_id": "message"}, adapt=_passage, asks=_of_passage),
 }
-"""By file of an export. What becomes more than rows of one table is written elsewhere (places, talks, finish)."""
+"""By file of an export. What becomes more than rows of one table is in containers, conversations and finish."""

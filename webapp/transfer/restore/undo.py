@@ -4,12 +4,13 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, delete, false, func, select
+from sqlalchemy import ColumnElement, Select, delete, false, select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Folder, Message
 from webapp.conversations.signals import conversation_shown
-from webapp.db.base import db
+from webapp.db.base import count_rows, db
 from webapp.files.models import File, MessageFile
 from webapp.files.service import delete_file
 from webapp.journeys.models import Journey, PointMemory
@@ -63,8 +64,11 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
             delete_file(user_id, file_id)
         _pass_over(import_id, "file", ids, ())
         yield len(ids), 0
-    yield 0, _prompts(user_id, import_id, since)
-    yield 0, _schedules(user_id, import_id)
+    yield (
+        0,
+        _delete_unchanged(user_id, import_id, "prompt", SavedPrompt.saved_prompt_id, SavedPrompt.updated_at < since),
+    )
+    yield 0, _delete_unchanged(user_id, import_id, "schedule", Schedule.schedule_id, Schedule.is_active == false())
     for ids in _batches(import_id, "folder"):
         statement = select(Conversation.folder_id).where(Conversation.folder_id.in_(ids))
         unused = set(ids) - set(db.session.scalars(statement))
@@ -122,23 +126,15 @@ def _memories(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
     return changed_ids
 
 
-def _prompts(user_id: int, import_id: int, since: datetime) -> int:
-    """Delete saved prompts that have not been changed since; returns how many stay."""
-    rest = 0
-    for ids in _batches(import_id, "prompt"):
-        conditions = SavedPrompt.user_id == user_id, SavedPrompt.saved_prompt_id.in_(ids)
-        db.session.execute(delete(SavedPrompt).where(*conditions, SavedPrompt.updated_at < since))
-        rest += db.session.scalar(select(func.count()).select_from(SavedPrompt).where(*conditions)) or 0
-    return rest
-
-
-def _schedules(user_id: int, import_id: int) -> int:
-    """Delete the schedules that nobody has resumed; returns how many stay."""
-    rest = 0
-    for ids in _batches(import_id, "schedule"):
-        conditions = Schedule.user_id == user_id, Schedule.schedule_id.in_(ids)
-        db.session.execute(delete(Schedule).where(*conditions, Schedule.is_active == false()))
-        rest += db.session.scalar(select(func.count()).select_from(Schedule).where(*conditions)) or 0
+def _delete_unchanged(
+    user_id: int, import_id: int, kind: str, key: InstrumentedAttribute[int], is_unchanged: ColumnElement[bool]
+) -> int:
+    """Delete the rows of a kind that are as they were restored; returns how many stay."""
+    model, rest = key.class_, 0
+    for ids in _batches(import_id, kind):
+        conditions = model.user_id == user_id, key.in_(ids)
+        db.session.execute(delete(model).where(*conditions, is_unchanged))
+        rest += count_rows(*conditions)
     return rest
 
 
@@ -158,7 +154,6 @@ def _end(user_id: int, space_id: int, import_id: int) -> bool:
     space = db.session.get(Space, space_id)
     if space is None:
         return True
-    members = select(func.count()).select_from(SpaceMember).where(SpaceMember.space_id == space_id)
     statements: list[Any] = [
         select(Conversation.conversation_id).where(
             Conversation.space_id == space_id, Conversation.deleted_at.is_(None)
@@ -168,7 +163,8 @@ def _end(user_id: int, space_id: int, import_id: int) -> bool:
             SpaceDocument.space_id == space_id, SpaceDocument.document_id.not_in(_ids(import_id, "document"))
         ),
     ]
-    if db.session.scalar(members) != 1 or any(db.session.scalar(query.limit(1)) is not None for query in statements):
+    is_used = any(db.session.scalar(query.limit(1)) is not None for query in statements)
+    if is_used or count_rows(SpaceMember.space_id == space_id) != 1:
         return False
     end_space(space)
     return True

@@ -10,6 +10,7 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
+from webapp.conversations.models import Message
 from webapp.markdown import render
 
 _STYLE = (
@@ -32,20 +33,10 @@ class FileTexts:
     assistant: str = "Assistant"
     format_time: Callable[[datetime], str] = lambda at: f"{at:%Y-%m-%d %H:%M}"
 
-    def heading(self, message: ExportedMessage) -> str:
+    def heading(self, message: Message) -> str:
         """Return the heading of a message: its speaker and, if known, its time."""
         speaker = self.you if message.role == "user" else self.assistant
-        return f"{speaker} · {self.format_time(message.at)}" if message.at else speaker
-
-
-@dataclass(frozen=True)
-class ExportedMessage:
-    """One message to export."""
-
-    role: str
-    content: str
-    at: datetime | None
-    model: str | None = None
+        return f"{speaker} · {self.format_time(message.created_at)}" if message.created_at else speaker
 
 
 @dataclass(frozen=True)
@@ -54,8 +45,8 @@ class ExportedConversation:
 
     title: str
     created_at: datetime | None
-    messages: Sequence[ExportedMessage]
-    wording: FileTexts = FileTexts()
+    messages: Sequence[Message]
+    wording: FileTexts
 
     @property
     def file_stem(self) -> str:
@@ -72,10 +63,10 @@ def as_markdown(talk: ExportedConversation) -> str:
 
 
 def as_json(talk: ExportedConversation) -> str:
-    """Title, times and messages."""
+    """Return title, times and messages."""
     messages: list[dict[str, Any]] = [
-        {"role": message.role, "content": message.content, "created_at": _iso(message.at), "model": message.model}
-        for message in talk.messages
+        {"role": row.role, "content": row.content, "created_at": _iso(row.created_at), "model": row.model}
+        for row in talk.messages
     ]
     document = {"title": talk.title, "created_at": _iso(talk.created_at), "messages": messages}
     return json.dumps(document, ensure_ascii=False, indent=2)

@@ -6,30 +6,17 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from portable_memory import BundleExporter, PortableFact, PortableMemoryStore, StoreInfo, Tombstone, TombstoneOp
 
 from webapp.http.validation import utc_text
+from webapp.memories.models import Memory, MemoryTombstone
 
-
-@dataclass(frozen=True)
-class WrittenMemory:
-    """One memory to export."""
-
-    memory_id: int
-    kind: str
-    content: str
-    confidence: float
-    importance: float
-    created_at: datetime
-    said_at: datetime | None
-    valid_from: datetime | None
-    valid_to: datetime | None
-    until: date | None = None
-    quotes: Sequence[str] = ()
+Quotes = Mapping[int, Sequence[str]]
+"""The words that memories rest on, by the id of the memory."""
 
 
 @dataclass(frozen=True)
@@ -62,76 +49,76 @@ class _Store(PortableMemoryStore):  # type: ignore[misc]  # the package says not
         return self._tombstones
 
 
-def as_text(memories: Sequence[WrittenMemory]) -> str:
-    """One memory per line, with its date in front: what other assistants ask people to paste."""
-    return "".join(f"[{(memory.said_at or memory.created_at):%Y-%m-%d}] - {memory.content}\n" for memory in memories)
+def as_text(rows: Sequence[Memory]) -> str:
+    """Return one memory per line, with its date in front: what other assistants ask people to paste."""
+    return "".join(f"[{(row.asserted_at or _made_at(row)):%Y-%m-%d}] - {row.content}\n" for row in rows)
 
 
-def as_markdown(memories: Sequence[WrittenMemory], wording: MemoryWording) -> str:
+def as_markdown(rows: Sequence[Memory], quotes: Quotes, wording: MemoryWording) -> str:
     """Return memories by kind, each with the words it rests on."""
     parts = [f"# {wording.title}\n"]
-    for kind in sorted({memory.kind for memory in memories}):
+    for kind in sorted({row.memory_type for row in rows}):
         parts.append(f"\n## {wording.heading(kind)}\n")
-        for memory in memories:
-            if memory.kind == kind:
-                ended = memory.valid_to or memory.until
+        for row in rows:
+            if row.memory_type == kind:
+                ended = row.valid_to or row.until
                 end = wording.until.replace("{when}", f"{ended:%Y-%m-%d}") if ended else ""
-                parts.append(f"- {memory.content}" + (f" ({end})" if end else ""))
-                parts += [f"  > {' '.join(quote.split())}" for quote in memory.quotes]
+                parts.append(f"- {row.content}" + (f" ({end})" if end else ""))
+                parts += [f"  > {' '.join(quote.split())}" for quote in quotes.get(row.memory_id, ())]
     return "\n".join(parts) + "\n"
 
 
-def as_json(memories: Sequence[WrittenMemory]) -> str:
-    """All fields of every memory."""
-    rows: list[dict[str, Any]] = [
+def as_json(rows: Sequence[Memory], quotes: Quotes) -> str:
+    """Return all fields of every memory."""
+    items: list[dict[str, Any]] = [
         {
-            "memory_id": memory.memory_id,
-            "memory_type": memory.kind,
-            "content": memory.content,
-            "confidence": memory.confidence,
-            "importance": memory.importance,
-            "created_at": utc_text(memory.created_at),
-            "said_at": utc_text(memory.said_at) if memory.said_at else None,
-            "valid_from": utc_text(memory.valid_from) if memory.valid_from else None,
-            "valid_to": utc_text(memory.valid_to) if memory.valid_to else None,
-            "until": memory.until.isoformat() if memory.until else None,
-            "quotes": list(memory.quotes),
+            "memory_id": row.memory_id,
+            "memory_type": row.memory_type,
+            "content": row.content,
+            "confidence": _confidence(row),
+            "importance": row.importance,
+            "created_at": utc_text(_made_at(row)),
+            "said_at": utc_text(row.asserted_at) if row.asserted_at else None,
+            "valid_from": utc_text(row.valid_from) if row.valid_from else None,
+            "valid_to": utc_text(row.valid_to) if row.valid_to else None,
+            "until": row.until.isoformat() if row.until else None,
+            "quotes": list(quotes.get(row.memory_id, ())),
         }
-        for memory in memories
+        for row in rows
     ]
-    return json.dumps({"memories": rows}, ensure_ascii=False, indent=2)
+    return json.dumps({"memories": items}, ensure_ascii=False, indent=2)
 
 
-def as_bundle(memories: Sequence[WrittenMemory], tombstones: Sequence[tuple[str, datetime]]) -> bytes:
+def as_bundle(rows: Sequence[Memory], tombstones: Sequence[MemoryTombstone]) -> bytes:
     """Return a zipped `.mem` bundle; its tombstones contain keyed hashes and no text."""
     store = _Store(
         [
             PortableFact(
-                id=f"memory-{memory.memory_id}",
+                id=f"memory-{row.memory_id}",
                 episode_id="",
                 subject="user",
-                predicate=memory.kind,
-                obj=memory.content,
-                text=memory.content,
-                t_valid_from=memory.valid_from or memory.said_at or memory.created_at,
-                t_valid_to=memory.valid_to,
-                confidence=memory.confidence,
-                importance=memory.importance,
-                created_at=memory.created_at,
-                event_time=memory.said_at,
+                predicate=row.memory_type,
+                obj=row.content,
+                text=row.content,
+                t_valid_from=row.valid_from or row.asserted_at or _made_at(row),
+                t_valid_to=row.valid_to,
+                confidence=_confidence(row),
+                importance=row.importance,
+                created_at=_made_at(row),
+                event_time=row.asserted_at,
             )
-            for memory in memories
+            for row in rows
         ],
         [
             Tombstone(
-                id=f"tombstone-{digest[:32]}",
+                id=f"tombstone-{stone.digest[:32]}",
                 op=TombstoneOp.REDACT,
                 target_kind="fact",
-                target_id=digest,
-                deleted_at=moment,
+                target_id=stone.digest,
+                deleted_at=stone.created_at,
                 actor="user",
             )
-            for digest, moment in tombstones
+            for stone in tombstones
         ],
     )
     out = io.BytesIO()
@@ -142,3 +129,11 @@ def as_bundle(memories: Sequence[WrittenMemory], tombstones: Sequence[tuple[str,
                 if path.is_file():
                     archive.write(path, path.relative_to(folder).as_posix())
     return out.getvalue()
+
+
+def _made_at(row: Memory) -> datetime:
+    return row.created_at or row.updated_at
+
+
+def _confidence(row: Memory) -> float:
+    return 1.0 if row.confidence is None else row.confidence

@@ -8,11 +8,10 @@ import base64
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
-from webapp.journeys.report_fonts import add_fonts, printable
+from webapp.journeys.report_fonts import add_fonts, printable_texts, texts_of
 from webapp.journeys.report_pages import INDENT, INK, MUTED, OCHRE, Pages, is_rtl_text
 from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource, read_printed
 
@@ -22,10 +21,10 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def make_pdf(portrait: PrintedPortrait) -> bytes:
     """Return the PDF. Text that no font can show is left out; no text makes it fail."""
-    portrait = _printable(portrait)
+    portrait = printable_texts(portrait)
     with tempfile.TemporaryDirectory() as folder:
         pages = Pages(portrait.title, portrait.foot, tag=portrait.tag, is_rtl=portrait.is_rtl)
-        add_fonts(pages, [*_texts(portrait), f"{THIN}“”·/.0123456789⁰¹²³⁴⁵⁶⁷⁸⁹"], Path(folder))
+        add_fonts(pages, [*texts_of(portrait), f"{THIN}“”·/.0123456789⁰¹²³⁴⁵⁶⁷⁸⁹"], Path(folder))
         _write(pages, portrait)
         return bytes(pages.output())
 
@@ -71,37 +70,9 @@ def _source(pages: Pages, number: int, source: PrintedSource) -> None:
 
 
 def _marked(text: str, marks: Sequence[int]) -> str:
-    """A sentence with its marks. From right to left they stand apart: a number before them would take them in."""
+    """Return a sentence with its marks. From right to left they stand apart: a number before would take them in."""
     raised = "·".join(str(mark).translate(_RAISED) for mark in marks)
     return f"{text}{THIN if is_rtl_text(text) else ''}{raised}"
-
-
-def _printable(portrait: PrintedPortrait) -> PrintedPortrait:
-    """Return the portrait with texts that can be printed."""
-    return replace(
-        portrait,
-        title=printable(portrait.title),
-        heading=printable(portrait.heading),
-        written=printable(portrait.written),
-        foot=printable(portrait.foot),
-        rests_on=printable(portrait.rests_on),
-        sentences=[(printable(text), marks) for text, marks in portrait.sentences],
-        sources=[_printable_source(source) for source in portrait.sources],
-    )
-
-
-def _printable_source(source: PrintedSource) -> PrintedSource:
-    quotes = [(printable(quote), printable(origin)) for quote, origin in source.quotes]
-    return PrintedSource(printable(source.content), quotes, printable(source.by))
-
-
-def _texts(portrait: PrintedPortrait) -> Iterator[str]:
-    yield from (portrait.title, portrait.heading, portrait.written, portrait.foot, portrait.rests_on)
-    yield from (text for text, _ in portrait.sentences)
-    for source in portrait.sources:
-        yield from (source.content, source.by)
-        for quote, origin in source.quotes:
-            yield from (quote, origin)
 
 
 if __name__ == "__main__":
