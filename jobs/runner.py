@@ -175,7 +175,6 @@ def _measure(client: Redis, name: str, outcome: str, seconds: float, rq_job: Job
     recorder.observe(JOB, seconds, name, outcome)
     tracing.note({"commonplace.job.outcome": outcome, "commonplace.job.try": _attempt_number(name, rq_job)})
     if rq_job is not None and (queued_at := rq_job.enqueued_at) is not None:
-        queued_at = queued_at if queued_at.tzinfo else queued_at.replace(tzinfo=UTC)
         waited = (datetime.now(UTC) - queued_at).total_seconds() - seconds
         queue = job_specs.JOBS[name].queue.value
         recorder.observe(QUEUE_WAIT, max(0.0, waited), queue)

@@ -45,7 +45,7 @@ def test_queues_count_what_waits(app_context):
     push(client, JobRequest("title", {"conversation_id": 1}))
     state = overview.work(client)
     assert state.known
-    assert [(queue.name, queue.queued) for queue in state.queues] == [
+    assert [(queue.name, queue.counts["queued"]) for queue in state.queues] == [
         ("turn", 1),
         ("upkeep", 0),
         ("index", 0),
@@ -65,7 +65,7 @@ def test_only_living_workers_count(app_context):
     client.hset(dead.key, "last_heartbeat", long_ago.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
     found = overview.work(client).workers
     assert [worker.name for worker in found] == ["living"]
-    assert found[0].state == "starting"
+    assert found[0].state == "started"
     assert found[0].queues == ["turn", "upkeep", "index", "batch"]
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class QueueCounts:
-    """A queue, and how many of its jobs are in each state."""
+    """A queue, how many of its jobs are in each state, and the seconds since the first that waits was queued."""
 
     name: str
     counts: dict[str, int]
+    waited: float
 
 
 @dataclass(frozen=True)

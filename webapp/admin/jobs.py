@@ -1,7 +1,5 @@
 """Background work as RQ keeps it: queues by state, single jobs, workers, the schedule; and what an admin may do."""
 
-from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 from redis import Redis
@@ -24,6 +22,7 @@ from rq.worker import BaseWorker
 
 from webapp.admin.job_states import JobLine, JobState, QueueCounts, Rhythm, WorkerState
 from webapp.background.job_specs import JOBS, JobRequest, Queue, push, rq_queue
+from webapp.db.base import now
 from webapp.errors import Conflict, NotFound
 
 PAGE_LENGTH = 25
@@ -45,8 +44,11 @@ FUNCTIONS = {spec.function for spec in JOBS.values()}
 
 
 def queues(client: Redis) -> list[QueueCounts]:
-    """Return every queue with its counts."""
-    return [QueueCounts(name.value, {state: _count(client, name, state) for state in STATES}) for name in Queue]
+    """Return every queue with its counts, and how long its first job has waited."""
+    return [
+        QueueCounts(name.value, {state: _count(client, name, state) for state in STATES}, _oldest_wait(client, name))
+        for name in Queue
+    ]
 
 
 def workers(client: Redis) -> list[WorkerState]:
@@ -80,8 +82,8 @@ def job(client: Redis, job_id: str) -> JobState:
         queue=job.origin or "",
         function=job.func_name or "",
         ids=dict(job.kwargs or {}),
-        created_at=_aware(job.created_at),
-        started_at=_aware(job.started_at),
+        created_at=job.created_at,
+        started_at=job.started_at,
         timeout=int(job.timeout) if job.timeout else None,
         retries_left=job.retries_left or 0,
         worker=job.worker_name or "",
@@ -170,6 +172,13 @@ def _count(client: Redis, name: Queue, state: str) -> int:
     return queue.count if state == "queued" else REGISTRIES[state](queue=queue).get_job_count(cleanup=False)
 
 
+def _oldest_wait(client: Redis, name: Queue) -> float:
+    first = next(iter(rq_queue(client, name).get_jobs(0, 1)), None)
+    if first is None or first.enqueued_at is None or first.meta.get("name") not in JOBS:
+        return 0.0
+    return (now() - first.enqueued_at).total_seconds()
+
+
 def _ids(client: Redis, name: Queue, state: str, first: int, count: int) -> list[str]:
     queue = rq_queue(client, name)
     if state == "queued":
@@ -198,8 +207,8 @@ def _line(job: Job) -> JobLine:
         name=str((job.meta or {}).get("name") or (job.func_name or "").rpartition(".")[2]),
         description=job.description or "",
         status=_status(job),
-        enqueued_at=_aware(job.enqueued_at),
-        ended_at=_aware(job.ended_at),
+        enqueued_at=job.enqueued_at,
+        ended_at=job.ended_at,
     )
 
 
@@ -221,12 +230,12 @@ def _actions(status: str, *, is_ours: bool) -> tuple[str, ...]:
 
 
 def _worker_state(worker: BaseWorker) -> WorkerState:
-    state = str(getattr(worker.get_state(), "value", worker.get_state()))
+    state = str(worker.get_state())
     return WorkerState(
         name=worker.name,
         state="started" if state == "?" else state,
-        queues=_names(worker.queue_names()),
-        last_heartbeat=_aware(worker.last_heartbeat),
+        queues=worker.queue_names(),
+        last_heartbeat=worker.last_heartbeat,
         job_id=_current_job(worker),
         done=worker.successful_job_count or 0,
         failed=worker.failed_job_count or 0,
@@ -238,11 +247,3 @@ def _current_job(worker: BaseWorker) -> str:
         return worker.get_current_job_id() or ""
     except (RedisError, NoSuchJobError):
         return ""
-
-
-def _names(items: Iterable[Any]) -> list[str]:
-    return [str(name) for name in items]
-
-
-def _aware(moment: datetime | None) -> datetime | None:
-    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -4,23 +4,20 @@ import platform
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from importlib.metadata import version
-from typing import Any
 from urllib.parse import urlsplit
 
 from redis import Redis
 from redis.exceptions import RedisError
-from rq import Queue as RQQueue
-from rq import Worker
-from rq.registry import FailedJobRegistry, ScheduledJobRegistry, StartedJobRegistry
-from rq.serializers import JSONSerializer
 from sqlalchemy import and_, case, func, select
 
 from webapp.accounts.models import User
+from webapp.admin import jobs
 from webapp.admin.backups.backup import last_backup
 from webapp.admin.health import Vitals
-from webapp.background.job_specs import JOBS, Queue, rq_queue
+from webapp.admin.job_states import QueueCounts, WorkerState
+from webapp.background.job_specs import Queue
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now
 from webapp.extensions import app_settings
@@ -39,43 +36,18 @@ PACKAGES = ("Flask", "SQLAlchemy", "rq", "redis", "openai", "gunicorn")
 
 
 @dataclass(frozen=True)
-class QueueState:
-    """A queue: how many jobs are waiting, running, waiting for another try, and failed for good.
-
-    `waited`: seconds since the first of those that wait was queued.
-    """
-
-    name: str
-    queued: int
-    running: int
-    scheduled: int
-    failed: int
-    waited: float = 0.0
-
-
-@dataclass(frozen=True)
-class WorkerLine:
-    """A worker that has sent a heartbeat lately."""
-
-    name: str
-    state: str
-    queues: list[str]
-    last_heartbeat: datetime
-
-
-@dataclass(frozen=True)
 class Work:
     """Background work; unknown while Redis is away."""
 
     known: bool
-    queues: list[QueueState] = field(default_factory=list)
-    workers: list[WorkerLine] = field(default_factory=list)
+    queues: list[QueueCounts] = field(default_factory=list)
+    workers: list[WorkerState] = field(default_factory=list)
     has_scheduler: bool = False
 
     @property
     def failed(self) -> int:
         """Jobs that failed for good, in all queues."""
-        return sum(queue.failed for queue in self.queues)
+        return sum(queue.counts["failed"] for queue in self.queues)
 
     @property
     def idle(self) -> list[str]:
@@ -106,10 +78,11 @@ def counts() -> dict[str, int]:
 
 
 def work(client: Redis) -> Work:
-    """Queues and workers."""
+    """Queues, and the workers that have sent a heartbeat lately."""
+    since = now() - ALIVE
     try:
-        states = [_queue_state(client, name) for name in Queue]
-        return Work(True, states, _workers(client), bool(client.exists(SCHEDULE_LOCK)))
+        workers = [worker for worker in jobs.workers(client) if worker.last_heartbeat and worker.last_heartbeat > since]
+        return Work(True, jobs.queues(client), workers, bool(client.exists(SCHEDULE_LOCK)))
     except RedisError:
         return Work(False)
 
@@ -137,7 +110,7 @@ def vitals(parts: Mapping[str, str], work: Work, answering: Model) -> Vitals:
         idle=work.idle,
         has_scheduler=work.has_scheduler,
         waits={queue.name: queue.waited for queue in work.queues},
-        failed={queue.name: queue.failed for queue in work.queues if queue.failed},
+        failed={queue.name: queue.counts["failed"] for queue in work.queues},
         has_model=not answering.is_demonstration,
         embedder_is_away=answering.embedder_is_away,
         unanswered=_unanswered(),
@@ -175,42 +148,3 @@ def without_credentials(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=host, query="", fragment="").geturl()
-
-
-def _queue_state(client: Redis, name: Queue) -> QueueState:
-    queue = rq_queue(client, name)
-    queued = queue.count
-    return QueueState(
-        name=name.value,
-        queued=queued,
-        waited=_oldest_wait(queue) if queued else 0.0,
-        running=StartedJobRegistry(queue=queue).get_job_count(cleanup=False),
-        scheduled=ScheduledJobRegistry(queue=queue).get_job_count(cleanup=False),  # type: ignore[no-untyped-call]
-        failed=FailedJobRegistry(queue=queue).get_job_count(cleanup=False),
-    )
-
-
-def _oldest_wait(queue: RQQueue) -> float:
-    first = next(iter(queue.get_jobs(0, 1)), None)
-    if first is None or first.enqueued_at is None or first.meta.get("name") not in JOBS:
-        return 0.0
-    moment = first.enqueued_at
-    return (datetime.now(UTC) - (moment if moment.tzinfo else moment.replace(tzinfo=UTC))).total_seconds()
-
-
-def _workers(client: Redis) -> list[WorkerLine]:
-    since = datetime.now(UTC) - ALIVE
-    states = []
-    for worker in Worker.all(connection=client, serializer=JSONSerializer):
-        heartbeat = worker.last_heartbeat
-        if heartbeat is None:
-            continue
-        heartbeat = heartbeat if heartbeat.tzinfo else heartbeat.replace(tzinfo=UTC)
-        if heartbeat >= since:
-            states.append(WorkerLine(worker.name, _word(worker.get_state()), worker.queue_names(), heartbeat))
-    return sorted(states, key=lambda worker: worker.name)
-
-
-def _word(state: Any) -> str:
-    word = str(getattr(state, "value", state))
-    return "starting" if word == "?" else word

@@ -10,11 +10,11 @@ from webapp.admin import prompt_trials as trials
 from webapp.db.base import db
 from webapp.digests.access import note_look
 from webapp.digests.service import existing_conversation
-from webapp.errors import DomainError, Invalid, NotFound
+from webapp.errors import DomainError, Invalid, NotFound, require
 from webapp.extensions import app_settings
 from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
-from webapp.http.validation import MAX_ID
+from webapp.http.validation import parse_id
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.marks import N_, say
 from webapp.i18n.request_language import gettext as _
@@ -69,7 +69,7 @@ def save(name: str) -> ViewResult:
 @admin_only
 def activate(name: str, version: int) -> ViewResult:
     """Put a version into use."""
-    service.activate(current_user_id(), name, _existing(version))
+    service.activate(current_user_id(), name, version)
     return commit_and_redirect(url_for(".editor", name=name), _("Version %(version)s is in use.", version=version))
 
 
@@ -156,17 +156,11 @@ def _draft() -> str:
 
 
 def _number(value: str | None) -> int | None:
-    digits = (value or "").strip().lstrip("#")
-    return (
-        int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 11 and int(digits) <= MAX_ID else None
-    )
+    return parse_id((value or "").strip().lstrip("#"))
 
 
 def _existing(number: int | None, label: str = "version") -> int:
-    """Return an id that a row can have. Raises NotFound."""
-    if number is None or not 1 <= number <= MAX_ID:
-        raise NotFound(say("There is no such %(what)s.", what=label))
-    return number
+    return require(number, say("There is no such %(what)s.", what=label))
 
 
 def _error_text(error: DomainError) -> str:

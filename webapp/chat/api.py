@@ -44,6 +44,7 @@ from webapp.conversations.reasoning import get_reasoning
 from webapp.conversations.schemas import ConversationPath, MessageOut, MessagePath, NewConversation
 from webapp.db.base import db
 from webapp.extensions import app_settings, limiter, redis, this_app
+from webapp.http.answers import commit_json
 from webapp.http.views import Responses, ViewResult, api_blueprint
 from webapp.retrieval.receipts import receipt_of
 from webapp.retrieval.schemas import ReceiptLine
@@ -192,9 +193,7 @@ def list_versions(path: MessagePath) -> ViewResult:
 def restore_version(path: VersionPath) -> ViewResult:
     """Put an earlier version back, with what followed it then."""
     row = service.restore_version(current_user_id(), path.message_id, path.version_id)
-    answer = Restored(message=MessageOut.of(row)).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(Restored(message=MessageOut.of(row)))
 
 
 @blueprint.get("/messages/<int:message_id>/response", responses={200: MessageOut, 202: StillWriting})

@@ -9,9 +9,9 @@ from sqlalchemy.orm.attributes import flag_modified
 from webapp.chat.service import StartedTurn
 from webapp.chat.turns.runtime import runtime
 from webapp.conversations import messages
-from webapp.conversations.models import Conversation, Message
+from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, now
+from webapp.db.base import db
 from webapp.errors import Conflict
 from webapp.tools.client_tools import CLIENT, result_of
 from webapp.usage import service as usage
@@ -43,7 +43,7 @@ def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTu
     if any(row.status == "streaming" for row in rest):
         raise Conflict("The reply to these answers is being written.")
     take(reply, results)
-    following = add_part(conversation, reply)
+    following = messages.add_part(conversation, reply)
     if rest:
         messages.supersede_from(conversation, rest[0].message_id, following)
     db.session.flush()
@@ -58,29 +58,9 @@ def parts_from_elsewhere(turn: StartedTurn, parts: Sequence[RoundElsewhere]) -> 
         reply.status, reply.content = "complete", part.text
         reply.tool_calls = list(part.calls)
         take(reply, part.results)
-        reply = add_part(turn.conversation, reply)
+        reply = messages.add_part(turn.conversation, reply)
     db.session.flush()
     return StartedTurn(turn.conversation, turn.question, reply, embedded=turn.embedded)
-
-
-def add_part(conversation: Conversation, reply: Message) -> Message:
-    """Return the empty, streaming message that continues a reply."""
-    moment = now()
-    row = Message(
-        conversation_id=reply.conversation_id,
-        role="assistant",
-        content="",
-        status="streaming",
-        parent_id=reply.message_id,
-        reply_to_id=reply.reply_to_id,
-        created_at=moment,
-        model=None,
-    )
-    db.session.add(row)
-    conversation.updated_at = moment
-    conversation.message_count += 1
-    db.session.flush()
-    return row
 
 
 def take(reply: Message, results: Mapping[str, str]) -> None:

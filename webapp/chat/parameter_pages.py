@@ -93,18 +93,7 @@ def of_conversation(conversation_id: int) -> ViewResult:
 @login_required
 def choose(conversation_id: int) -> ViewResult:
     """Choose for a conversation, or go back to the defaults."""
-    user_id = current_user_id()
-    conversation = get_conversation(user_id, conversation_id)
-    try:
-        parameters = _read_parameters(own_parameters(conversation))
-        if _is_for_once():
-            return _render_parameters(conversation, once=_once(parameters, own_parameters(conversation)))
-    except Invalid as error:
-        return _render_parameters(conversation, _field_errors(error)), 422
-    row = update_conversation(user_id, conversation_id, ConversationChanges(parameters=parameters))
-    remember_parameters(parameters)
-    db.session.commit()
-    return _render_parameters(row) if wants_partial() else redirect(place_of(conversation_id), 303)
+    return _choose(get_conversation(current_user_id(), conversation_id))
 
 
 @blueprint.get("/models/parameters")
@@ -118,19 +107,25 @@ def of_the_next() -> ViewResult:
 @login_required
 def choose_for_the_next() -> ViewResult:
     """Choose for the next conversation, or go back to the defaults."""
+    return _choose(None)
+
+
+def _choose(conversation: Conversation | None) -> ViewResult:
+    before = own_parameters(conversation)
     try:
-        parameters = _read_parameters(remembered_parameters())
+        parameters = _read_parameters(before)
         if _is_for_once():
-            return _render_parameters(None, once=_once(parameters, remembered_parameters()))
+            return _render_parameters(conversation, once=_once(parameters, before))
     except Invalid as error:
-        return _render_parameters(None, _field_errors(error)), 422
+        return _render_parameters(conversation, _field_errors(error)), 422
+    next_place = url_for("conversations_pages.new")
+    if conversation is not None:
+        next_place = place_of(conversation.conversation_id)
+        changes = ConversationChanges(parameters=parameters)
+        conversation = update_conversation(current_user_id(), conversation.conversation_id, changes)
     remember_parameters(parameters)
     db.session.commit()
-    return (
-        _render_parameters(None, parameters=parameters)
-        if wants_partial()
-        else redirect(url_for("conversations_pages.new"), 303)
-    )
+    return _render_parameters(conversation, parameters=parameters) if wants_partial() else redirect(next_place, 303)
 
 
 def _read_parameters(before: Parameters) -> Parameters:

@@ -1,6 +1,6 @@
 """The buttons of a journey and of its points: the assistant asks, in the conversation of the journey."""
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.chat import opening_messages, service
@@ -9,6 +9,7 @@ from webapp.conversations import message_views, messages
 from webapp.conversations.pages import CHANGED
 from webapp.db.base import db
 from webapp.extensions import this_app
+from webapp.http.answers import redirect_to
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.request_language import language_of
 from webapp.journeys.builtin import questions_of
@@ -33,11 +34,7 @@ def start(slug: str) -> ViewResult:
     db.session.commit()
     if turn is not None:
         service.launch(turn)
-    if not wants_partial():
-        return redirect(place, 303)
-    response = Response(status=204)
-    response.headers["HX-Redirect"] = place
-    return response
+    return redirect_to(place, 204)
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>")

@@ -122,7 +122,13 @@ def add_exchange(
     )
     db.session.add(question)
     db.session.flush()
-    reply = _reply_to(question, model)
+    reply = _add_streaming(
+        conversation.conversation_id,
+        question.message_id,
+        reply_to_id=question.message_id,
+        model=model,
+        is_tainted=question.is_tainted,
+    )
     if not is_counted:
         conversation.updated_at = reply.created_at
         conversation.message_count += 2
@@ -130,28 +136,43 @@ def add_exchange(
 
 
 def add_reply(conversation: Conversation, question: Message) -> Message:
-    """Return the empty, streaming reply to a user message; moves the conversation to the top of its list."""
-    reply = _reply_to(question)
-    conversation.updated_at = reply.created_at
-    conversation.message_count += 1
-    return reply
+    """Return the empty, streaming reply to a user message."""
+    asked_id = question.message_id
+    reply = _add_streaming(conversation.conversation_id, asked_id, reply_to_id=asked_id, is_tainted=question.is_tainted)
+    return _count(conversation, reply)
 
 
-def _reply_to(question: Message, model: str | None = None) -> Message:
-    reply = Message(
-        conversation_id=question.conversation_id,
+def add_part(conversation: Conversation, reply: Message) -> Message:
+    """Return the empty, streaming message that continues a reply."""
+    part = _add_streaming(conversation.conversation_id, reply.message_id, reply_to_id=reply.reply_to_id)
+    return _count(conversation, part)
+
+
+def add_opening(conversation: Conversation, payload: dict[str, Any], *, parent_id: int | None) -> Message:
+    """Return an empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
+    return _count(conversation, _add_streaming(conversation.conversation_id, parent_id, custom_payload=payload))
+
+
+def _add_streaming(conversation_id: int, parent_id: int | None, **values: Any) -> Message:
+    row = Message(
+        conversation_id=conversation_id,
         role="assistant",
         content="",
         status="streaming",
-        parent_id=question.message_id,
-        reply_to_id=question.message_id,
+        parent_id=parent_id,
         created_at=now(),
-        model=model,
-        is_tainted=question.is_tainted,
+        **values,
     )
-    db.session.add(reply)
+    db.session.add(row)
     db.session.flush()
-    return reply
+    return row
+
+
+def _count(conversation: Conversation, row: Message) -> Message:
+    """Return a new message, counted; it moves the conversation to the top of its list."""
+    conversation.updated_at = row.created_at
+    conversation.message_count += 1
+    return row
 
 
 def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetime]]) -> list[Message]:
@@ -183,25 +204,6 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
         messages_changed.send(None, conversation=conversation, first_id=rows[0].message_id)
         db.session.flush()
     return rows
-
-
-def add_opening(conversation: Conversation, payload: dict[str, Any], *, parent_id: int | None) -> Message:
-    """Return an empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
-    moment = now()
-    row = Message(
-        conversation_id=conversation.conversation_id,
-        role="assistant",
-        content="",
-        status="streaming",
-        parent_id=parent_id,
-        created_at=moment,
-        custom_payload=payload,
-    )
-    db.session.add(row)
-    conversation.updated_at = moment
-    conversation.message_count += 1
-    db.session.flush()
-    return row
 
 
 def point_opened_by(message: Message) -> str | None:

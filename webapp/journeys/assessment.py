@@ -26,8 +26,8 @@ from webapp.journeys.points import journey_view, load_evidence, state_of
 from webapp.journeys.replacements import find_replaced
 from webapp.journeys.report_job import owe_reports
 from webapp.journeys.reports import report_due
-from webapp.memories.learning.extra_questions import GuidePoints, PointKey
 from webapp.memories.learning.journey_points import GroundedAssessment
+from webapp.memories.learning.later_domains import GuidePoints, PointKey
 from webapp.memories.learning.prompt import OpenPoint
 
 log = logging.getLogger(__name__)

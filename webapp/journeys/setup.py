@@ -15,7 +15,7 @@ from webapp.journeys.authoring import delete_journeys_of
 from webapp.journeys.builtin import translate_journey_text
 from webapp.journeys.models import Journey, PointEvidence, PointMemory
 from webapp.journeys.reports import drop_reports_of
-from webapp.memories.learning.extra_questions import Guide, init_guide
+from webapp.memories.learning.later_domains import Guide, guide
 from webapp.memories.models import MemoryEvidence
 from webapp.memories.store.forgetting import being_forgotten
 from webapp.templating import Environment
@@ -25,7 +25,7 @@ BATCH = 200
 
 def init_journeys(app: Flask) -> None:
     """Wire journeys into an application."""
-    init_guide(app, Guide(open_points, store_assessments))
+    guide.put(app, Guide(open_points, store_assessments))
     app.jinja_env.filters["of_journey"] = _of_journey
     being_forgotten.connect(_forget)
     account_deleted.connect(_account_deleted)

@@ -25,8 +25,8 @@ from webapp.legacies.fact_list import KnownFacts
 from webapp.legacies.facts import legacy_of
 from webapp.llm.errors import CutOffAnswer
 from webapp.llm.structured import complete_items
+from webapp.memories.learning.later_domains import OnStart, reader_of
 from webapp.memories.learning.results import COUNTS, Result
-from webapp.memories.learning.subjects import OnStart, SubjectReader, init_subjects
 from webapp.memories.rules.evidence import has_substance, user_words
 from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.prompts.transcript import TranscriptMessage
@@ -59,7 +59,7 @@ class Batch:
 
 def init_legacy_extraction(app: Flask) -> None:
     """Let "Extract memories" read conversations of legacies."""
-    init_subjects(app, SubjectReader(lambda conversation: legacy_of(conversation) is not None, read_facts))
+    reader_of.put(app, lambda conversation: read_facts if legacy_of(conversation) is not None else None)
 
 
 def read_facts(conversation_id: int, after: int, on_start: OnStart = None) -> Result:

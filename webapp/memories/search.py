@@ -1,4 +1,4 @@
-"""Search in a user's memories by words. Callers use only `search_memories`."""
+"""Search in a user's memories by words."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from webapp.db.text_search import holds
 from webapp.http.paging import Keyset, Page
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.service import filter_memories
+from webapp.memories.service import filter_memories, list_memories
 from webapp.text.canonical import fold, trim_punctuation
 from webapp.text.words import search_form
 
@@ -33,6 +33,13 @@ def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, floa
         score, last_id = keyset.position()
         ranked = [(row, value) for row, value in ranked if (-value, -row.memory_id) > (-score, -last_id)]
     return keyset.page(ranked[: query.limit + 1], lambda item: (item[1], item[0].memory_id))
+
+
+def find_memories(user_id: int, query: MemoryQuery) -> Page[Memory]:
+    """Return the memories that pass the filters: with `query.q` by relevance, otherwise last changed first."""
+    if query.q:
+        return search_memories(user_id, query).map(lambda item: item[0])
+    return list_memories(user_id, query)
 
 
 def terms_of(text: str) -> list[str]:

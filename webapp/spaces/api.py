@@ -1,7 +1,5 @@
 """JSON endpoints of spaces, their members and documents."""
 
-from dataclasses import asdict
-
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.extensions import limiter
@@ -79,7 +77,7 @@ def update_space(path: SpacePath, body: SpaceChanges) -> ViewResult:
 def dependents(path: SpacePath) -> ViewResult:
     """Return what happens to your conversations and memories when you leave the space, or it is deleted."""
     result = members.leave_consequences(current_user_id(), path.space_id)
-    return Consequences(consequences=[ConsequenceOut(**asdict(item)) for item in result]).model_dump(mode="json")
+    return Consequences(consequences=list(map(ConsequenceOut.from_row, result))).model_dump(mode="json")
 
 
 @blueprint.delete("/spaces/<int:space_id>", responses={204: None})
@@ -179,7 +177,4 @@ def delete_document(path: DocumentPath) -> ViewResult:
 @login_required
 def list_personas() -> ViewResult:
     """List the personas that can speak in a legacy."""
-    personas = [
-        PersonaOut(persona_id=p.persona_id, title=p.title, description=p.description) for p in PERSONAS.values()
-    ]
-    return PersonaList(personas=personas).model_dump(mode="json")
+    return PersonaList(personas=list(map(PersonaOut.from_row, PERSONAS.values()))).model_dump(mode="json")

@@ -32,23 +32,7 @@ from webapp.spaces.versions import touch
 log = logging.getLogger(__name__)
 
 OWED_DAYS = 7
-_COLUMNS = tuple(
-    getattr(SpaceDocument, name)
-    for name in (
-        "document_id",
-        "space_id",
-        "title",
-        "size",
-        "pages",
-        "file_name",
-        "media_type",
-        "status",
-        "chunks_total",
-        "chunks_done",
-        "created_at",
-        "updated_at",
-    )
-)
+_COLUMNS = tuple(getattr(SpaceDocument, name) for name in DocumentOut.model_fields if name != "added_by")
 
 
 class VectorProgress(NamedTuple):
@@ -288,5 +272,4 @@ def _select_documents(space_id: int) -> Select[*tuple[Any, ...]]:
 
 
 def _out(row: Any) -> DocumentOut:
-    values = {column.key: getattr(row, column.key) for column in _COLUMNS}
-    return DocumentOut(**values, added_by=display_name(row.name, row.email) if row.email else None)
+    return DocumentOut.from_row(row, added_by=display_name(row.name, row.email) if row.email else None)

@@ -47,15 +47,12 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
             continue
         is_you = member.user_id == user_id
         members.append(
-            MemberOut(
-                user_id=member.user_id,
+            MemberOut.from_row(
+                member,
                 invitation_id=None,
                 name=display_name(name, email),
                 email=email if is_owner or is_you else None,
-                role=member.role,
-                status="active",
                 is_you=is_you,
-                joined_at=member.joined_at,
             )
         )
     return sorted(members, key=lambda item: item.role != "owner")
@@ -105,16 +102,7 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
 
 def _invitation(row: SpaceMember) -> MemberOut:
     """Return an invitation by its address as it was typed: who it reaches is not revealed."""
-    return MemberOut(
-        user_id=None,
-        invitation_id=row.space_member_id,
-        name=None,
-        email=row.email,
-        role=row.role,
-        status="invited",
-        is_you=False,
-        joined_at=None,
-    )
+    return MemberOut.from_row(row, user_id=None, invitation_id=row.space_member_id, name=None, is_you=False)
 
 
 def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None:

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from webapp.accounts.emails import normalise_email
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Input, Instant, Line, not_blank
+from webapp.http.validation import Id, Input, Instant, Line, Output, not_blank
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
@@ -93,7 +93,7 @@ class NewDocument(Input):
     )
 
 
-class SpaceOut(BaseModel):
+class SpaceOut(Output):
     space_id: int
     kind: str
     name: str
@@ -114,7 +114,7 @@ class SpaceList(BaseModel):
     next_cursor: str | None
 
 
-class MemberOut(BaseModel):
+class MemberOut(Output):
     """`user_id` is null for an invitation: whether its address has an account is not revealed."""
 
     user_id: int | None
@@ -132,7 +132,7 @@ class MemberList(BaseModel):
     next_cursor: None = None
 
 
-class DocumentOut(BaseModel):
+class DocumentOut(Output):
     document_id: int
     space_id: int
     title: str
@@ -167,7 +167,7 @@ class DocumentList(BaseModel):
     next_cursor: str | None
 
 
-class ConsequenceOut(BaseModel):
+class ConsequenceOut(Output):
     kind: str
     count: int
     sentence: str
@@ -179,7 +179,7 @@ class Consequences(BaseModel):
     consequences: list[ConsequenceOut]
 
 
-class PersonaOut(BaseModel):
+class PersonaOut(Output):
     persona_id: str
     title: str
     description: str

@@ -204,18 +204,12 @@ def _select_spaces(user_id: int) -> Select[*tuple[Any, ...]]:
 
 def _out(row: Any) -> SpaceOut:
     space, invited = row.Space, row.status == "invited"
-    return SpaceOut(
-        space_id=space.space_id,
-        kind=space.kind,
-        name=space.name,
-        description=space.description,
-        instructions="" if invited else space.instructions,
-        persona=None if invited else space.persona,
-        has_portrait=space.has_portrait and not invited,
+    hidden = {"instructions": "", "persona": None, "has_portrait": False} if invited else {}
+    return SpaceOut.from_row(
+        space,
         role=row.role,
         status=row.status,
         member_count=row.members,
         invited_by=(row.name or row.email) if invited else None,
-        created_at=space.created_at,
-        updated_at=space.updated_at,
+        **hidden,
     )

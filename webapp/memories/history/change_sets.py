@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import delete, select
 
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, NotFound
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.memories.history.revisions import drop_evidence, is_forgotten, put_back
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
@@ -54,20 +55,19 @@ def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] 
     `memories`: memories just read; then only changes to these are put into words, and nothing is read twice.
     """
     keyset = Keyset("changes of memories", query, int, scope=user_id)
-    statement = _select_with_titles().where(MemoryChangeSet.user_id == user_id)
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(MemoryChangeSet.change_set_id < last_id)
-    rows = db.session.execute(statement.order_by(MemoryChangeSet.change_set_id.desc()).limit(query.limit + 1)).all()
-    page = keyset.page(rows, lambda row: (row.MemoryChangeSet.change_set_id,))
+    statement = (
+        select(MemoryChangeSet, Conversation.title)
+        .outerjoin(Conversation, Conversation.conversation_id == MemoryChangeSet.conversation_id)
+        .where(MemoryChangeSet.user_id == user_id)
+    )
+    page = read_page(keyset, statement, MemoryChangeSet.change_set_id)
     sets = [row.MemoryChangeSet for row in page.items]
     if memories is not None:
         ids = {row.memory_id for row in memories}
         sets = [row for row in sets if all(change["memory_id"] in ids for change in row.changes)]
     snapshots = _snapshots(sets)
     contents, closed_ids = _contents(sets, snapshots, memories or ())
-    views = [_view(row.MemoryChangeSet, row.title, contents, snapshots, closed_ids) for row in page.items]
-    return Page(views, page.next_cursor)
+    return page.map(lambda row: _view(row.MemoryChangeSet, row.title, contents, snapshots, closed_ids))
 
 
 def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
@@ -98,12 +98,6 @@ def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = Tru
         )
         titles = dict(db.session.execute(statement).all())
     return [_view(row, titles.get(row.conversation_id or 0), contents, snapshots, closed_ids) for row in rows]
-
-
-def _select_with_titles() -> Select[MemoryChangeSet, str | None]:
-    return select(MemoryChangeSet, Conversation.title).outerjoin(
-        Conversation, Conversation.conversation_id == MemoryChangeSet.conversation_id
-    )
 
 
 def _contents(

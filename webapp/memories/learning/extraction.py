@@ -16,12 +16,11 @@ from webapp.conversations.service import set_automatic_title
 from webapp.db.base import db, reads_only, write_transaction
 from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
 from webapp.memories.learning import inputs
-from webapp.memories.learning.extra_questions import guide as current_guide
 from webapp.memories.learning.inputs import ExtractionInput
 from webapp.memories.learning.journey_points import ground_assessments
+from webapp.memories.learning.later_domains import guide, reader_of
 from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.learning.results import COUNTS, Result
-from webapp.memories.learning.subjects import reader_of
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.prompt.conversation_memory import extracts
 from webapp.memories.rules.decide import decide
@@ -53,7 +52,7 @@ def extract(
     """
     with reads_only():
         conversation = db.session.get(Conversation, conversation_id) if from_start else None
-        about_somebody = reader_of(conversation) if conversation is not None else None
+        about_somebody = reader_of()(conversation) if conversation is not None else None
         db.session.remove()
         if about_somebody is not None:
             return about_somebody(conversation_id, after, on_start)
@@ -176,14 +175,13 @@ def last_message_read(batch: ExtractionInput, answer: Answer | None) -> int | No
 
 def _store_points(conversation: Conversation, batch: ExtractionInput, answer: Answer) -> bool:
     """Store the answers about open points with the domain that asked; return whether a summary is due."""
-    guide = current_guide()
-    if guide is None or not batch.points:
+    if not batch.points:
         return False
     user_sources = [source for source in batch.call.sources if source.role == "user"]
     grounded, rejected = ground_assessments(answer.points, user_sources, len(batch.points))
     if rejected:
         log.info("points rejected", extra={"conversation_id": batch.conversation_id, "rejected": rejected})
-    return guide.store(conversation, batch.points, grounded, len({source.message_id for source in user_sources}))
+    return guide().store(conversation, batch.points, grounded, len({source.message_id for source in user_sources}))
 
 
 def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None) -> Result:

@@ -17,8 +17,7 @@ from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.structured import Part, instructions_of
 from webapp.memories.learning import journey_points
-from webapp.memories.learning.extra_questions import GuidePoints, PointKey
-from webapp.memories.learning.extra_questions import guide as current_guide
+from webapp.memories.learning.later_domains import GuidePoints, PointKey, guide
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import extracts
@@ -77,9 +76,9 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     if substance:
         profile = profile_values(user_id) if space_id is None else {}
         related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], user_texts)
-    guide, guided = current_guide(), GuidePoints()
-    if guide is not None and user_texts:
-        guided = guide.open_points(conversation)  # in a guided conversation a bare "no" is an answer
+    guided = GuidePoints()
+    if user_texts:
+        guided = guide().open_points(conversation)  # in a guided conversation a bare "no" is an answer
         substance = substance or bool(guided.points)
     parts = [Part(statements.FIELD, {}, prompts.active("extraction").text)]
     if guided.points:
@@ -145,7 +144,7 @@ def _related(
     user_id: int, space_id: int | None, message_ids: Sequence[int], user_texts: Sequence[str]
 ) -> list[KnownMemory]:
     """Open memories that the messages may be about: those resting on them, the nearest, the important ones."""
-    ids = sorted(writing.memories_with_evidence(user_id, space_id, message_ids))
+    ids = sorted(writing.memories_from_messages(user_id, space_id, message_ids))
     open_ones = select(Memory.memory_id).where(
         *writing.scope_of(user_id, space_id), Memory.is_archived == false(), Memory.is_closed == false()
     )

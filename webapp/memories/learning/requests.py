@@ -25,8 +25,8 @@ from webapp.extensions import redis
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import inputs
 from webapp.memories.learning.extraction import extract
+from webapp.memories.learning.later_domains import reader_of
 from webapp.memories.learning.results import COUNTS, Result
-from webapp.memories.learning.subjects import reader_of
 from webapp.memories.prompt.conversation_memory import memory_is_on
 
 IDLE_SECONDS = 60
@@ -203,7 +203,7 @@ def _wants_everything(user_id: int, conversation_id: int) -> bool:
         raise Conflict("Memory is switched off here.")
     if not conversation.makes_memory:
         raise Conflict("This conversation only reads memory; it does not create any.")
-    if reader_of(conversation) is not None:
+    if reader_of()(conversation) is not None:
         return True
     return not inputs.has_newer(conversation, conversation.extracted_through or 0)
 

@@ -1,10 +1,10 @@
 """The model's tools for memory in the middle of a reply: remember, forget, search. Code decides, as always."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from sqlalchemy import select
 
 from webapp.conversations.current_messages import previous_messages
@@ -15,10 +15,11 @@ from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.evidence import find_own_quote
-from webapp.memories.rules.operations import MemoryOperation
+from webapp.memories.rules.operations import MemoryOperation, one_line
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.proposals import for_review
 from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage, State
+from webapp.memories.rules.statements import optional_text
 from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
 from webapp.memories.search import search_memories
 from webapp.memories.store import tombstone_secrets, versions, writing
@@ -45,11 +46,15 @@ class Remember(BaseModel):
 
     model_config = ConfigDict(extra="ignore", json_schema_extra={"required": ["content", "quote"]})
 
-    content: str = Field(min_length=1, max_length=500, description="One short statement in the user's language")
+    content: Annotated[str, BeforeValidator(one_line)] = Field(
+        min_length=1, max_length=500, description="One short statement in the user's language"
+    )
     quote: str = Field("", max_length=2_000, description="The user's words that say it, verbatim")
     memory_type: MemoryKind = "fact"
-    fact_key: str | None = Field(None, max_length=100, description="namespace/attribute, if it has one value")
-    fact_value: str | None = Field(None, max_length=255)
+    fact_key: Annotated[str | None, BeforeValidator(optional_text)] = Field(
+        None, max_length=100, description="namespace/attribute, if it has one value"
+    )
+    fact_value: Annotated[str | None, BeforeValidator(optional_text)] = Field(None, max_length=255)
     importance: Unit = 0.7
 
 

@@ -125,14 +125,9 @@ def _has_card(text: str) -> bool:
     for match in (*_CARD.finditer(text), *_CARD_IN_GROUPS.finditer(text)):
         digits = re.sub(r"\D", "", match.group())
         in_form = _CARD_PREFIX.match(digits) and len(digits) in _CARD_LENGTHS.get(digits[0], ())
-        if in_form and len(set(digits)) > 1 and luhn_holds(digits):
+        if in_form and len(set(digits)) > 1 and luhn.is_valid(digits):
             return True
     return False
-
-
-def luhn_holds(digits: str) -> bool:
-    """Return whether a string of ASCII digits passes the Luhn check (ISO/IEC 7812-1)."""
-    return luhn.is_valid(digits)
 
 
 _ACCOUNT = re.compile(rf"{labels('account')}\.?(?:\W+\w+)?\W{{0,3}}(?<!\d)\d(?:[ -]?\d){{5,}}", re.IGNORECASE)

@@ -72,13 +72,13 @@ def _text(value: object) -> object:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def _optional_text(value: object) -> object:
+def optional_text(value: object) -> object:
     """Return a text on one line, or a number as text; None for nothing, or for anything else."""
     value = _text(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if isinstance(value, float) else str(value)
     line = plain_text(value) if isinstance(value, str) else ""
-    return line or None
+    return None if line.casefold() in {"", "null", "none", "n/a"} else line
 
 
 def _number(value: object) -> int | None:
@@ -139,8 +139,8 @@ class Statement(BaseModel):
     action: Annotated[Action, _member(Action, Action.ADD.value)] = Action.ADD
     memory: Annotated[Number | None, BeforeValidator(_number)] = None
     kind: Annotated[MemoryType, _member(MemoryType, MemoryType.FACT.value)] = MemoryType.FACT
-    key: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(_optional_text)] = None
-    value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(_optional_text)] = None
+    key: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(optional_text)] = None
+    value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(optional_text)] = None
     until: Annotated[date | None, BeforeValidator(_day)] = None
     confidence: Annotated[Unit, BeforeValidator(_share)] = 0.9
     importance: Annotated[Unit, BeforeValidator(_share)] | None = None

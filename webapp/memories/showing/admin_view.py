@@ -13,8 +13,8 @@ from webapp.http.paging import Page
 from webapp.memories.models import AdminAccess, Memory
 from webapp.memories.rules.health import Checkup, Finding, Groups, examine
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.search import search_memories
-from webapp.memories.service import list_memories, visible
+from webapp.memories.search import find_memories
+from webapp.memories.service import visible
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +38,7 @@ def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memor
     get_user(user_id)
     note_look(admin_id, user_id, "memories")
     log.warning("admin viewed memories", extra={"admin_id": admin_id, "user_id": user_id})
-    if query.q:
-        page = search_memories(user_id, query)
-        return Page([row for row, _ in page.items], page.next_cursor)
-    return list_memories(user_id, query)
+    return find_memories(user_id, query)
 
 
 def note_look(admin_id: int, user_id: int, action: str, *, is_change: bool = False) -> None:

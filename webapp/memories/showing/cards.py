@@ -21,7 +21,7 @@ from webapp.memories.history.revisions import QuotedEvidence
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.rules.health import Finding
 from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
-from webapp.memories.search import search_memories
+from webapp.memories.search import find_memories
 from webapp.memories.showing import admin_view, texts
 from webapp.memories.switches import Switches, switches
 
@@ -137,16 +137,7 @@ def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, 
 
 def cards(user_id: int, filters: Filters) -> Page[Card]:
     """Return a page of the list, without quotes: by relevance when searching for words, else last changed first."""
-    page = _page_of_memories(user_id, filters)
-    return Page([Card(row) for row in page.items], page.next_cursor)
-
-
-def _page_of_memories(user_id: int, filters: Filters) -> Page[Memory]:
-    query = filters.query()
-    if not query.q:
-        return service.list_memories(user_id, query)
-    page = search_memories(user_id, query)
-    return Page([row for row, _ in page.items], page.next_cursor)
+    return find_memories(user_id, filters.query()).map(Card)
 
 
 def cards_of(user_id: int, rows: Iterable[Memory]) -> list[Card]:

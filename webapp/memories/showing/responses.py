@@ -50,14 +50,8 @@ class MemoryOut(BaseModel):
     @classmethod
     def of(cls, row: Memory, score: float | None = None) -> MemoryOut:
         values = {name: getattr(row, name) for name in cls.model_fields if name != "score"}
-        values |= {
-            "is_pinned": bool(row.is_pinned),
-            "is_archived": bool(row.is_archived),
-            "access_count": row.access_count or 0,
-            # Single-precision columns: 0.95 comes back as 0.949999988.
-            "confidence": round(row.confidence if row.confidence is not None else 1.0, 4),
-            "importance": round(row.importance, 4),
-        }
+        # Single-precision columns: 0.95 comes back as 0.949999988.
+        values |= {"confidence": round(row.confidence, 4), "importance": round(row.importance, 4)}
         return cls(**values, score=None if score is None else round(score, 4))
 
     @classmethod

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from sqlalchemy import false, select
@@ -14,16 +14,7 @@ from webapp.i18n.dates import is_dated
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.keys import canonical_fact_key
 from webapp.memories.rules.operations import MemoryOperation
-from webapp.memories.rules.state import (
-    Effect,
-    Evidence,
-    Flag,
-    Insert,
-    KnownMemory,
-    Origin,
-    Revise,
-    apply_effect,
-)
+from webapp.memories.rules.state import Effect, Evidence, Flag, Insert, KnownMemory, Revise, apply_effect
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.text.canonical import canonical_statement
@@ -42,7 +33,7 @@ _CARRIED = (
     "valid_to",
     "until",
 )
-"""The fields an effect may change that have the same name in the row."""
+"""The fields of a KnownMemory that have the same name in the row, and that an effect may change."""
 
 
 def load_known(ids: Collection[int]) -> list[KnownMemory]:
@@ -63,21 +54,11 @@ def load_known(ids: Collection[int]) -> list[KnownMemory]:
 
 def _state_of(row: Memory, evidence: list[Evidence], earlier: set[str]) -> KnownMemory:
     return KnownMemory(
-        memory_type=row.memory_type,
-        content=row.content,
-        category=row.category,
-        fact_key=row.fact_key,
-        fact_value=row.fact_value,
-        until=row.until,
-        confidence=row.confidence if row.confidence is not None else 1.0,
-        importance=row.importance,
-        origin=cast(Origin, row.origin),
+        **{name: getattr(row, name) for name in _CARRIED},
         ref=row.memory_id,
-        is_pinned=bool(row.is_pinned),
-        is_archived=bool(row.is_archived),
-        needs_review=row.needs_review,
+        is_pinned=row.is_pinned,
+        is_archived=row.is_archived,
         edited_by_user=row.edited_by_user,
-        valid_to=row.valid_to,
         superseded_by=row.superseded_by_id,
         contradicts=row.contradicts_id,
         settled_with=frozenset(row.settled_with or ()),
@@ -105,7 +86,7 @@ def candidates(
     )
     earlier = select(MemoryRevision.memory_id).where(MemoryRevision.statement_hash.in_(hashes))
     ids |= set(db.session.scalars(use_primary_key(statement.where(Memory.memory_id.in_(earlier)), Memory)))
-    ids |= memories_with_evidence(user_id, space_id, message_ids)
+    ids |= memories_from_messages(user_id, space_id, message_ids)
     # The memories that candidates refer to are needed too.
     ties = db.session.execute(
         select(Memory.superseded_by_id, Memory.contradicts_id).where(Memory.memory_id.in_(ids))
@@ -114,7 +95,7 @@ def candidates(
     return ids
 
 
-def memories_with_evidence(user_id: int, space_id: int | None, message_ids: Collection[int]) -> set[int]:
+def memories_from_messages(user_id: int, space_id: int | None, message_ids: Collection[int]) -> set[int]:
     supported = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
     statement = select(Memory.memory_id).where(*scope_of(user_id, space_id), Memory.memory_id.in_(supported))
     return set(db.session.scalars(use_primary_key(statement, Memory)))

@@ -9,6 +9,7 @@ from webapp.accounts.auth import Identity, current_user_id, login_required, requ
 from webapp.conversations.schemas import ConversationPath, MessagePath
 from webapp.db.base import db
 from webapp.extensions import Part
+from webapp.http.answers import commit_json
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.memories import search, service
@@ -197,9 +198,7 @@ def list_changes(query: PageQuery) -> ViewResult:
 @login_required
 def undo_changes(path: ChangeSetPath) -> ViewResult:
     """Undo a change set as a whole. 409 lists the memories that prevent it."""
-    answer = _change_set(change_sets.undo(current_user_id(), path.change_set_id)).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(_change_set(change_sets.undo(current_user_id(), path.change_set_id)))
 
 
 @blueprint.get("/profile", responses={200: ProfileOut})
@@ -213,9 +212,7 @@ def get_profile() -> ViewResult:
 @login_required
 def update_profile(body: ProfileChanges) -> ViewResult:
     """Change who you are; only the given fields. Null leaves one as it is, an empty text clears it."""
-    answer = ProfileOut(**asdict(profile.update_profile(current_user_id(), body))).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(ProfileOut(**asdict(profile.update_profile(current_user_id(), body))))
 
 
 @blueprint.get("/conversations/<int:conversation_id>/dependents", responses={200: Dependents})

@@ -1,17 +1,16 @@
-"""Questions that a later domain adds to the extraction call: the open points of a guided conversation.
+"""The parts that later domains have in the extraction: questions about open points, and conversations of a legacy.
 
-Journeys come after memories, so the application says who answers (`init_guide`); otherwise there are no points.
+They come after memories, so they put their parts into the application.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flask import Flask, current_app
-
 from webapp.conversations.models import Conversation
 from webapp.extensions import Part
 from webapp.memories.learning.journey_points import GroundedAssessment
 from webapp.memories.learning.prompt import OpenPoint
+from webapp.memories.learning.results import Result
 
 PointKey = int
 
@@ -24,10 +23,6 @@ class GuidePoints:
     points: tuple[OpenPoint, ...] = ()
 
 
-OpenPoints = Callable[[Conversation], GuidePoints]
-StoreAssessments = Callable[[Conversation, Sequence[PointKey], Sequence[GroundedAssessment], int], bool]
-
-
 @dataclass(frozen=True)
 class Guide:
     """Reports what is open in a conversation, and stores what was said about it.
@@ -36,18 +31,15 @@ class Guide:
     that completed the journey. Both run in the caller's transaction.
     """
 
-    open_points: OpenPoints
-    store: StoreAssessments
+    open_points: Callable[[Conversation], GuidePoints]
+    store: Callable[[Conversation, Sequence[PointKey], Sequence[GroundedAssessment], int], bool]
 
 
-_guide: Part[Guide] = Part("guide")
+guide: Part[Guide] = Part("guide")
 
+OnStart = Callable[[], None] | None
+Read = Callable[[int, int, OnStart], Result]
+"""Reads a conversation after a message; `has_more` and `last_id` of the result say whether and where to continue."""
 
-def init_guide(app: Flask, guide: Guide) -> None:
-    """Let `guide` take part in every extraction of the application."""
-    _guide.put(app, guide)
-
-
-def guide() -> Guide | None:
-    """Return the guide that takes part in extractions, if there is one."""
-    return _guide() if "guide" in current_app.extensions else None
+reader_of: Part[Callable[[Conversation], Read | None]] = Part("subject_reader")
+"""Returns the reader of a conversation that is not about its user; None for one that is."""
