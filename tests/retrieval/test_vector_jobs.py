@@ -15,7 +15,7 @@ from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.schemas import NewMemory
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, statement_hash
-from webapp.retrieval import due_vectors, vector_jobs
+from webapp.retrieval import due_vectors, message_vectors, vector_jobs
 from webapp.retrieval.models import MessageEmbedding
 from webapp.retrieval.service import search
 from webapp.text.message_pieces import pieces_of
@@ -92,6 +92,8 @@ def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(app_context, 
             return super().embed_passages(texts)
 
     failed: list[bool] = []
+    cut: list[str] = []
+    monkeypatch.setattr(message_vectors, "pieces_of", lambda content: cut.append(content) or pieces_of(content))
     monkeypatch.setattr(vector_jobs, "MANY_CHARS", 1_000)
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Failing([]))
     runs, more = 0, True
@@ -107,6 +109,7 @@ def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(app_context, 
     assert len(asked) == len(set(asked)), "nothing is made twice"
     assert set(asked) == {"Look:", "What do you think?", "Noted.", *(text[piece.start : piece.end] for piece in pieces)}
     assert runs > len(pieces) // 10 + 1
+    assert cut.count(text) == 1, "nor is it cut anew in each"
     stored = db.session.execute(
         db.select(MessageEmbedding.piece, MessageEmbedding.from_char, MessageEmbedding.to_char)
         .where(MessageEmbedding.piece > 0)

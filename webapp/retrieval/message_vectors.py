@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -27,9 +28,10 @@ class MessagePiece(NamedTuple):
         return text[self.start : self.end] or " "
 
 
-def message_pieces(message_id: int, content: str) -> list[MessagePiece]:
+@lru_cache(maxsize=1)  # a long message takes many slices, and a tenth of each to be cut anew
+def message_pieces(message_id: int, content: str) -> tuple[MessagePiece, ...]:
     """Return the pieces of a message, in order."""
-    return [MessagePiece(message_id, number, *span) for number, span in enumerate(pieces_of(content))]
+    return tuple(MessagePiece(message_id, number, *span) for number, span in enumerate(pieces_of(content)))
 
 
 def pieces_without_vector(model: str, pieces: Sequence[MessagePiece]) -> list[MessagePiece]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from flask import Flask
-from sqlalchemy import insert, select
+from sqlalchemy import select, update
 
 from testkit.people import Person
 from tests.support.queries import count_queries
@@ -13,82 +13,83 @@ from webapp.accounts.idempotency import open_answer, seal_answer
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import current_messages
 from webapp.conversations.models import Conversation, Message
+from webapp.db import index_hints
 from webapp.db.base import db, get_or_raise, write_transaction
 from webapp.memories.store import copies
 
 TOLD = "Keeps walnuts in the old tide mill"
-ROWS = 1_500
-MOST = 2_500_000
-"""Bytes; all rows at once take 4 to 15 million."""
+ROWS = 400
+MOST = 1_300_000
+"""Bytes; all rows at once take 1.7 to 3 million."""
+NOISE = [f"heron {number} at the mill" for number in range(60)]
+"""Beside what is told in the last of many rows."""
 
 
 @pytest.fixture
-def talkative(app: Flask, user: Person) -> tuple[int, int]:
-    """A user with many stored answers and many replies with tool calls; in the last of each a text is told.
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fifth of the usual rows at once."""
+    monkeypatch.setattr(index_hints, "AT_ONCE", index_hints.AT_ONCE // 5)
+    monkeypatch.setattr(current_messages, "PORTION", current_messages.PORTION // 5)
 
-    Their id, and the id of the last reply.
-    """
-    noise = [f"heron {number} at the mill" for number in range(60)]
+
+@pytest.fixture
+def answers(app: Flask, user: Person, few: None) -> int:
+    """A user with many stored answers, in the last of which a text is told; their id."""
+    told = ["A heron"] * (ROWS - 1) + [TOLD]
     with app.app_context(), write_transaction():
-        conversation = Conversation(user_id=user.user_id, message_count=ROWS)
-        db.session.add(conversation)
-        db.session.flush()
-        answers, replies = [], []
-        for number in range(ROWS):
-            told = TOLD if number == ROWS - 1 else "A heron"
-            body = seal_answer({"memory_id": number, "content": told, "evidence": noise})
-            answers.append({"key": f"k{number:05}", "request_hash": "-", "status": 201, "body": body})
-            call = {"tool_name": "remember", "arguments": {"content": told}, "output": {"found": noise}}
-            replies.append(
-                {
-                    "role": "assistant",
-                    "content": f"{'Herons. ' * 300}{told}!",
-                    "status": "complete",
-                    "tool_calls": [call],
-                }
-            )
-        db.session.execute(insert(IdempotencyKey), [{"user_id": user.user_id, **answer} for answer in answers])
-        for reply in replies:
-            reply["conversation_id"] = conversation.conversation_id
-        db.session.execute(insert(Message), replies)
-        last = db.session.query(Message.message_id).order_by(Message.message_id.desc()).first()
-    return user.user_id, last[0]
+        for number, text in enumerate(told):
+            body = seal_answer({"memory_id": number, "content": text, "evidence": NOISE})
+            row = IdempotencyKey(user_id=user.user_id, key=f"k{number:05}", request_hash="-", status=201, body=body)
+            db.session.add(row)
+    return user.user_id
 
 
-def _peak(strip: Callable[[], object]) -> int:
-    strip()  # what is imported and compiled once does not count
+@pytest.fixture
+def replies(app: Flask, user: Person, few: None) -> tuple[int, int]:
+    """A user with many replies with tool calls, in the last of which a text is told; their id, and that reply's."""
+    told = ["A heron"] * (ROWS - 1) + [TOLD]
+    with app.app_context():
+        ids = _replies(user.user_id, [f"{'Herons. ' * 300}{text}!" for text in told])
+        with write_transaction():
+            calls = [{"tool_name": "remember", "arguments": {"content": t}, "output": {"found": NOISE}} for t in told]
+            rows = [{"message_id": row, "tool_calls": [call]} for row, call in zip(ids, calls, strict=True)]
+            db.session.execute(update(Message), rows)
+    return user.user_id, ids[-1]
+
+
+def _peak(strip: Callable[[int], object], user_id: int) -> int:
+    strip(0)  # what is imported and compiled once does not count
     db.session.rollback()
     tracemalloc.start()
     try:
-        strip()
+        strip(user_id)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
 
 
-def test_stored_answers_are_looked_through_a_few_at_a_time(app: Flask, talkative: tuple[int, int]) -> None:
-    user_id, _ = talkative
+def test_stored_answers_are_looked_through_a_few_at_a_time(app: Flask, answers: int) -> None:
     with app.app_context():
-        assert _peak(lambda: copies.strip_answers(user_id, [], {TOLD})) < MOST
-        assert open_answer(get_or_raise(IdempotencyKey, (user_id, f"k{ROWS - 1:05}")).body)["content"] == copies.GONE
-        assert open_answer(get_or_raise(IdempotencyKey, (user_id, "k00000")).body)["content"] == "A heron"
+        assert _peak(lambda who: copies.strip_answers(who, [], {TOLD}), answers) < MOST
+        assert open_answer(get_or_raise(IdempotencyKey, (answers, f"k{ROWS - 1:05}")).body)["content"] == copies.GONE
+        assert open_answer(get_or_raise(IdempotencyKey, (answers, "k00000")).body)["content"] == "A heron"
 
 
-def test_tool_calls_are_looked_through_a_few_at_a_time(app: Flask, talkative: tuple[int, int]) -> None:
-    user_id, last = talkative
+def test_tool_calls_are_looked_through_a_few_at_a_time(app: Flask, replies: tuple[int, int]) -> None:
+    user_id, last = replies
     with app.app_context():
-        assert _peak(lambda: copies.strip_replies(user_id, [], {TOLD})) < MOST
+        assert _peak(lambda who: copies.strip_replies(who, [], {TOLD}), user_id) < MOST
         assert copies.strip_replies(user_id, [], {TOLD}) == []
         (call,) = get_or_raise(Message, last).tool_calls
         assert call["arguments"]["content"] == copies.GONE
 
 
-def test_replies_are_looked_through_a_few_at_a_time(app: Flask, talkative: tuple[int, int]) -> None:
+def test_replies_are_looked_through_a_few_at_a_time(app: Flask, replies: tuple[int, int]) -> None:
     """Also when so much is forgotten that the database is not asked for its words."""
-    user_id, last = talkative
+    user_id, last = replies
     many = {TOLD, *(f"Owns a boat called {word * 9}" for word in "abcdefghijklmnopqrstuvwxyz")}
     with app.app_context():
-        assert _peak(lambda: copies.strip_replies(user_id, [], many)) < MOST
+        assert _peak(lambda who: copies.strip_replies(who, [], many), user_id) < MOST
         assert get_or_raise(Message, last).content.endswith(f"Herons. {copies.GONE}!")
 
 
