@@ -196,10 +196,10 @@ def test_two_jobs_of_one_import_write_nothing_twice(app: Flask, client: ApiClien
     number = bring(client, many(6), "export.zip")
     finished(lane, "look_at_import")
     client.post(f"/api/imports/{number}/start", json={})
-    bringing = import_jobs._bring
+    bringing = import_jobs._store_files
 
     def overtaken(*args):
-        monkeypatch.setattr(import_jobs, "_bring", bringing)
+        monkeypatch.setattr(import_jobs, "_store_files", bringing)
         kept = dict(time_slices._unfinished)
         time_slices._unfinished.clear()
         with app.app_context():
@@ -207,7 +207,7 @@ def test_two_jobs_of_one_import_write_nothing_twice(app: Flask, client: ApiClien
         time_slices._unfinished.update(kept)
         return bringing(*args)
 
-    monkeypatch.setattr(import_jobs, "_bring", overtaken)
+    monkeypatch.setattr(import_jobs, "_store_files", overtaken)
     finished(lane, "import")
     shown = client.get(f"/api/imports/{number}").get_json()
     assert (shown["status"], shown["counts"]["conversations imported"]) == ("done", 6)

@@ -256,8 +256,8 @@ def _from_session(secret: str) -> Identity | None:
         user_id, session_id = user.user_id, row.session_id
 
         def note() -> None:
-            service.note_seen(user_id, before)
-            sessions.note_seen(session_id, before)
+            service.update_last_seen(user_id, before)
+            sessions.update_last_seen(session_id, before)
 
         g.note_use = note
     g.account = user  # held, so that code that needs the account in this request finds it in the session

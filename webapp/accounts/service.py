@@ -217,7 +217,7 @@ def set_registration_open(is_open: bool) -> None:
     set_setting(REGISTRATION_OPEN, is_open)
 
 
-def note_seen(user_id: int, before: datetime) -> None:
+def update_last_seen(user_id: int, before: datetime) -> None:
     """Record that the user was here now, unless that was recorded after `before`."""
     db.session.execute(
         update(User)

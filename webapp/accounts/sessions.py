@@ -86,7 +86,7 @@ def prove(session_id: int) -> None:
     db.session.execute(update(UserSession).where(UserSession.session_id == session_id).values(proved_at=now()))
 
 
-def note_seen(session_id: int, before: datetime) -> None:
+def update_last_seen(session_id: int, before: datetime) -> None:
     """Record that the session was used now, unless that was recorded after `before`."""
     db.session.execute(
         update(UserSession)

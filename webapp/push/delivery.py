@@ -32,7 +32,7 @@ SEND_SECONDS = 10.0
 LASTS = timedelta(days=1)
 """How long a browser that is away is waited for."""
 TITLE_CHARS = 200
-GONE = (403, 404, 410)
+END_STATUSES = (403, 404, 410)
 """The browser has ended the subscription, or made it with another key."""
 
 
@@ -52,7 +52,7 @@ def notify(message_id: int) -> int:
     text, rows = letter
     sender = _sender()
     statuses = {row.subscription_id: _send(sender, row, text, message_id) for row in rows}
-    ended = [subscription_id for subscription_id, status in statuses.items() if status in GONE]
+    ended = [subscription_id for subscription_id, status in statuses.items() if status in END_STATUSES]
     if ended:
         with write_transaction():
             db.session.execute(delete(PushSubscription).where(PushSubscription.subscription_id.in_(ended)))
@@ -119,7 +119,7 @@ def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) ->
             allowed=app_settings().outbound_allowed,
         )
     except outbound.RequestRefused:
-        return GONE[0]  # it has moved into this network: nobody is asked there
+        return END_STATUSES[0]  # it has moved into this network: nobody is asked there
     except outbound.RequestFailed as error:
         log.warning("browser not notified", extra={"subscription_id": row.subscription_id, "error": str(error)})
         return None

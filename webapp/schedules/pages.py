@@ -86,12 +86,12 @@ def calendar(secret: str) -> Response:
 @login_required
 def change_calendar() -> ViewResult:
     """Make or withdraw the URL of the user's calendar; `do` says which. It is shown this once."""
-    user_id, deed = current_user_id(), request.form.get("do", "")
-    if deed == "make":
+    user_id, action = current_user_id(), request.form.get("do", "")
+    if action == "make":
         url = feed.feed_url(feed.make_feed(user_id).secret)
         db.session.commit()
         return _list(calendar_url=url)
-    if deed != "withdraw":
+    if action != "withdraw":
         raise Invalid.field("do", "is not a possible action")
     feed.delete_feed(user_id)
     return commit_and_redirect(url_for(".index"), _("The link to your calendar no longer works."))
@@ -160,13 +160,13 @@ def save(schedule_id: int) -> ViewResult:
 @login_required
 def act(schedule_id: int) -> ViewResult:
     """Pause, resume, run or delete a schedule; `do` says which."""
-    user_id, deed = current_user_id(), request.form.get("do", "")
-    if deed in ("pause", "resume"):
-        service.change_schedule(user_id, schedule_id, ScheduleEdit(is_active=deed == "resume"))
-    elif deed == "run":
+    user_id, action = current_user_id(), request.form.get("do", "")
+    if action in ("pause", "resume"):
+        service.change_schedule(user_id, schedule_id, ScheduleEdit(is_active=action == "resume"))
+    elif action == "run":
         service.run_now(user_id, schedule_id)
         flash(_("It is on its way. The reply appears among your conversations."), "message")
-    elif deed == "delete":
+    elif action == "delete":
         service.delete_schedule(user_id, schedule_id)
         flash(_("The schedule has been deleted. What it brought stays."), "message")
     else:

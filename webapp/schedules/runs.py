@@ -205,14 +205,14 @@ def _close(run_row: ScheduleRun, schedule: Schedule, problem: str | None, *, pau
     run_row.problem = problem[:300] if problem else None
     schedule.failures = schedule.failures + 1 if problem else 0
     reply = db.session.get(Message, run_row.message_id) if run_row.message_id is not None else None
-    happening: dict[str, int | str] = {"schedule_id": schedule.schedule_id, "run_id": run_row.run_id}
-    happening |= {"is_late": run_row.is_late, "status": reply.status if reply else "failed"}
+    event: dict[str, int | str] = {"schedule_id": schedule.schedule_id, "run_id": run_row.run_id}
+    event |= {"is_late": run_row.is_late, "status": reply.status if reply else "failed"}
     if reply is not None:
-        happening |= {"conversation_id": reply.conversation_id, "message_id": reply.message_id}
+        event |= {"conversation_id": reply.conversation_id, "message_id": reply.message_id}
         count_as_schedule(reply.message_id)
         enqueue_after_commit("push", message_id=reply.message_id)
     mails.owe(run_row, schedule)
-    events.note(schedule.user_id, Kind.SCHEDULE_FAILED if problem else Kind.SCHEDULE_FINISHED, happening)
+    events.note(schedule.user_id, Kind.SCHEDULE_FAILED if problem else Kind.SCHEDULE_FINISHED, event)
     if (pauses or schedule.failures >= MOST_FAILURES) and schedule.is_active:
         schedule.is_active, schedule.paused_why = False, run_row.problem
         events.note(schedule.user_id, Kind.SCHEDULE_PAUSED, {"schedule_id": schedule.schedule_id})

@@ -19,8 +19,8 @@ class AccountContents:
     conversations: int
     memories: int
     files: int
-    spaces_gone: list[str]
-    spaces_left: list[str]
+    deleted_spaces: list[str]
+    transferred_spaces: list[str]
     documents_left: int
 
 

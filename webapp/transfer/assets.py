@@ -42,8 +42,8 @@ class ConversationFiles:
         return f"{phrase} left out: {self.left_out[0]}"[:255]
 
 
-def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) -> ConversationFiles:
-    """Take in the files of a conversation, each in a transaction of its own. One that already exists is used again, so
+def store_files(import_id: int, user_id: int, upload: Upload, part: ReadConversation) -> ConversationFiles:
+    """Store the files of a conversation, each in a transaction of its own. One that already exists is used again, so
     that nothing is duplicated if a job runs twice."""
     result = ConversationFiles()
     for message in part.messages:

@@ -12,7 +12,7 @@ from webapp.accounts.service import find_user
 from webapp.background.time_slices import ENDLESS
 from webapp.db.base import write_transaction
 from webapp.transfer import export_jobs, import_jobs, import_learning, preview, service, storage
-from webapp.transfer.pages import COUNTED
+from webapp.transfer.pages import COUNT_LABELS
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import NewExport, StartImport
 
@@ -68,7 +68,7 @@ def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, pa
             service.start(user_id, import_id, StartImport(restore=restore, learn=learn or None))
         import_jobs.run(import_id, seconds=ENDLESS)
         row = service.get_import(user_id, import_id)
-    for key, label in COUNTED.items():
+    for key, label in COUNT_LABELS.items():
         if row.counts.get(key):
             click.echo(f"{row.counts[key]:>8,} {label}")
     if row.error:

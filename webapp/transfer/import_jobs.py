@@ -21,7 +21,7 @@ from webapp.db.base import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
 from webapp.memories.store.outside_proposals import propose
 from webapp.transfer import import_learning, storage
-from webapp.transfer.assets import ConversationFiles, bring
+from webapp.transfer.assets import ConversationFiles, store_files
 from webapp.transfer.content import REFUSED_FILES, Part, ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.import_writer import WriteResult, space_of_project, write_conversation, write_project
 from webapp.transfer.models import LEFT_OUT, Import, ImportItem
@@ -51,14 +51,14 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
     user_id, options = row.user_id, dict(row.options or {})
     db.session.rollback()
 
-    def taking() -> Work[str]:
+    def write() -> Work[str]:
         with Upload(storage.path_of(stored), filename) as upload:
             if options.get("restore"):
                 return (yield from restoring.run(import_id, user_id, upload, position))
             return (yield from _write_parts(import_id, user_id, upload, name, position, options))
 
     try:
-        status = time_slices.advance(key, taking, Slice(seconds), stored=position)
+        status = time_slices.advance(key, write, Slice(seconds), stored=position)
     except (OSError, ValueError, RecursionError) as error:
         why = str(error) if isinstance(error, ImportRefused) else "The file is damaged, or not there any more."
         return _end(import_id, "failed", why)
@@ -73,7 +73,7 @@ def _write_parts(
     """Write the parts of a file from a position on, which it yields after each batch; returns the status at the end."""
     parts = islice(READERS[name].read(upload), position, None)
     while batch := _batch(parts):
-        files = _bring(import_id, user_id, upload, batch, options)
+        files = _store_files(import_id, user_id, upload, batch, options)
         status = _take(import_id, position, batch, files)
         if status != "running":
             return "stopped"
@@ -104,14 +104,14 @@ def go_on(import_id: int, job: str) -> str:
         return row.status
 
 
-def _bring(
+def _store_files(
     import_id: int, user_id: int, upload: Upload, batch: list[Part], options: dict[str, Any]
 ) -> dict[int, ConversationFiles]:
-    """Take in the files of the wanted conversations; returns them by position in the batch."""
+    """Store the files of the wanted conversations; return them by position in the batch."""
     if "conversations" not in options.get("take", TAKES.values()):
         return {}
     return {
-        number: bring(import_id, user_id, upload, part)
+        number: store_files(import_id, user_id, upload, part)
         for number, part in enumerate(batch)
         if isinstance(part, ReadConversation)
         and _is_wanted(part, options.get("between"))

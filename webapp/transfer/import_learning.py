@@ -52,7 +52,7 @@ def estimate(user_id: int, import_id: int) -> Estimate:
     tokens = [math.ceil(int(size) / CHARACTERS) for size, asked in rows if asked]
     calls = sum(max(1, math.ceil(count / CALL_TOKENS)) for count in tokens)
     input_tokens, output_tokens = sum(tokens) + calls * OVERHEAD_TOKENS, calls * ANSWER_TOKENS
-    model, prices = _priced()
+    model, prices = _model_and_price()
     dollars = cost(model, (input_tokens, 0, output_tokens), prices)
     return Estimate(
         conversations=len(tokens),
@@ -105,7 +105,7 @@ def run(import_id: int, *, seconds: float = SECONDS) -> str:
     """Continue for a few calls; returns the status afterwards. Raises ModelError if a later try may help."""
     end = time.monotonic() + seconds
     calls = 0
-    price = _priced()[1]
+    price = _model_and_price()[1]
     db.session.rollback()
     while True:
         place = _next(import_id)
@@ -185,14 +185,14 @@ def _write(
             state["after"] = result.last_id
         else:
             state |= {"at": None, "after": 0, "last": conversation_id, "read": state["read"] + 1}
-        reason = _spent(state, price)
+        reason = _limit_reason(state, price)
         if reason and row.learn_status == "running":
             row.learn_status, state["reason"] = "paused", reason
         row.learning, row.updated_at = state, now()
         return row.learn_status or "gone"
 
 
-def _spent(state: dict[str, Any], price: Price) -> str | None:
+def _limit_reason(state: dict[str, Any], price: Price) -> str | None:
     """Return why it may not continue, in words; None if it may."""
     tokens = state["input_tokens"] + state["output_tokens"]
     if state.get("most_tokens") is not None and tokens >= state["most_tokens"]:
@@ -213,7 +213,7 @@ def _halt(user_id: int, import_id: int, status: str, before: tuple[str, ...]) ->
     return row
 
 
-def _priced() -> tuple[str | None, Price]:
+def _model_and_price() -> tuple[str | None, Price]:
     """Return the model for background work, and its price if an admin set one. Ends the current transaction."""
     target = background_target()
     if target is None:

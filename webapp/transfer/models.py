@@ -59,7 +59,7 @@ class Import(Base):
         return "undoing" if self.undo_status == "running" else self.status
 
     @property
-    def is_moving(self) -> bool:
+    def is_active(self) -> bool:
         """Return whether a job is working on it: its page polls as long as one is."""
         return self.stage in ("reading", "running", "undoing")
 

@@ -23,11 +23,11 @@ from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, Outcome, 
 
 blueprint = Blueprint("transfer_pages", __name__)
 
-SHOWN = 20
+PAGE_ROWS = 20
 ITEMS = 50
 MOST_CHOSEN = 500
 _BEGUN = ("running", *import_learning.OVER)
-COUNTED = N_(
+COUNT_LABELS = N_(
     {
         "conversations imported": "conversations imported",
         "conversations updated": "conversations with something new",
@@ -108,7 +108,7 @@ def show_import(import_id: int) -> ViewResult:
     context = {
         "row": row,
         "reader": READERS.get(row.format or ""),
-        "counted": [(label, row.counts[name]) for name, label in COUNTED.items() if row.counts.get(name)],
+        "counted": [(label, row.counts[name]) for name, label in COUNT_LABELS.items() if row.counts.get(name)],
         "items": page.items,
         "next_cursor": page.next_cursor,
         "outcome": outcome,
@@ -119,7 +119,7 @@ def show_import(import_id: int) -> ViewResult:
     part = request.args.get("part")
     if wants_partial() and part == "progress":
         answer = make_response(render_template("transfer/_progress.html", **context))
-        if not row.is_moving:  # a page that was polling needs the rest now: what to import, or the outcome
+        if not row.is_active:  # a page that was polling needs the rest now: what to import, or the outcome
             answer.headers["HX-Refresh"] = "true"
         return answer
     if wants_partial() and query.cursor:
@@ -248,9 +248,9 @@ def download(export_id: int) -> ViewResult:
 
 def _page(*, error: str = "") -> str:
     user_id = current_user_id()
-    exports = export_jobs.list_exports(user_id, PageQuery(limit=SHOWN)).items
+    exports = export_jobs.list_exports(user_id, PageQuery(limit=PAGE_ROWS)).items
     context: dict[str, Any] = {
-        "imports": service.list_imports(user_id, PageQuery(limit=SHOWN)).items,
+        "imports": service.list_imports(user_id, PageQuery(limit=PAGE_ROWS)).items,
         "exports": exports,
         "waiting": any(row.status == "waiting" for row in exports),
         "readers": READERS,

@@ -18,7 +18,7 @@ from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.store import forgetting
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
-from webapp.transfer.service import PASTED, get_import
+from webapp.transfer.service import PASTED_NAME, get_import
 
 GROUPS = 20
 """The most groups; the newest."""
@@ -54,9 +54,9 @@ def group_of(row: Import) -> Group:
     """Return an import as a group of the review."""
     pending = select(func.count()).select_from(_select_waiting(row).subquery())
     reader = READERS.get(row.format or "")
-    name = _("your pasted list") if row.filename == PASTED else row.filename
+    name = _("your pasted list") if row.filename == PASTED_NAME else row.filename
     return Group(
-        name=f"{reader.label}: {name}" if reader and row.filename != PASTED else name,
+        name=f"{reader.label}: {name}" if reader and row.filename != PASTED_NAME else name,
         at=row.created_at,
         count=db.session.scalar(pending) or 0,
         place=url_for("proposal_pages.show", import_id=row.import_id),

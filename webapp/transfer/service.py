@@ -28,12 +28,12 @@ from webapp.transfer.readers import READERS
 from webapp.transfer.restore import job as restoring
 from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport
 
-WHOLE = ("conversations", "memories", "projects")
-PASTED = "Pasted text.txt"
+PARTS = ("conversations", "memories", "projects")
+PASTED_NAME = "Pasted text.txt"
 """The name of an import that was pasted."""
 AT_ONCE = 3
 """The most imports of one user that are examined or run at the same time."""
-RESUMED = 50
+MAX_RESUMED = 50
 """The most that are resumed of each kind at a time."""
 STALLED_FOR, LEARNING_STALLED_FOR = timedelta(minutes=3), timedelta(minutes=5)
 """How long nothing has happened to what has stalled; learning waits for a model."""
@@ -63,7 +63,7 @@ def paste(user_id: int, fields: PastedImport) -> Import:
     """Store pasted memories and have them examined. Raises Invalid, Conflict."""
     _check(user_id, fields.format)
     stored_as, size = storage.keep(fields.text)
-    return _add(user_id, PASTED, stored_as, size, fields.format or "list")
+    return _add(user_id, PASTED_NAME, stored_as, size, fields.format or "list")
 
 
 def add_stored(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:
@@ -116,7 +116,7 @@ def stalled_jobs() -> dict[str, list[int]]:
         "export": select(Export.export_id).where(Export.status == "waiting", Export.created_at < before),
         "learn": imports.where(Import.learn_status == "running", Import.updated_at < before_learning),
     }
-    return {job: list(db.session.scalars(statement.limit(RESUMED))) for job, statement in statements.items()}
+    return {job: list(db.session.scalars(statement.limit(MAX_RESUMED))) for job, statement in statements.items()}
 
 
 def start(user_id: int, import_id: int, fields: StartImport) -> Import:
@@ -148,7 +148,7 @@ def _restores(row: Import, fields: StartImport) -> bool:
     can = is_restorable(row)
     if fields.restore and not can:
         raise Conflict("Only a full Commonplace export can be restored, and only into an empty account.")
-    is_whole = len(fields.take) == len(WHOLE) and fields.between is None and fields.space_id is None
+    is_whole = len(fields.take) == len(PARTS) and fields.between is None and fields.space_id is None
     return can and is_whole if fields.restore is None else fields.restore
 
 

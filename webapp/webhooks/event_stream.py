@@ -12,7 +12,7 @@ from webapp.extensions import redis
 
 log = logging.getLogger(__name__)
 
-KEPT = 500
+MAX_EVENTS = 500
 """Roughly how many events a listener who was away can catch up with."""
 HEARD_SECONDS = 3_600
 """How long events are recorded after the last sign of a listener, and kept after the last event."""
@@ -29,7 +29,7 @@ def publish(user_id: int, kind: str, data: Mapping[str, Any]) -> None:
     """Tell those who are listening; while Redis is away, nobody is."""
     try:
         text = json.dumps(dict(data), separators=(",", ":"))
-        redis().eval(_ADD, 2, *_keys(user_id), KEPT, kind, text, HEARD_SECONDS)
+        redis().eval(_ADD, 2, *_keys(user_id), MAX_EVENTS, kind, text, HEARD_SECONDS)
     except RedisError as error:
         log.warning("event not told", extra={"error": type(error).__name__})
 

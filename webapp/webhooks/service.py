@@ -31,9 +31,9 @@ from webapp.webhooks.signatures import new_event_id, new_secret
 MAX_WEBHOOKS = 20
 MAX_WAITING = 1_000
 """The most deliveries waiting for one webhook; further events are not delivered to it."""
-SHOWN = 20
+MAX_LISTED = 20
 PING = "ping"
-KEPT = timedelta(days=14)
+RETENTION = timedelta(days=14)
 
 
 def init_webhooks() -> None:
@@ -134,7 +134,7 @@ def list_deliveries(user_id: int, webhook_id: int) -> Sequence[WebhookDelivery]:
     """Return a webhook's latest deliveries, newest first, waiting ones included. Raises NotFound."""
     get_webhook(user_id, webhook_id)
     statement = select(WebhookDelivery).where(WebhookDelivery.webhook_id == webhook_id)
-    return db.session.scalars(statement.order_by(WebhookDelivery.delivery_id.desc()).limit(SHOWN)).all()
+    return db.session.scalars(statement.order_by(WebhookDelivery.delivery_id.desc()).limit(MAX_LISTED)).all()
 
 
 def disable(row: Webhook, reason: str) -> None:
@@ -216,7 +216,7 @@ def _host(url: str) -> str:
 def purge() -> None:
     """Delete old deliveries that are no longer waiting: created more than a fortnight ago, a few thousand at most."""
     old = select(WebhookDelivery.delivery_id).where(
-        WebhookDelivery.created_at < now() - KEPT, WebhookDelivery.status != "waiting"
+        WebhookDelivery.created_at < now() - RETENTION, WebhookDelivery.status != "waiting"
     )
     ids = db.session.scalars(old.limit(5_000)).all()
     if ids:

@@ -37,10 +37,10 @@ from webapp.transfer.readers.side_documents import SideDocuments
 from webapp.transfer.sources import Upload
 
 _FILE = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
-_REMEMBERED = re.compile(r"^[ \t]*\d+\.[ \t]*\[(\d{4}-\d\d-\d\d)\]\.?[ \t]*(\S.*)$", re.MULTILINE)
+_MEMORY_LINE = re.compile(r"^[ \t]*\d+\.[ \t]*\[(\d{4}-\d\d-\d\d)\]\.?[ \t]*(\S.*)$", re.MULTILINE)
 _CANVAS = "canmore."
 """The tool that writes canvases."""
-_UNSHOWN = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "system_error"}
+_HIDDEN_TYPES = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "system_error"}
 
 
 class ChatGPT:
@@ -54,14 +54,14 @@ class ChatGPT:
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield conversations, then memories."""
-        memories, assets = _Known(), Assets(upload)
+        memories, assets = _Memories(), Assets(upload)
         yield from read_records(
             upload, _files(upload), _is_conversation, lambda item: [_conversation(item, memories, assets)]
         )
         yield from memories.memories()
 
 
-class _Known:
+class _Memories:
     """ChatGPT's memories, collected while reading the conversations."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class _Known:
                 if line.strip():
                     self._noted_lines.setdefault(line.strip(), ReadMemory(line.strip(), at))
         elif kind == "model_editable_context" and moment >= self._listed[0]:
-            lines = _REMEMBERED.findall(content.get("model_set_context") or "")
+            lines = _MEMORY_LINE.findall(content.get("model_set_context") or "")
             if lines:
                 self._listed = (moment, [ReadMemory(text.strip(), instant(day)) for day, text in lines])
         elif kind == "user_editable_context" and moment >= self._instructions[0]:
@@ -203,7 +203,7 @@ def _is_conversation(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("mapping"), dict)
 
 
-def _conversation(item: Any, memories: _Known, assets: Assets) -> ReadConversation:
+def _conversation(item: Any, memories: _Memories, assets: Assets) -> ReadConversation:
     if not isinstance(item, dict):
         raise ValueError(N_("it is not a conversation"))
     nodes = item.get("mapping")
@@ -264,7 +264,7 @@ def _is_shown(message: dict[str, Any]) -> bool:
         and message.get("recipient") in (None, "all")
         and message.get("weight") != 0
         and not metadata.get("is_visually_hidden_from_conversation")
-        and message["content"].get("content_type") not in _UNSHOWN
+        and message["content"].get("content_type") not in _HIDDEN_TYPES
     )
 
 

@@ -37,10 +37,10 @@ _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$")
 _MEMORIES = re.compile(r"(?:^|/)memories\.json$")
 _PLACEHOLDER = re.compile(r"```\n?This block is not supported on your current device yet\.\n?```")
 """What the export has in `text` for each block that is no text."""
-_REMEMBERED = {"conversations_memory", "project_memories"}
+_MEMORY_KEYS = {"conversations_memory", "project_memories"}
 _STEPS = ("tool_use", "tool_result", "server_tool_use")
 _LARGE = 256 * 1024**2
-_ATTACHED = 20_000
+_MAX_INLINE = 20_000
 """An attachment's text of at most this many characters stays in its message; a longer one becomes a text file."""
 
 
@@ -69,11 +69,11 @@ class Claude:
 
 
 def _is_ours(item: Any) -> bool:
-    return isinstance(item, dict) and bool({"chat_messages", *_REMEMBERED} & item.keys())
+    return isinstance(item, dict) and bool({"chat_messages", *_MEMORY_KEYS} & item.keys())
 
 
 def _parts(item: Any) -> Iterator[Part]:
-    if isinstance(item, dict) and "chat_messages" not in item and _REMEMBERED & item.keys():
+    if isinstance(item, dict) and "chat_messages" not in item and _MEMORY_KEYS & item.keys():
         yield from _memories(item)
     else:
         yield _conversation(item)
@@ -111,7 +111,7 @@ def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: 
         content = text_or_none(attached.get("extracted_content")) if isinstance(attached, dict) else None
         if content:
             title = attached.get("file_name") or "attachment"
-            attachment = text_file(content, title) if len(content) > _ATTACHED else None
+            attachment = text_file(content, title) if len(content) > _MAX_INLINE else None
             files += [attachment] if attachment else []
             text += f"\n\n[{title}]" if attachment else f"\n\n[{title}]\n\n{content}"
     for name in dict.fromkeys(as_dict(file).get("file_name") for file in _files_of(row)):

@@ -25,12 +25,12 @@ GAP = timedelta(minutes=60)
 _LARGE = 256 * 1024**2
 _PRODUCT = re.compile(r"(?<!\w)(?:Gemini|Bard)(?!\w)")
 """Names that are the same in every language: "Gemini Apps", "Gemini-Apps", "Apps do Gemini"."""
-_ASKED = ("Prompted ", "Branched ", "Answered ")
+_PROMPT_WORDS = ("Prompted ", "Branched ", "Answered ")
 """How the titles of questions begin in English."""
 _THREAD = re.compile(r"gemini\.google\.com/(?:u/\d+/)?(?:app|gem/[\w-]+)/([0-9a-f]{8,64})|\bc_([0-9a-f]{8,64})\b")
 _CELL = re.compile(r'<div class="outer-cell')
 _HEADER = re.compile(r'<div class="header-cell[^<>]*>')
-_CONTENT = re.compile(r'<div class="content-cell[^"<>]*mdl-typography--body-1">')
+_CONTENT_CELL = re.compile(r'<div class="content-cell[^"<>]*mdl-typography--body-1">')
 _CONTENT_END = re.compile(r'</div>\s*(?=<div class="content-cell|</div>|\Z)')
 _DATES = (
     "%b %d, %Y, %I:%M:%S %p",
@@ -97,7 +97,7 @@ def _questions(records: list[_Activity]) -> list[_Activity]:
     If no beginning is known, those that were answered are questions; if none was, all of them.
     """
     answered_records = [record for record in records if record.answer] or records
-    beginnings = [*_ASKED, *filter(None, [common_beginning([record.title for record in answered_records])])]
+    beginnings = [*_PROMPT_WORDS, *filter(None, [common_beginning([record.title for record in answered_records])])]
     questions = []
     for record in records:
         if beginning := next((words for words in beginnings if f"{record.title} ".startswith(words)), None):
@@ -201,7 +201,7 @@ def _cells(name: str, page: str) -> Iterator[str]:
 def _of_html(name: str, page: str) -> list[_Activity]:
     records = []
     for cell in _cells(name, page):
-        begin = _CONTENT.search(cell)
+        begin = _CONTENT_CELL.search(cell)
         end = _CONTENT_END.search(cell, begin.end()) if begin else None
         if begin is None or end is None:
             continue

@@ -151,7 +151,7 @@ def without_details(content: str) -> tuple[str, str, int]:
         end, index = ends.get(tag.start()) or _open_end(content, tag.end())
         inner = _SUMMARY.sub("", content[tag.end() : end].lstrip(), count=1)
         if tag[1] == "reasoning":
-            thoughts.append(_unquoted(inner))
+            thoughts.append(_strip_quote_marks(inner))
         else:
             steps += 1
     rest.append(content[index:])
@@ -177,7 +177,7 @@ def _open_end(content: str, begin: int) -> tuple[int, int]:
     return end, end
 
 
-def _unquoted(inner: str) -> str:
+def _strip_quote_marks(inner: str) -> str:
     return "\n".join(line.removeprefix(">").removeprefix(" ") for line in inner.strip().splitlines())
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 _LITERAL = re.compile(r"\\(.)", re.DOTALL)
-_WHOLE = (".*", "(?s).*", "[\\s\\S]*")
+_MATCH_ALL = (".*", "(?s).*", "[\\s\\S]*")
 _FENCE = re.compile(r"`{3,}")
 _PROSE = ("", "document", "markdown", "md", "txt", "text")
 
@@ -42,7 +42,7 @@ class SideDocuments:
 
     def substitute(self, key: str, pattern: str, new: str, *, replace_all: bool = False) -> str | None:
         """Replace what a pattern stands for, if it is the whole text or literal: others' patterns are not run."""
-        if pattern in _WHOLE:
+        if pattern in _MATCH_ALL:
             return self.write(key, new)
         return self.replace(key, _LITERAL.sub(r"\1", pattern), new, replace_all=replace_all)
 

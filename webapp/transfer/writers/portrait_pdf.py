@@ -16,7 +16,7 @@ from webapp.journeys.report_pages import INDENT, INK, MUTED, OCHRE, Pages, is_rt
 from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource, read_printed
 
 THIN = "\u2009"
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def make_pdf(portrait: PrintedPortrait) -> bytes:
@@ -71,7 +71,7 @@ def _source(pages: Pages, number: int, source: PrintedSource) -> None:
 
 def _marked(text: str, marks: Sequence[int]) -> str:
     """Return a sentence with its marks. From right to left they stand apart: a number before would take them in."""
-    raised = "·".join(str(mark).translate(_RAISED) for mark in marks)
+    raised = "·".join(str(mark).translate(_SUPERSCRIPTS) for mark in marks)
     return f"{text}{THIN if is_rtl_text(text) else ''}{raised}"
 
 
