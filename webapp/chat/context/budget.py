@@ -34,7 +34,6 @@ class Limits:
     summaries_share: float = 0.20
     retrieved: int = 1500
     retrieved_share: float = 0.15
-    history: int | None = None
     prompt: int = field(init=False)
 
     def __post_init__(self) -> None:
