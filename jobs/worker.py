@@ -6,7 +6,7 @@ that make vectors or sweep do not wait behind a language model. With names it is
 libraries.
 `--nice 0` gives them normal priority, for a machine whose other programs leave them too little.
 
-Loading the application in each process that runs jobs (horse.py) would take half a second; one that inherited the
+Loading the application in each process that runs jobs (work_horse.py) would take half a second; one that inherited the
 worker's database connections would lose writes silently (webapp/shell/factory.py disposes of them in the child).
 """
 

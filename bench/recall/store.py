@@ -93,7 +93,7 @@ def keep_vectors(app: Flask, *, away: bool = False) -> Iterator[None]:
     """Remember what the application embeds inside the block; with `away`, questions get no vectors."""
     kept = (Away if away else KeptVectors)(app.extensions["embedder"].now())
     app.extensions["embedder"] = Embeddings(kept)
-    app.extensions["query_vectors"] = make_query_vectors(kept, app.extensions["settings"])
+    app.extensions["query_vectors"] = make_query_vectors(app.extensions["embedder"], app.extensions["settings"])
     try:
         yield
     finally:

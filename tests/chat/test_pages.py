@@ -50,8 +50,7 @@ def test_without_scripts_the_answer_waits_for_the_reply(browser, model):
 @pytest.fixture(autouse=True)
 def _no_worker_to_wait_for(monkeypatch):
     """No jobs run here, so a stream would stay open for them as long as it may."""
-    for module in ("turns.follow", "livehtml"):
-        monkeypatch.setattr(f"webapp.chat.{module}.JOBS_SECONDS", 0.5)
+    monkeypatch.setattr("webapp.chat.turns.follow.JOBS_SECONDS", 0.5)
 
 
 def test_htmx_gets_the_bubbles_at_once(browser, model):

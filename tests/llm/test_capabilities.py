@@ -68,10 +68,3 @@ def test_nonsense_in_the_store_is_ignored(value):
     known = Capabilities(Store())
     assert known.accepts(URL, "m", "tools")
     assert known.structured_mode(URL, "m") is None
-
-
-def test_unknown_names_are_mistakes():
-    with pytest.raises(ValueError, match="unknown"):
-        Capabilities().refuse(URL, "m", "telepathy")
-    with pytest.raises(ValueError, match="unknown"):
-        Capabilities().set_structured_mode(URL, "m", "yaml")

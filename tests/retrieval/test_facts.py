@@ -98,7 +98,7 @@ def test_what_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch)
         ask(user, "My teal colour?", at).result(SECONDS)
     monkeypatch.setattr(facts, "_look_up", real)
     assert ask(user, "My teal colour?", at).result(SECONDS) == ["Likes teal."]
-    assert facts._held[user.user_id].keys.matching_ids(frozenset({"half"})) == []
+    assert facts.fact_keys_of(user.user_id).keys.matching_ids(frozenset({"half"})) == []
 
 
 def test_a_change_that_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch) -> None:
@@ -125,7 +125,7 @@ def test_a_turn_that_began_before_a_change_does_not_have_all_keys_read_again(app
 def test_a_database_that_went_back_has_all_keys_read_again(app, user, ask) -> None:
     at = keep(app, user, "teal")
     assert ask(user, "My teal colour?", at).result(SECONDS) == ["Likes teal."]
-    held = facts._held[user.user_id]
+    held = facts.fact_keys_of(user.user_id)
     held.keys.version += 5
     held.keys.put(10**6, "preference/plum_colour")
     assert ask(user, "My plum colour?", at).result(SECONDS) == []
@@ -139,4 +139,4 @@ def test_nothing_is_read_ahead_for_whom_nothing_is_kept(app, user) -> None:
         db.session.rollback()
         with count_queries() as sent:
             facts.catch_up(user.user_id, at)
-        assert sent == [] and user.user_id not in facts._held
+        assert sent == [] and facts.fact_keys_of(user.user_id).keys is None

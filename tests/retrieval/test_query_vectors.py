@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
+from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.errors import ModelUnavailable
 from webapp.retrieval import due_vectors, query_vectors, vector_jobs
 from webapp.retrieval.lookup import Question, retrieve
@@ -39,7 +40,7 @@ class Embedder:
 
 def test_a_query_is_embedded_once_and_remembered():
     embedder = Embedder()
-    vectors = QueryVectors(embedder, 5, lambda _: None)
+    vectors = QueryVectors(Embeddings(embedder), 5, lambda _: None)
     for _ in range(3):
         assert list(vectors.result(vectors.start("  a  query "))) == ["m/3"]
     assert embedder.asked == 1 and vectors.result(vectors.start("  ")) == {}
@@ -48,7 +49,7 @@ def test_a_query_is_embedded_once_and_remembered():
 def test_a_query_that_is_being_embedded_is_not_embedded_again():
     gate = threading.Event()
     embedder = Embedder(gate=gate)
-    vectors = QueryVectors(embedder, 20, lambda _: None)
+    vectors = QueryVectors(Embeddings(embedder), 20, lambda _: None)
     first, second = vectors.start("query"), vectors.start(" query ")
     assert second.future is first.future and not second.is_ready
     gate.set()
@@ -58,7 +59,7 @@ def test_a_query_that_is_being_embedded_is_not_embedded_again():
 
 def test_the_deadline_is_that_of_whoever_asked_first(monkeypatch):
     gate = threading.Event()
-    vectors = QueryVectors(Embedder(gate=gate), 0.05, lambda _: None)
+    vectors = QueryVectors(Embeddings(Embedder(gate=gate)), 0.05, lambda _: None)
     first = vectors.start("query")
     assert vectors.result(first) == {}
     waited = []
@@ -71,7 +72,7 @@ def test_the_deadline_is_that_of_whoever_asked_first(monkeypatch):
 
 def test_a_late_vector_is_not_waited_for_but_serves_the_next_who_asks():
     gate = threading.Event()
-    vectors = QueryVectors(Embedder(gate=gate), 0.01, lambda _: None)
+    vectors = QueryVectors(Embeddings(Embedder(gate=gate)), 0.01, lambda _: None)
     asked = vectors.start("query")
     assert vectors.result(asked) == {}
     gate.set()
@@ -81,7 +82,7 @@ def test_a_late_vector_is_not_waited_for_but_serves_the_next_who_asks():
 
 def test_an_embedder_that_fails_is_left_alone_and_asked_again_later(monkeypatch):
     embedder = Embedder(fails=True)
-    vectors = QueryVectors(embedder, 5, lambda _: None)
+    vectors = QueryVectors(Embeddings(embedder), 5, lambda _: None)
     for number in range(8):
         assert vectors.result(vectors.start(f"query {number}")) == {}
     assert embedder.asked == query_vectors.FAILURES and vectors.is_away
@@ -92,7 +93,7 @@ def test_an_embedder_that_fails_is_left_alone_and_asked_again_later(monkeypatch)
 
 def test_older_vectors_are_searched_with_the_model_that_made_them():
     older = Embedder("old")
-    vectors = QueryVectors(Embedder("new"), 5, {"old": older}.get)
+    vectors = QueryVectors(Embeddings(Embedder("new")), 5, {"old": older}.get)
     assert sorted(vectors.result(vectors.start("query"), ["old/3", "new/3", "gone/3"])) == ["new/3", "old/3"]
     vectors.result(vectors.start("other"), ["gone/3"])
     assert older.asked == 1

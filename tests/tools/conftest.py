@@ -22,8 +22,8 @@ def site() -> Iterator[Site]:
 @pytest.fixture
 def open_house(monkeypatch: pytest.MonkeyPatch) -> None:
     """127.0.0.1 counts as an address outside, and no other of this machine does."""
-    judged = remote_calls.may_reach
-    monkeypatch.setattr(remote_calls, "may_reach", lambda address: address == "127.0.0.1" or judged(address))
+    judged = remote_calls.is_public
+    monkeypatch.setattr(remote_calls, "is_public", lambda address: address == "127.0.0.1" or judged(address))
 
 
 @pytest.fixture

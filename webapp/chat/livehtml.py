@@ -19,8 +19,6 @@ from webapp.errors import NotFound
 from webapp.markdown import StreamRenderer
 from webapp.memories.history.change_sets import get_change_set
 
-# How long a viewer waits for the turn's background work after the end of the reply; follow() waits no longer either.
-JOBS_SECONDS = 30.0
 TOOL_STARTS = "tool_start"
 TOOL_KINDS = (TOOL_STARTS, "tool")
 # Named events for the page's scripts; they carry no data.
@@ -38,7 +36,6 @@ class _Page:
         self.thoughts = ""
         self.thinks_since: int | None = None
         self.renderer: StreamRenderer | None = None
-        self.ended_at: float | None = None
         self.calls: list[dict[str, Any]] = []
 
     def replace(self, text: str) -> str:
@@ -90,7 +87,6 @@ class _Page:
 
     def finish(self) -> str:
         """Return HTML of the reply as it was stored."""
-        self.ended_at = time.monotonic()
         message = db.session.get(Message, self.turn_id)
         try:
             return self._render("final", view=view_of(message)) if message is not None else ""
@@ -118,8 +114,6 @@ def html_events(
     for item in live:
         if item is None:
             yield b": waiting\n\n"
-            if page.ended_at is not None and time.monotonic() - page.ended_at > JOBS_SECONDS:
-                break
         elif item.kind in TEXT_KINDS:
             yield from _message(page.speak(item) + page.advance(item), item.id)
         elif item.kind == REASONING:
@@ -147,8 +141,6 @@ def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry], has_reply
             yield from _message(page.read(reading_item), reading_item.id)
         yield from _message(page.tools(), backlog[-1].id if backlog else "")
         return
-    if has_reply:
-        page.ended_at = time.monotonic()
     for item in backlog:
         if item.kind not in (*TEXT_KINDS, REASONING) and not (has_reply and item.kind in FINAL_KINDS):
             yield from _other(page, conversation_id, item)

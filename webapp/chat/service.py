@@ -211,7 +211,7 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
 
 
 def branch(user_id: int, message_id: int) -> Conversation:
-    """Copy a conversation up to a message into a new one, with its files and receipts. Raises as `branching`."""
+    """Copy a conversation up to a message into a new one, with its files and receipts. Raises as `branches.branch`."""
     source = messages.get_message(user_id, message_id)
     conversation, copies = branches.branch(user_id, message_id)
     payloads = {row.message_id: row.custom_payload or {} for row in copies.values()}

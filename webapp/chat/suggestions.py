@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from webapp.llm.reply_markup import overlap_of
+
 OPENS, CLOSES = "<suggestions>", "</suggestions>"
 MOST = 4
 MAX_VALUE, MAX_LABEL, MAX_PAYLOAD = 300, 80, 4_000
@@ -49,7 +51,7 @@ class Trailer:
         buffer = self._buffer + text
         index = buffer.find(OPENS)
         if index < 0:
-            index = len(buffer) - _beginning(buffer)
+            index = len(buffer) - overlap_of(buffer, OPENS)
         else:
             end = buffer.find(CLOSES, index)
             if end >= 0 and buffer[end + len(CLOSES) :].strip():
@@ -101,11 +103,6 @@ def _read(body: str) -> Offer | None:
     except (ValueError, RecursionError):
         return None
     return offer_from(data) if isinstance(data, dict) else None
-
-
-def _beginning(text: str) -> int:
-    """Return how many characters at the end of a text may be the beginning of the block."""
-    return next((size for size in range(min(len(OPENS) - 1, len(text)), 0, -1) if OPENS.startswith(text[-size:])), 0)
 
 
 def _as_list(value: Any) -> list[Any]:

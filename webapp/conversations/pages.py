@@ -13,7 +13,7 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.http.forms import first_sentence, linked_draft, read_form, sentences
-from webapp.http.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
+from webapp.http.validation import MAX_TEXT_BYTES, parse_id
 from webapp.http.views import ViewResult, requested_cursor, wants_partial
 from webapp.i18n import calendar
 from webapp.i18n.marks import N_
@@ -61,7 +61,7 @@ def _load_sidebar() -> message_views.Sidebar:
 
 def render_conversation(conversation: Conversation, **extra: Any) -> str:
     """Return a conversation as a page, or, for HTMX, as the part beside the sidebar."""
-    message_id = _message_id("at")
+    message_id = parse_id(request.args.get("at"))
     thread = message_views.thread(conversation.conversation_id, message_id=message_id)
     context: dict[str, Any] = {
         "conversation": conversation,
@@ -110,7 +110,7 @@ def show(conversation_id: int) -> ViewResult:
         service.return_to_temporary(current_user_id(), conversation_id, leaving)
         db.session.commit()
     conversation = service.get_conversation(current_user_id(), conversation_id)
-    before = _message_id("before")
+    before = parse_id(request.args.get("before"))
     if before is None:
         return render_conversation(conversation)
     thread = message_views.thread(conversation_id, before=before)
@@ -173,18 +173,18 @@ def rename(conversation_id: int) -> ViewResult:
 @login_required
 def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
-    problem = _("Archived %(title)s.", title=_archive(conversation_id, True))
-    return _report(problem, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
+    row = service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=True))
+    notice = _("Archived %(title)s.", title=_quoted_title(row))
+    return _commit(notice, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
 @login_required
 def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
-    return _report(
-        _("Unarchived %(title)s.", title=_archive(conversation_id, False)),
-        url_for(".show", conversation_id=conversation_id),
-    )
+    row = service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=False))
+    notice = _("Unarchived %(title)s.", title=_quoted_title(row))
+    return _commit(notice, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/delete")
@@ -195,20 +195,17 @@ def delete(conversation_id: int) -> ViewResult:
     if service.has_returned(current_user_id(), conversation_id, request.form.get("leaving", "")):
         db.session.rollback()
         return "", 204
-    problem = _("Deleted %(title)s.", title=_quoted_title(hidden))
-    db.session.commit()
-    return _report(problem, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
+    notice = _("Deleted %(title)s.", title=_quoted_title(hidden))
+    return _commit(notice, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
 @login_required
 def undelete(conversation_id: int) -> ViewResult:
     """Restore a conversation that has just been deleted."""
-    problem = _(
-        "Restored %(title)s.", title=_quoted_title(service.unhide_conversation(current_user_id(), conversation_id))
-    )
-    db.session.commit()
-    return _report(problem, url_for(".show", conversation_id=conversation_id))
+    row = service.unhide_conversation(current_user_id(), conversation_id)
+    notice = _("Restored %(title)s.", title=_quoted_title(row))
+    return _commit(notice, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.get("/sidebar")
@@ -262,31 +259,20 @@ def _space_id() -> int | None:
     return space.space_id if space else None
 
 
-def _archive(conversation_id: int, archived: bool) -> str:
-    changes = ConversationChanges(is_archived=archived)
-    response = _quoted_title(service.update_conversation(current_user_id(), conversation_id, changes))
-    db.session.commit()
-    return response
-
-
 def _quoted_title(conversation: Conversation) -> str:
     return f"“{(conversation.title or _(UNTITLED))[:80]}”"
 
 
-def _report(problem: str, location: str, *, undo: str | None = None) -> ViewResult:
-    """Report what happened in a notice with an undo: at once for HTMX, else on the next page."""
+def _commit(notice: str, location: str, *, undo: str | None = None) -> ViewResult:
+    """Commit, and tell what happened in a notice with an undo: at once for HTMX, else on the next page."""
+    db.session.commit()
     if not wants_partial():
-        flash(problem, undo or "message")
+        flash(notice, undo or "message")
         return redirect(location, 303)
     action = {"action": (_("Undo"), undo), "seconds": 10} if undo else {}
-    response = Response(render_template("errors/_toast.html", detail=problem, **action))
+    response = Response(render_template("errors/_toast.html", detail=notice, **action))
     response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": CHANGED})
     return response
-
-
-def _message_id(name: str) -> int | None:
-    number = request.args.get(name, type=int)
-    return number if number is not None and 1 <= number <= MAX_ID else None
 
 
 def _open_now() -> int | None:

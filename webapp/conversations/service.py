@@ -21,6 +21,8 @@ from webapp.extensions import redis
 from webapp.spaces.service import persona_in
 
 UNDO_SECONDS = 60
+MOST_PURGED, MOST_UNTITLED = 500, 200
+"""For one run of the sweep."""
 
 
 def owned_conversations(user_id: int) -> Select[Conversation]:
@@ -98,24 +100,17 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
     if "title" in fields:
         row.title = changes.title or None
         row.title_source = "user" if changes.title else "none"
-    if "is_archived" in fields and changes.is_archived is not None:
-        row.is_archived = changes.is_archived
-    if "uses_memory" in fields and changes.uses_memory is not None:
-        row.uses_memory = changes.uses_memory
+    for name in ("is_archived", "is_pinned", "uses_memory", "uses_web", "tags"):
+        if (value := getattr(changes, name)) is not None:
+            setattr(row, name, value)
     if "metadata" in fields:
         row.extra = changes.metadata
     if "model" in fields:
         row.model = changes.model or None
     if "parameters" in fields:
         row.parameters = (changes.parameters.given if changes.parameters else None) or None
-    if "uses_web" in fields and changes.uses_web is not None:
-        row.uses_web = changes.uses_web
-    if "is_pinned" in fields and changes.is_pinned is not None:
-        row.is_pinned = changes.is_pinned
     if "folder_id" in fields:
         row.folder_id = _own_folder(user_id, changes.folder_id)
-    if "tags" in fields and changes.tags is not None:
-        row.tags = changes.tags
     db.session.flush()
     return row
 
@@ -229,7 +224,6 @@ def purge_conversations(
     *,
     deleted_before: datetime,
     temporary_before: datetime,
-    limit: int = 500,
     before: Callable[[Sequence[int]], object] = len,
 ) -> int:
     """Delete hidden conversations past their undo time and temporary ones past their day; returns how many.
@@ -244,7 +238,7 @@ def purge_conversations(
                 Conversation.is_temporary.is_(True) & (Conversation.updated_at < temporary_before),
             )
         )
-        .limit(limit)
+        .limit(MOST_PURGED)
     ).all()
     if ids:
         before(ids)
@@ -252,7 +246,7 @@ def purge_conversations(
     return len(ids)
 
 
-def conversations_without_title(*, since: datetime, limit: int = 200) -> Sequence[int]:
+def conversations_without_title(*, since: datetime) -> Sequence[int]:
     """Return conversations that have had their first exchange and still have no title, the most recent first."""
     replies = select(Message.message_id).where(
         Message.conversation_id == Conversation.conversation_id,
@@ -271,7 +265,7 @@ def conversations_without_title(*, since: datetime, limit: int = 200) -> Sequenc
             replies.exists(),
         )
         .order_by(Conversation.updated_at.desc())
-        .limit(limit)
+        .limit(MOST_UNTITLED)
     ).all()
 
 

@@ -37,7 +37,7 @@ class ConversationTitle(BaseModel):
 
 
 def part(instructions: str) -> Part:
-    """Return the title as part of another call about the conversation; `of_model` and `from_words` tidy the answer."""
+    """Return the title as part of another call about the conversation."""
     return Part("title", {"type": "string"}, f"The conversation has no title yet. Put one into `title`. {instructions}")
 
 

@@ -25,8 +25,9 @@ def read_format(value: Any, param: str) -> dict[str, Any] | None:
     return {"type": "json_schema", "json_schema": _named_schema(value.get("json_schema"), f"{param}.json_schema")}
 
 
-def read_flat_format(source: Any, param: str) -> dict[str, Any] | None:
+def read_flat_format(source: Any) -> dict[str, Any] | None:
     """Return the same, from `text.format` of a response, which has the fields one level higher."""
+    param = "text.format"
     if isinstance(source, dict) and source.get("type") == "json_schema":
         rest = {name: value for name, value in source.items() if name != "type"}
         return {"type": "json_schema", "json_schema": _named_schema(rest, param)}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webapp.tools.calls import depth_of
 from webapp.tools.client_tools import ClientTools
 
 MOST_TOOLS = 128
@@ -121,7 +122,7 @@ def read_definition(source: Mapping[str, Any], param: str, schema_field: str) ->
         raise UnsupportedRequest(f"{param}.description", "A description must be a text.")
     if not isinstance(source.get("strict"), bool | None):
         raise UnsupportedRequest(f"{param}.strict", "strict must be true or false.")
-    if _depth(source.get(schema_field)) > DEEPEST_SCHEMA:
+    if depth_of(source.get(schema_field)) > DEEPEST_SCHEMA:
         raise UnsupportedRequest(f"{param}.{schema_field}", f"A schema can have at most {DEEPEST_SCHEMA} levels.")
     names = ("name", "description", schema_field, "strict")
     definition = {name: source[name] for name in names if source.get(name) is not None}
@@ -153,20 +154,7 @@ def _problem(schema: Any) -> str:
     return ""
 
 
-def _depth(value: Any) -> int:
-    """Levels of lists and objects in a value, counted without recursion."""
-    depth, level = 0, [value]
-    while level:
-        depth += 1
-        level = [
-            part
-            for item in level
-            for part in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
-        ]
-    return depth
-
-
-def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call, ...]:
+def read_calls(raw: Sequence[Any] | None) -> tuple[Call, ...]:
     """Return the calls in a message by the assistant. Raises UnsupportedRequest."""
     calls = []
     for item in raw or ():
@@ -175,7 +163,7 @@ def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call
         name, arguments = (function.get("name"), function.get("arguments")) if isinstance(function, dict) else (None, 0)
         if not (isinstance(number, str) and number and isinstance(name, str) and isinstance(arguments, str)):
             raise UnsupportedRequest(
-                param, "Each of tool_calls must have an id, and a function with a name and arguments."
+                "messages", "Each of tool_calls must have an id, and a function with a name and arguments."
             )
         calls.append(Call(number, name, arguments))
     return tuple(calls)

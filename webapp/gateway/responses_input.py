@@ -102,7 +102,7 @@ class ResponseRequest(BaseModel):
     @property
     def form(self) -> dict[str, Any] | None:
         """The format of the answer, as chat completions express it. Raises UnsupportedRequest."""
-        return read_flat_format((self.text or {}).get("format"), "text.format")
+        return read_flat_format((self.text or {}).get("format"))
 
     @property
     def previous(self) -> int | None:

@@ -10,12 +10,6 @@ from typing import Any, Protocol
 
 log = logging.getLogger(__name__)
 
-FEATURES = frozenset({"tools", "stream_options", "max_tokens", "base64", "system", "images", "bare_calls"}) | {
-    "stream",
-    *("temperature", "top_p", "reasoning_effort", "verbosity", "parallel_tool_calls"),
-    *("frequency_penalty", "presence_penalty", "seed", "stop"),
-}
-"""What a server may refuse. `bare_calls`: tool calls sent back without the reasoning before them."""
 STRUCTURED_MODES = ("json_schema", "json_object", "text")
 _LIFETIME = 24 * 3600.0
 _RECHECK = 60.0
@@ -47,12 +41,9 @@ class Capabilities:
         return not (isinstance(names, list) and feature in names)
 
     def refuse(self, base_url: str, model: str, feature: str) -> None:
-        if feature not in FEATURES:
-            raise ValueError(f"unknown feature {feature!r}")
-        entry = self._read(base_url, model)
-        refused = entry.get("refused")
+        refused = self._read(base_url, model).get("refused")
         names = set(refused) if isinstance(refused, list) else set()
-        self._write(base_url, model, {**entry, "refused": sorted(names | {feature})})
+        self._learn(base_url, model, refused=sorted(names | {feature}))
 
     def tools_refused(self, base_url: str, model: str) -> frozenset[str]:
         """Return the fingerprints of the tools that the server refuses, each known for a day."""
@@ -76,7 +67,7 @@ class Capabilities:
 
     def note_thinking(self, base_url: str, model: str) -> None:
         """Remember that the model thinks before it answers."""
-        self._write(base_url, model, {**self._read(base_url, model), "thinks": True})
+        self._learn(base_url, model, thinks=True)
 
     def unopened_thought(self, base_url: str, model: str) -> str:
         """Return the mark that ends the model's thoughts if its template eats the one that begins them."""
@@ -85,7 +76,7 @@ class Capabilities:
 
     def note_unopened_thought(self, base_url: str, model: str, mark: str) -> None:
         """Remember how the model's thoughts end; an empty mark forgets it."""
-        self._write(base_url, model, {**self._read(base_url, model), "unopened": mark})
+        self._learn(base_url, model, unopened=mark)
 
     def structured_mode(self, base_url: str, model: str) -> str | None:
         """Return the structured mode known to work, or None if it has not been discovered."""
@@ -93,9 +84,7 @@ class Capabilities:
         return mode if isinstance(mode, str) and mode in STRUCTURED_MODES else None
 
     def set_structured_mode(self, base_url: str, model: str, mode: str) -> None:
-        if mode not in STRUCTURED_MODES:
-            raise ValueError(f"unknown mode {mode!r}")
-        self._write(base_url, model, {**self._read(base_url, model), "structured": mode})
+        self._learn(base_url, model, structured=mode)
 
     def _tools(self, base_url: str, model: str) -> dict[str, float]:
         # Read again every minute: another process may have tried them, or their owner taken them back.
@@ -109,8 +98,8 @@ class Capabilities:
     def _read(self, base_url: str, model: str) -> dict[str, object]:
         return self._load(_key(base_url, model))
 
-    def _write(self, base_url: str, model: str, value: dict[str, object]) -> None:
-        self._save(_key(base_url, model), value)
+    def _learn(self, base_url: str, model: str, **facts: object) -> None:
+        self._save(_key(base_url, model), {**self._read(base_url, model), **facts})
 
     def _load(self, key: str, max_age: float = _LIFETIME) -> dict[str, object]:
         with self._lock:

@@ -8,7 +8,7 @@ from threading import Lock
 from urllib.parse import urlsplit
 
 from .capabilities import Capabilities
-from .embeddings import Embedder, OpenAIEmbedder, Vector
+from .embeddings import Embedder, OpenAIEmbedder
 from .minilm import LocalEmbedder
 from .multilingual import MultilingualEmbedder
 from .settings import ModelSettings
@@ -71,9 +71,6 @@ class Embeddings:
                 return self._embedder_at(settings)
         return None
 
-    def embed_passages(self, texts: list[str]) -> Vector:
-        return self.now().embed_passages(texts)
-
     def close(self) -> None:
         """Close this process's connections."""
         for embedder in (self._home, *self._embedders.values()):
@@ -92,11 +89,6 @@ class Embeddings:
                     settings, self._capabilities, name=name_at(settings)
                 )
             return embedder
-
-
-def present(embedder: Embedder | Embeddings) -> Embedder:
-    """Return the embedder itself, or the chosen one as far as this process knows."""
-    return embedder.last if isinstance(embedder, Embeddings) else embedder
 
 
 def floor_of(model: str) -> float:

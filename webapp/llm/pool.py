@@ -48,9 +48,9 @@ class ChatPool:
         """Like `ChatClient.stream`, from the first target that answers; without targets, from the home server.
 
         A server that is unreachable, overloaded or silent before its first word gives way to the next target;
-        `Switched` then precedes that one's events. All of them share the time there is for the first word: each may
-        take half of what is left, the last one the rest, but one whose speed is known has at least the time it needs
-        to read the prompt. `parameters` are request fields added to those of the target.
+        `ModelSwitched` then precedes that one's events. All of them share the time there is for the first word: each
+        may take half of what is left, the last one the rest, but one whose speed is known has at least the time it
+        needs to read the prompt. `parameters` are request fields added to those of the target.
         """
         queue: list[Target | None] = [*targets] or [None]
         start = time.monotonic()

@@ -203,7 +203,7 @@ class ReplyMarkup:
                 self._thought.clear()
                 self._strips = not self._line.strip()
         else:
-            overlap = 0 if ended else max(_overlap(low, self._close), _overlap(low, self._opening))
+            overlap = 0 if ended else max(overlap_of(low, self._close), overlap_of(low, self._opening))
             yield from self._think(len(low) - overlap)
 
     def _think(self, size: int) -> Iterator[Event]:
@@ -265,7 +265,7 @@ class ReplyMarkup:
         self._is_over = True
 
 
-def _overlap(text: str, mark: str) -> int:
+def overlap_of(text: str, mark: str) -> int:
     """Return how many characters at the end of a text may be the beginning of a mark."""
     return next((size for size in range(min(len(mark) - 1, len(text)), 0, -1) if mark.startswith(text[-size:])), 0)
 

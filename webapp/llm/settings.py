@@ -45,8 +45,6 @@ class ModelSettings:
         for url in filter(None, (self.base_url, self.embedding_base_url)):
             if urlsplit(url).scheme not in ("http", "https"):
                 raise ValueError("the model server's address must start with http:// or https://")
-        if self.max_retries < 0 or self.max_connections < 1 or self.embedding_batch < 1:
-            raise ValueError("max_retries, max_connections and embedding_batch must not be negative or zero")
 
     def with_embeddings(self, model: str) -> ModelSettings:
         """Return the same server, with this model for embeddings."""

@@ -10,8 +10,7 @@ from webapp.accounts.auth import admin_only
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
 from webapp.extensions import app_settings, this_app
-from webapp.http.forms import first_sentence, sentences
-from webapp.http.problems import field_errors
+from webapp.http.forms import first_sentence, sentences, validate
 from webapp.http.views import ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -143,15 +142,13 @@ def _fields() -> NewConnection:
     """Return the connection in the form; the provider fills in what is missing, and the key may be an earlier one."""
     form, provider = request.form, PROVIDERS.get(request.form.get("provider", ""))
     before = unseal(form.get("sealed"))
-    try:
-        return NewConnection(
-            name=form.get("name", "").strip() or (provider.name if provider else ""),
-            base_url=form.get("base_url", "").strip() or (provider.base_url if provider else ""),
-            api_key=form.get("api_key", "").strip() or before.api_key,
-            headers=header_lines(form.get("headers", "")) or before.headers,
-        )
-    except ValidationError as error:
-        raise Invalid("", errors=field_errors(error)) from None
+    values = {
+        "name": form.get("name", "").strip() or (provider.name if provider else ""),
+        "base_url": form.get("base_url", "").strip() or (provider.base_url if provider else ""),
+        "api_key": form.get("api_key", "").strip() or before.api_key,
+        "headers": header_lines(form.get("headers", "")) or before.headers,
+    }
+    return validate(NewConnection, values)
 
 
 def _connected(row: ModelConnection) -> ViewResult:
@@ -225,10 +222,10 @@ def _local() -> dict[str, Any]:
 
 
 def _first(error: DomainError | ValidationError) -> str:
-    if isinstance(error, ValidationError):
-        error = Invalid("", errors=field_errors(error))
-    return first_sentence(_messages(error).values()) if isinstance(error, Invalid) else _(error.detail)
+    return (
+        first_sentence(_messages(error).values()) if isinstance(error, Invalid | ValidationError) else _(error.detail)
+    )
 
 
-def _messages(error: Invalid) -> dict[str, str]:
-    return sentences(error, LABELS, otherwise="name" if not error.errors else "base_url")
+def _messages(error: Invalid | ValidationError) -> dict[str, str]:
+    return sentences(error, LABELS, otherwise="name" if isinstance(error, Invalid) and not error.errors else "base_url")

@@ -12,7 +12,6 @@ from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.http.forms import first_sentence, sentences
 from webapp.http.paging import PageQuery
-from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -107,9 +106,7 @@ def change(connection_id: int) -> ViewResult:
         fields["headers"] = {} if "remove_headers" in request.form else header_lines(request.form["headers"])
     try:
         service.update_connection(connection_id, ConnectionChanges(**fields))
-    except ValidationError as error:
-        return _connection(connection_id, errors=_errors_by_field(Invalid("", errors=field_errors(error)))), 422
-    except Invalid as error:
+    except (ValidationError, Invalid) as error:
         return _connection(connection_id, errors=_errors_by_field(error)), 422
     db.session.commit()
     flash(_("Saved."), "message")
@@ -156,8 +153,7 @@ def _let(connection_id: int, role: str, place: str) -> ViewResult:
         change_connection(connection_id, ConnectionChanges.model_validate({role: model}))
     except (ValidationError, Invalid) as error:
         db.session.rollback()
-        invalid = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
-        return _connection(connection_id, errors=_errors_by_field(invalid), values={role: model}), 422
+        return _connection(connection_id, errors=_errors_by_field(error), values={role: model}), 422
     db.session.commit()
     flash(_("Saved."), "message")
     return redirect(url_for(".show", connection_id=connection_id) + f"#{place}", 303)
@@ -217,7 +213,7 @@ def _offer(name: str, by_model: dict[str, Any]) -> OfferFields:
     )
 
 
-def _errors_by_field(error: Invalid) -> dict[str, str]:
+def _errors_by_field(error: Invalid | ValidationError) -> dict[str, str]:
     return sentences(error, LABELS, otherwise="name")
 
 

@@ -1,4 +1,4 @@
-"""Models that Ollama can fetch, and the commands that start a server on this machine, as `local_models.json` lists
+"""Models that Ollama can fetch, and the commands that start a server on this machine, as `recommendations.json` lists
 them."""
 
 import json

@@ -117,24 +117,16 @@ class ConnectionChanges(BaseModel):
     models: list[OfferFields] | None = Field(None, max_length=200)
 
 
-class OfferOut(OfferFields):
+class OfferOut(OfferFields, Output):
     id: str = Field(description="What to pass as `model` in other requests.")
 
     @classmethod
     def of_row(cls, row: ModelOffer, group_ids: list[int]) -> OfferOut:
-        return cls(
+        return cls.from_row(
+            row,
             id=offer_id(row.connection_id, row.model),
-            model=row.model,
-            label=row.label,
-            icon=row.icon,
-            audience=row.audience,
             group_ids=group_ids,
-            context_window=row.context_window,
             parameters=Parameters(**row.parameters),
-            input_price=row.input_price,
-            output_price=row.output_price,
-            is_default=row.is_default,
-            fallback_rank=row.fallback_rank,
         )
 
 

@@ -161,7 +161,7 @@ def position(user_id: int) -> Position:
 
 
 def mark_columns(user: InstrumentedAttribute[int], table: type[Any]) -> list[ScalarSelect[Any]]:
-    """Return the columns of `Stands` for the user named by a row of `table`."""
+    """Return the columns of `PassageMarks` for the user named by a row of `table`."""
     columns = (
         select(PassageVersion.version).where(PassageVersion.user_id == user),
         select(MemoryVersion.version).where(MemoryVersion.user_id == user),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from webapp.retrieval.weights import CORE
 from webapp.text.message_pieces import pieces_of
+from webapp.text.quotes import merge_spans
 from webapp.text.sentences import sentences_of
 from webapp.text.words import stems, words
 
@@ -62,7 +63,7 @@ def excerpt(text: str, query: str, length: int = 240, *, prefix: bool = False) -
         end = space if space > start + length * 0.6 else end
     before, after = _ELLIPSIS if start else "", _ELLIPSIS if end < len(text) else ""
     shift = len(before) - start
-    spans = _merged([(a + shift, b + shift) for a, b, _ in hits if a >= start and b <= end])
+    spans = merge_spans([(a + shift, b + shift) for a, b, _ in hits if a >= start and b <= end])
     return Excerpt(f"{before}{text[start:end]}{after}", spans)
 
 
@@ -101,20 +102,9 @@ def _best_start(text: str, hits: list[tuple[int, int, str]], length: int) -> int
     return space + 1 if space >= 0 else earliest
 
 
-def _merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Join spans that overlap or touch."""
-    ranges: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if ranges and start <= ranges[-1][1]:
-            ranges[-1] = (ranges[-1][0], max(end, ranges[-1][1]))
-        else:
-            ranges.append((start, end))
-    return tuple(ranges)
-
-
-def core_of(text: str, terms: Collection[str], size: int = CORE) -> tuple[int, int] | None:
+def core_of(text: str, terms: Collection[str]) -> tuple[int, int] | None:
     """The range of characters with most of a question's terms (stemmed), in whole sentences; None for a short text."""
-    parts = pieces_of(text, size, 0)
+    parts = pieces_of(text, CORE, 0)
     if len(parts) < 2:
         return None
     # In most languages a stem is how a word begins: searching for it is an order of magnitude cheaper than stemming.

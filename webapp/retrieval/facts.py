@@ -1,7 +1,7 @@
 """Looking up keyed facts by the words of a question: SQL alone, exact, whatever else is unavailable."""
 
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -64,10 +64,10 @@ class UserFactKeys:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-_held: OrderedDict[int, UserFactKeys] = OrderedDict()
-_lock = threading.Lock()
-"""Held for no statement: a slow answer about one user would hold up everybody's turns."""
-MOST_USERS = 256
+@lru_cache(maxsize=256)
+def fact_keys_of(_user_id: int) -> UserFactKeys:
+    """Return the keys that this process keeps of a user's facts; nothing is read yet."""
+    return UserFactKeys()
 
 
 def exact_facts(text: str, scope: Scope, position: Position) -> list[FoundPassage]:
@@ -76,7 +76,7 @@ def exact_facts(text: str, scope: Scope, position: Position) -> list[FoundPassag
     The caller reads `position` before; the cached keys are updated to it, change by change.
     """
     query_words = frozenset(stems(words(text[:2_000])))
-    cache = _fact_keys_of(scope.user_id)
+    cache = fact_keys_of(scope.user_id)
     with cache.lock:
         ids = _current_keys(cache, scope.user_id, position.memory_version).matching_ids(query_words)
     if not ids:
@@ -87,21 +87,10 @@ def exact_facts(text: str, scope: Scope, position: Position) -> list[FoundPassag
 
 def catch_up(user_id: int, position: Position) -> None:
     """Bring the keys that this process keeps of a user's facts up to a position of their memory."""
-    with _lock:
-        cache = _held.get(user_id)
-    if cache is not None:
-        with cache.lock:
-            if cache.keys is not None:
-                _current_keys(cache, user_id, position.memory_version)
-
-
-def _fact_keys_of(user_id: int) -> UserFactKeys:
-    with _lock:
-        cache = _held.setdefault(user_id, UserFactKeys())
-        _held.move_to_end(user_id)
-        while len(_held) > MOST_USERS:
-            _held.popitem(last=False)
-    return cache
+    cache = fact_keys_of(user_id)
+    with cache.lock:
+        if cache.keys is not None:
+            _current_keys(cache, user_id, position.memory_version)
 
 
 def _current_keys(cache: UserFactKeys, user_id: int, version: int) -> Keys:
@@ -134,7 +123,7 @@ def _look_up(keys: Keys, user_id: int, changed_ids: Collection[int] | None) -> N
 
 @cache
 def _select_keys(*, is_full: bool) -> Select[*tuple[Any, ...]]:
-    """Return the keys of a user's facts, or of those among the `ids_param`."""
+    """Return the keys of a user's facts, or of some of them."""
     statement = usable_memories().where(Memory.user_id == bindparam("user"), Memory.fact_key.is_not(None))
     if not is_full:
         ids_param = bindparam("changed", type_=BigInteger, expanding=True)

@@ -45,10 +45,10 @@ class UserIndex:
     Vectors of several embedding models are kept side by side, each searched with its own query vector.
     """
 
-    def __init__(self, weights: Weights | None = None, fusion: FusionWeights | None = None) -> None:
+    def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._fusion = fusion or FusionWeights()
-        self._keywords = KeywordIndex(weights)
+        self._fusion = FusionWeights()
+        self._keywords = KeywordIndex()
         self._columns = {name: Column(dtype) for name, dtype in COLUMNS.items()}
         # By passage: the row of its first piece times PIECES, plus how many follow; its rows are adjacent.
         self._rows: dict[Key, int] = {}

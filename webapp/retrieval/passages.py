@@ -72,8 +72,8 @@ class Filter:
     speaker: str = ""
 
 
-# A reply goes through a few hundred of Hit and Found. Were they frozen, each field would be set by a separate call,
-# which took three times as long; still, nobody changes them.
+# A reply goes through a few hundred of Hit and FoundPassage. Were they frozen, each field would be set by a separate
+# call, which took three times as long; still, nobody changes them.
 @dataclass(slots=True)
 class Hit:
     """A passage found. `parts` has `keyword` (0–1, relative to the best), `meaning`, the cosine with 1 at its model's
@@ -136,7 +136,7 @@ class FoundPassage:
         return f"remembered {day}"
 
     def piece(self, hit: Hit, score: float) -> FoundPassage:
-        """Return the piece of the message that a hit refers to; None if the text has changed."""
+        """Return the piece of the message that a hit refers to; all of it if it has become shorter."""
         start, part = self.start, self.content
         if 0 <= hit.start < hit.end <= len(part):
             start, part = hit.start, part[hit.start : hit.end]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from webapp.config import Settings
 from webapp.extensions import Part
-from webapp.llm.embedder_choice import Embeddings, present
+from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
 from webapp.llm.errors import ModelError
 from webapp.llm.packaged_models import packaged_embedder
@@ -48,7 +48,7 @@ class QueryVectors:
     Thread-safe. While the embedder fails it is tried only once in a while, so that nobody waits for it.
     """
 
-    def __init__(self, current: Embedder | Embeddings, seconds: float, make: Callable[[str], Embedder | None]) -> None:
+    def __init__(self, current: Embeddings, seconds: float, make: Callable[[str], Embedder | None]) -> None:
         self._embedders: dict[str, Embedder | None] = {}
         self._current = current
         self._model = ""  # known once somebody asks: the application chooses the model
@@ -75,7 +75,7 @@ class QueryVectors:
 
     def _current_model(self) -> str:
         """Return the model that makes vectors now, as far as this process knows. A new one has no failures yet."""
-        current = present(self._current)
+        current = self._current.last
         with self._lock:
             if current.model != self._model:
                 self._model, self._failures = current.model, 0
@@ -163,11 +163,11 @@ class QueryVectors:
                 log.warning("embedder left alone for a while", extra={"code": why})
 
 
-def make_query_vectors(current: Embedder | Embeddings, settings: Settings) -> QueryVectors:
+def make_query_vectors(current: Embeddings, settings: Settings) -> QueryVectors:
     """Return the query vectors of a process."""
 
     def older(model: str) -> Embedder | None:
-        if isinstance(current, Embeddings) and ((client := current.embedder_of(model)) is not None or "@" in model):
+        if (client := current.embedder_of(model)) is not None or "@" in model:
             return client
         packaged = packaged_embedder(model, settings.embedder_socket)
         return packaged or OpenAIEmbedder(replace(settings.model, embedding_model=model))

@@ -27,11 +27,7 @@ def relevant(hits: Sequence[Hit], query_terms: Collection[str]) -> list[Hit]:
     If some are certain, those ranked almost as high are included: an answer need not repeat the question.
     """
     covered = max((hit.parts.get("coverage", 0.0) for hit in hits), default=0.0) >= NEARBY
-    certain = [_relevant(hit, len(query_terms), covered) for hit in hits]
-    best = max((hit.score for hit, is_certain in zip(hits, certain, strict=True) if is_certain), default=None)
-    if best is None:
-        return []
-    return [hit for hit, is_certain in zip(hits, certain, strict=True) if is_certain or hit.score >= NEARLY * best]
+    return _with_ranked_near(hits, [_relevant(hit, len(query_terms), covered) for hit in hits], NEARLY)
 
 
 def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
@@ -39,11 +35,15 @@ def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
 
     A query of unknown words without meaning has no results.
     """
-    certain = [bool(hit.matched) or hit.parts.get("meaning", 0.0) >= 1 for hit in hits]
+    return _with_ranked_near(hits, [bool(hit.matched) or hit.parts.get("meaning", 0.0) >= 1 for hit in hits], LISTED)
+
+
+def _with_ranked_near(hits: Sequence[Hit], certain: Sequence[bool], share: float) -> list[Hit]:
+    """Return the certain hits, and those that rank within a share of the best of them."""
     best = max((hit.score for hit, is_certain in zip(hits, certain, strict=True) if is_certain), default=None)
     if best is None:
         return []
-    return [hit for hit, is_certain in zip(hits, certain, strict=True) if is_certain or hit.score >= LISTED * best]
+    return [hit for hit, is_certain in zip(hits, certain, strict=True) if is_certain or hit.score >= share * best]
 
 
 def _relevant(hit: Hit, term_count: int, covered: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -80,7 +80,7 @@ class SearchResults(BaseModel):
     indexed: bool = Field(description="False while the index is being built: ask again in a moment.")
 
 
-class ReceiptLine(BaseModel):
+class ReceiptLine(Output):
     kind: str
     id: int
     revision: int | None = Field(description="Of a memory: the revision that the reply saw.")
@@ -100,8 +100,7 @@ class ReceiptLine(BaseModel):
 
     @classmethod
     def of(cls, line: Line) -> ReceiptLine:
-        values: dict[str, Any] = {name: getattr(line, name) for name in cls.model_fields if name != "created_at"}
-        return cls(created_at=line.at, **values)
+        return cls.from_row(line, created_at=line.at)
 
 
 class Receipt(BaseModel):

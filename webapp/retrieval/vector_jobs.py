@@ -57,12 +57,12 @@ class IndexedCounts:
         return self.messages + self.chunks + self.memories
 
 
-def index_user(user_id: int, turn: Slice | None = None) -> IndexedCounts:
+def index_user(user_id: int) -> IndexedCounts:
     """Make the vectors owed to a user's memories, chunks and messages, as far as a slice goes. Raises ModelError after
     storing what was finished. Safe to run twice, even at once."""
     with reads_only():
         counts = IndexedCounts()
-        counts.has_more = not _index_all(user_id, embedder(), counts, turn or Slice())
+        counts.has_more = not _index_all(user_id, embedder(), counts, Slice())
         with write_transaction():
             changes.prune(user_id)
         return counts

@@ -52,15 +52,14 @@ from webapp.memories.web.activity_pages import blueprint as memory_activity_page
 from webapp.memories.web.api import blueprint as memories_api
 from webapp.memories.web.bulk_pages import blueprint as memory_bulk_pages
 from webapp.memories.web.extraction_pages import blueprint as memory_extraction_pages
-from webapp.memories.web.map_pages import blueprint as map_pages
 from webapp.memories.web.pages import blueprint as memories_pages
+from webapp.memories.web.picture_pages import blueprint as picture_pages
 from webapp.memories.web.pictures_api import blueprint as pictures_api
 from webapp.memories.web.portrait_api import blueprint as portrait_api
 from webapp.memories.web.portrait_pages import blueprint as portrait_pages
 from webapp.memories.web.proposal_pages import blueprint as memory_proposal_pages
 from webapp.memories.web.proposals_api import blueprint as proposals_api
 from webapp.memories.web.scope_pages import blueprint as memory_scope_pages
-from webapp.memories.web.timeline_pages import blueprint as timeline_pages
 from webapp.oauth.setup import init_oauth
 from webapp.openapi.docs import init_docs
 from webapp.prompts.api import blueprint as prompts_api
@@ -163,9 +162,8 @@ PAGES = (
     memories_pages,
     memory_activity_pages,
     portrait_pages,
-    map_pages,
     portrait_files,
-    timeline_pages,
+    picture_pages,
     memory_bulk_pages,
     memory_extraction_pages,
     memory_proposal_pages,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
-from webapp.text.quotes import Span
+from webapp.text.quotes import Span, merge_spans
 
 Origin = Literal["typed", "pasted", "quoted", "spoken"]
 Spans = Sequence[tuple[int, int, str]]
@@ -48,7 +48,7 @@ def spans_of_others(text: str, marked: tuple[tuple[int, int, str], ...] = ()) ->
     `marked` are start, end and origin of spans as the composer or a program reported them.
     """
     spans = [Span(start, end) for start, end, origin in marked if origin in OTHERS]
-    return _merged([*spans, *_blocks(text)])
+    return merge_spans([*spans, *_blocks(text)])
 
 
 def touches(span: Span, others: Iterable[Span]) -> bool:
@@ -182,13 +182,3 @@ def _transcript(text: str, lines: Sequence[Span]) -> Iterator[Span]:
         after = labelled[place + 1][0] if place + 1 < len(labelled) else len(lines)
         end = next((n for n in range(number, after) if not text[lines[n].start : lines[n].end].strip()), after)
         yield Span(lines[number].start, lines[end - 1].end)
-
-
-def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
-    result: list[Span] = []
-    for span in sorted(spans):
-        if result and span.start <= result[-1].end:
-            result[-1] = Span(result[-1].start, max(result[-1].end, span.end))
-        else:
-            result.append(span)
-    return tuple(span for span in result if span.start < span.end)

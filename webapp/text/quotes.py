@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -24,6 +24,17 @@ class Span(NamedTuple):
 
     start: int
     end: int
+
+
+def merge_spans(spans: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
+    """Return spans in order, without empty ones; those that overlap or touch are one."""
+    result: list[Span] = []
+    for start, end in sorted(spans):
+        if result and start <= result[-1].end:
+            result[-1] = Span(result[-1].start, max(result[-1].end, end))
+        else:
+            result.append(Span(start, end))
+    return tuple(span for span in result if span.start < span.end)
 
 
 def places_of(quote: str, text: str) -> Iterator[Span]:

@@ -17,6 +17,8 @@ STOP = -1
 _LEAST_OF_COMPOUND = 5
 """A shorter word stands in too many by chance."""
 MOST_COMPOUNDS = 100
+MOST_SIMILAR = 24
+"""The most terms that an unfinished or an unknown word stands for."""
 
 
 class _Terms(dict[str, int]):
@@ -93,7 +95,7 @@ class Vocabulary:
         terms = {language_terms.term(word) for language_terms in self._words.values()}
         return sorted({self._terms[term] for term in terms if term in self._terms}) or None
 
-    def starting_with(self, prefix: str, limit: int = 24) -> list[int]:
+    def starting_with(self, prefix: str) -> list[int]:
         """Return the numbers of terms that have a word starting with a prefix, shortest words first."""
         matching = sorted(
             (
@@ -104,7 +106,7 @@ class Vocabulary:
             ),
             key=lambda pair: len(pair[0]),
         )
-        return list(dict.fromkeys(number for _, number in matching if number != STOP))[:limit]
+        return list(dict.fromkeys(number for _, number in matching if number != STOP))[:MOST_SIMILAR]
 
     def similar_terms(self, word: str, numbers: list[int] | None, *, unfinished: bool) -> list[int]:
         """Return the numbers of other terms that a query word, for which `find` returned `numbers`, stands for: those
@@ -113,7 +115,7 @@ class Vocabulary:
             return self.starting_with(word)
         return self.find_compounds(word) if numbers is None or (len(word) == 1 and is_paired(word)) else []
 
-    def find_compounds(self, word: str, limit: int = 24) -> list[int]:
+    def find_compounds(self, word: str) -> list[int]:
         """Return the numbers of terms that contain an otherwise unknown word, shortest first.
 
         At an end of a compound ("Versicherung" in "Feuerversicherung"); anywhere in scripts without spaces.
@@ -138,7 +140,7 @@ class Vocabulary:
             for terms in self._words.values()
             if compound in terms
         ]
-        return [number for number in dict.fromkeys(numbers) if number != STOP][:limit]
+        return [number for number in dict.fromkeys(numbers) if number != STOP][:MOST_SIMILAR]
 
     def _word_list(self) -> str:
         """Return all words in their search form, each on a line, with a line's end before the first and after the last;

@@ -78,7 +78,7 @@ def parse_arguments(arguments: str, *, limit: int = MAX_ARGUMENTS, repair: bool 
         json.dumps(data, allow_nan=False)
     except (ValueError, RecursionError):
         return {}
-    return data if isinstance(data, dict) and _depth(data) <= DEEPEST else {}
+    return data if isinstance(data, dict) and depth_of(data) <= DEEPEST else {}
 
 
 def _repair(text: str) -> Any:
@@ -92,9 +92,17 @@ def _repair(text: str) -> Any:
         return None
 
 
-def _depth(value: Any) -> int:
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + max(map(_depth, parts), default=0)
+def depth_of(value: Any) -> int:
+    """Return the levels of lists and objects in a value, counted without recursion."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            part
+            for item in level
+            for part in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+        ]
+    return depth
 
 
 def call_record(call: ToolCall, arguments: dict[str, Any], output: dict[str, Any], **fields: Any) -> ToolRun:

@@ -12,7 +12,6 @@ from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.partial_calls import ToolCall
 from webapp.memories.learning import tools
-from webapp.memories.learning import tools as toolbox
 from webapp.memories.learning.trust import reply_policy
 from webapp.providers.clients import embedder
 from webapp.tools.calls import ToolRun, call_record, definition_of, failure, parse_arguments
@@ -22,9 +21,9 @@ log = logging.getLogger(__name__)
 EMBEDDING_SECONDS = 3.0
 
 _ARGUMENTS: dict[str, type[BaseModel]] = {
-    "remember": toolbox.Remember,
+    "remember": tools.Remember,
     "forget": tools.Forget,
-    "search_memories": toolbox.Search,
+    "search_memories": tools.Search,
 }
 DEFINITIONS = [definition_of(name, arguments) for name, arguments in _ARGUMENTS.items()]
 
@@ -39,27 +38,26 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
     """
     arguments = parse_arguments(call.arguments)
     try:
-        model = _ARGUMENTS[call.name]
-        args = model.model_validate(arguments)
+        args = _ARGUMENTS[call.name].model_validate(arguments)
     except KeyError:
         return call_record(call, arguments, failure("There is no such tool."))
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
         return call_record(call, arguments, failure(f"These arguments do not fit: {wrong}"))
     client = embedder()
-    vectors = _vectors(client, args) if isinstance(args, toolbox.Remember) else {}
+    vectors = _vectors(client, args) if isinstance(args, tools.Remember) else {}
     with write_transaction():
         turn = db.session.get(Message, turn_id)
         if turn is None:
             return call_record(call, arguments, failure("The conversation is gone."))
-        if isinstance(args, toolbox.Remember):
+        if isinstance(args, tools.Remember):
             policy = reply_policy(model_id)
             made_by = client.model if vectors else None
-            output = toolbox.remember(turn, args, vectors, made_by, policy=policy, is_tainted=is_tainted)
+            output = tools.remember(turn, args, vectors, made_by, policy=policy, is_tainted=is_tainted)
         elif isinstance(args, tools.Forget):
             output = tools.forget(turn, args)
         else:
-            output = toolbox.search(turn, cast(toolbox.Search, args))
+            output = tools.search(turn, cast(tools.Search, args))
     if output.get("status") == "refused":
         arguments = _without_text(arguments, output)
     log.info("tool used", extra={"turn_id": turn_id, "tool": call.name, "status": output.get("status", "ok")})
@@ -76,7 +74,7 @@ def _without_text(arguments: dict[str, Any], output: dict[str, Any]) -> dict[str
     )
 
 
-def _vectors(client: Embedder, args: toolbox.Remember) -> dict[str, np.ndarray]:
+def _vectors(client: Embedder, args: tools.Remember) -> dict[str, np.ndarray]:
     try:
         return {args.content: client.embed_query(args.content, timeout=EMBEDDING_SECONDS)}
     except ModelError:

@@ -135,7 +135,7 @@ async def _place(url: str) -> str:
         )
     except (OSError, UnicodeError):
         raise ToolFailed(f"{_name(url)} is not known.") from None
-    if not addresses or not all(map(may_reach, addresses)):
+    if not addresses or not all(map(is_public, addresses)):
         raise ToolFailed(f"{_name(url)} is an address inside the network. Those are not opened.")
     return addresses[0]
 
@@ -144,11 +144,6 @@ async def resolve(host: str, port: int) -> list[str]:
     """Return the IP addresses of a host. Raises OSError."""
     rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(row[4][0]) for row in rows))
-
-
-def may_reach(address: str) -> bool:
-    """Return whether an IP address may be connected to."""
-    return is_public(address)
 
 
 def _request(client: Any, wish: RemoteRequest, url: str, ip_address: str | None) -> Any:

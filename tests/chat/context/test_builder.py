@@ -66,7 +66,6 @@ def inputs(draw: st.DrawFn) -> ContextInput:
             draw(st.sampled_from(["user", "assistant"])),
             draw(texts),
             draw(st.sampled_from(["complete", "complete", "stopped", "failed", "streaming", "interrupted"])),
-            draw(st.booleans()) and draw(st.booleans()),
         )
         for number in range(1, count + 1)
     ]
@@ -257,8 +256,7 @@ def test_rows_that_are_not_context_stay_out() -> None:
         ContextInput(
             prompt="P",
             messages=[
-                Message(1, "user", "OLD VERSION", superseded=True),
-                Message(2, "user", "new version"),
+                Message(2, "user", "question"),
                 Message(3, "assistant", "BROKEN", status="failed"),
                 Message(4, "assistant", "  ", status="stopped"),
                 Message(5, "assistant", "partial answer", status="interrupted"),
@@ -269,7 +267,6 @@ def test_rows_that_are_not_context_stay_out() -> None:
     )
     assert context.verbatim == [2, 5, 6]
     assert {(item.id, item.reason) for item in context.left_out} == {
-        (1, "replaced by a later version"),
         (3, "no finished reply"),
         (4, "no finished reply"),
         (7, "no finished reply"),

@@ -280,7 +280,7 @@ def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, mode
     assert in_tables(app) == set() and in_redis(app.extensions["redis"]) == set()
     vectors = {value for _, column, value, _ in cells(app) if column == "embedding" and value}
     with app.app_context():
-        forgotten = app.extensions["embedder"].embed_passages([CONTENT, SUMMARY])
+        forgotten = app.extensions["embedder"].now().embed_passages([CONTENT, SUMMARY])
         chunk = db.session.query(ConversationChunk).one()
         assert "painted in Hvar" in chunk.content and "spoke of boats" in chunk.content
         assert chunk.embedding and db.session.query(MessageEmbedding).count() > 30

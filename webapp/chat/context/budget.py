@@ -6,6 +6,15 @@ MESSAGE_OVERHEAD = 4
 """Tokens that chat templates spend on a message's role and delimiters."""
 MINIMUM_BUDGET = 256
 """Prompt tokens below which no sensible prompt can be made."""
+SECTIONS: dict[str, tuple[float, int | None]] = {
+    "instructions": (0.30, None),
+    "standing": (0.06, 600),
+    "known": (0.10, 1_500),
+    "facts": (0.15, 6_000),
+    "summaries": (0.20, 3_000),
+    "retrieved": (0.15, None),
+}
+"""The share of a prompt that each section may take, and the most tokens; those for what is retrieved are a setting."""
 
 
 class BudgetTooSmall(ValueError):
@@ -14,7 +23,7 @@ class BudgetTooSmall(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Tokens a prompt may take: of the model's window, and of each section of it.
+    """Tokens a prompt may take of the model's window, and each section of the prompt.
 
     A section gets the smaller of its cap and its share of the prompt; what a section leaves unused goes
     to the messages, except what is kept for retrieved items, so that the history does not shift with them.
@@ -23,18 +32,7 @@ class Limits:
     window: int = 8192
     reply: int = 1024
     tools: int = 0
-    instructions_share: float = 0.30
-    standing: int = 600
-    standing_share: float = 0.06
-    known: int = 1500
-    known_share: float = 0.10
-    facts: int = 6000
-    facts_share: float = 0.15
-    summaries: int = 3000
-    summaries_share: float = 0.20
     retrieved: int = 1500
-    retrieved_share: float = 0.15
-    history: int | None = None
     prompt: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -47,5 +45,7 @@ class Limits:
 
     def of(self, section: str) -> int:
         """Return the token budget of `instructions`, `standing`, `known`, `facts`, `summaries` or `retrieved`."""
-        share = int(self.prompt * getattr(self, f"{section}_share"))
-        return share if section == "instructions" else max(0, min(getattr(self, section), share))
+        share, most = SECTIONS[section]
+        tokens = int(self.prompt * share)
+        most = self.retrieved if section == "retrieved" else most
+        return tokens if most is None else min(tokens, most)

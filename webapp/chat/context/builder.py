@@ -63,8 +63,6 @@ def build_context(source: ContextInput) -> Context:
         + estimate_tokens(directive)
         + estimate_tokens(_missing_note(len(tail), len(source.chunks)))
     )
-    if limits.history is not None:
-        room = min(room, limits.history)
     for found_budget in (limits.of("retrieved"),) * 3 + (0,) * 3:
         history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS))
         present = standing.injected | memories.injected | facts.injected | summaries.injected | history.injected

@@ -7,12 +7,11 @@ from typing import Any
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
-from webapp.chat.context.blocks import escape
 from webapp.chat.context.budget import Limits
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.knowledge import changes_since_beginning, excerpt_candidates, with_retrieved_pictures
 from webapp.chat.context.opening_prompt import Opening
-from webapp.chat.context.segments import Line, Segment, filled_mark, join_segments
+from webapp.chat.context.segments import Line, Segment, escape, filled_mark, join_segments
 from webapp.chat.context.space_context import Place, Spot, place_of
 from webapp.chat.context.values import Chunk, Context, ContextInput
 from webapp.chat.context.values import Message as ContextMessage
@@ -126,7 +125,9 @@ def compose(
         prompt=join_segments("\n\n", opening_lines),
         space_instructions=place.instructions,
         directive=_directive(
-            about_request(request), task.text if task else "", _instruction_line(particulars.instruction)
+            about_request(request),
+            task.text if task else "",
+            f"[For this reply the user asks: {particulars.instruction}]" if particulars.instruction else "",
         ),
         # What was known about the point at the time is not kept: it may be forgotten one day.
         directive_record=_directive(about_request(request), task.record) if task else None,
@@ -159,10 +160,6 @@ def _is_tainted(context: Context, files: FileTexts, result: Result, place: Place
 
 def _directive(*parts: str) -> str:
     return "\n\n".join(filter(None, parts))
-
-
-def _instruction_line(instruction: str) -> str:
-    return f"[For this reply the user asks: {instruction}]" if instruction else ""
 
 
 def _question(

@@ -3,8 +3,17 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from webapp.chat.context.blocks import attribute, escape
-from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, model_text, passage_mark, tokens_of
+from webapp.chat.context.segments import (
+    Line,
+    Segment,
+    attribute,
+    escape,
+    join_segments,
+    memory_mark,
+    model_text,
+    passage_mark,
+    tokens_of,
+)
 from webapp.chat.context.values import RetrievedPassage
 from webapp.text.tokens import estimate_tokens
 
@@ -26,24 +35,24 @@ class Excerpt:
     def line(self, number: int) -> Line:
         """The item of a prompt. Its source is not kept: a conversation's title is deleted with the conversation."""
         first = self.parts[0]
-        sentences: Sequence[Segment]
+        words: Sequence[Segment]
         if first.group:
-            sentences = join_segments("\n", (_piece_line(part) for part in _merged(self.parts)))
+            words = join_segments("\n", (_piece_line(part) for part in _merged(self.parts)))
             return [
                 Segment("<said"),
                 Segment(f' on="{attribute(first.source)}"', ""),
                 Segment(">"),
-                *sentences,
+                *words,
                 _SAID_END,
             ]
         is_memory = first.kind == "memory"
         source = f' source="{attribute(first.source)}"' if first.source else ""
-        sentences = _piece_line(first) if first.kind == "message" else _full_line(first)
+        words = _piece_line(first) if first.kind == "message" else _full_line(first)
         return [
             Segment(f'<item n="{number}" kind="{attribute(first.kind)}"'),
             Segment(source, None if is_memory else ""),
             Segment(">"),
-            *sentences,
+            *words,
             Segment("</item>"),
         ]
 
@@ -70,13 +79,13 @@ def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tu
     keys, packed, tokens_left = set(present), PackedExcerpts(), budget
     selection: dict[int, tuple[Excerpt, RetrievedPassage]] = {}
     by_group: dict[tuple[str, int], Excerpt] = {}
-    sentences: set[str] = set()
+    texts: set[str] = set()
     for rank, item in enumerate(passages):
-        words = " ".join(item.content.split()).casefold()
+        text = " ".join(item.content.split()).casefold()
         passage = item if rank < IN_FULL or tokens_left < LEAST else item.by_core
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
         price = _price(excerpt, passage) if tokens_left >= LEAST else tokens_left + 1
-        is_present = (item.kind, item.id) in keys or words in sentences
+        is_present = (item.kind, item.id) in keys or text in texts
         reason = PRESENT if is_present else NO_ROOM if price > tokens_left else ""
         packed.reasons.append(reason)
         packed.tokens.append(price)
@@ -85,7 +94,7 @@ def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tu
             continue
         if item.kind != "message":
             keys.add((item.kind, item.id))
-        sentences.add(words)
+        texts.add(text)
         tokens_left -= price
         if excerpt is None:
             excerpt = Excerpt()

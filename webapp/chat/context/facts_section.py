@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from webapp.chat.context.blocks import escape
 from webapp.chat.context.sections import Part
-from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, tokens_of
+from webapp.chat.context.segments import Line, Segment, escape, join_segments, memory_mark, tokens_of
 from webapp.chat.context.values import ContextInput, Fact
 from webapp.memories.prompt.known import KnownItem
 from webapp.text.tokens import estimate_tokens

@@ -63,10 +63,10 @@ def with_retrieved_pictures(history: Sequence[Message], result: Result, room: in
     if not documents or not history or history[-1].role != "user":
         return history
     room -= sum(picture.tokens for picture in history[-1].pictures)
-    messages = []
+    pictures = []
     for title, digest, media_type, pages in documents:
         for picture in pictures_of_document(title, digest, media_type, pages, size_of_views()):
             if picture.tokens <= room:
                 room -= picture.tokens
-                messages.append(picture)
-    return [*history[:-1], replace(history[-1], pictures=(*history[-1].pictures, *messages))]
+                pictures.append(picture)
+    return [*history[:-1], replace(history[-1], pictures=(*history[-1].pictures, *pictures))]

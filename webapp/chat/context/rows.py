@@ -30,7 +30,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(row: Row[*tuple[Any, ...]]) -> Parts:
-    """Return the parts of a row of `beginning`."""
+    """Return the parts of a row of `read_rows`."""
     reply, conversation, owner, question, request, tool_servers, *rest = row
     split = len(PassageMarks._fields)
     return Parts(reply, conversation, owner, question, request, tool_servers, PassageMarks(*rest[:split]), rest[split:])

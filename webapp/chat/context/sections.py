@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from webapp.chat.context.blocks import attribute, escape
 from webapp.chat.context.budget import MESSAGE_OVERHEAD
 from webapp.chat.context.excerpts import NO_ROOM, pack
-from webapp.chat.context.segments import Line, Segment, join_segments, memory_mark, model_text, stored_text, tokens_of
+from webapp.chat.context.segments import (
+    Line,
+    Segment,
+    attribute,
+    escape,
+    join_segments,
+    memory_mark,
+    model_text,
+    stored_text,
+    tokens_of,
+)
 from webapp.chat.context.values import (
     Chunk,
     ContextInput,
@@ -104,14 +113,10 @@ def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Omi
     """Split messages into those that may be context, by id, and those that never may."""
     current, excluded = [], []
     for message in sorted(messages, key=lambda message: message.id):
-        if message.superseded:
-            why = "replaced by a later version"
-        elif message.role == "assistant" and (message.status not in _FINISHED or not message.content.strip()):
-            why = "no finished reply"
+        if message.role == "assistant" and (message.status not in _FINISHED or not message.content.strip()):
+            excluded.append(Omission("message", message.id, "messages", 0, "no finished reply"))
         else:
             current.append(message)
-            continue
-        excluded.append(Omission("message", message.id, "messages", 0, why))
     return current, excluded
 
 

@@ -1,15 +1,28 @@
 """A prompt's text as segments, rendered twice: as it is sent, and as it is stored with the reply. Pure.
 
 What a segment quotes from elsewhere (a memory, a summary, a message) is stored as a mark that names it, so that
-something forgotten or deleted later leaves no copy behind. `masking` fills the marks in for a reader.
+something forgotten or deleted later leaves no copy behind. `stored_prompts` fills the marks in for a reader.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from webapp.files.picture import Picture, with_parts
 from webapp.text.tokens import estimate_tokens
+
+_TAG = re.compile(r"<(?![\d=])")
+
+
+def escape(text: str) -> str:
+    """Make others' words unable to open or close a block: every `<` that could begin a tag becomes `&lt;`."""
+    return _TAG.sub("&lt;", text) if "<" in text else text
+
+
+def attribute(text: str) -> str:
+    """Make a text fit between the quotes of an attribute: one line, 120 characters at most."""
+    return " ".join(escape(text).replace('"', "'").replace(">", " ").split())[:120]
 
 
 class Segment(NamedTuple):

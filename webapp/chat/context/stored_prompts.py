@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import or_, select
 
-from webapp.chat.context.blocks import escape
+from webapp.chat.context.segments import escape
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.memories.models import Memory, MemoryRevision
@@ -34,7 +34,7 @@ def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]
     """
     fill = _filler(user_id, conversation, [str(message.get("content") or "") for message in prompt])
     contents = _messages(conversation, [message["message_id"] for message in prompt if "message_id" in message])
-    segments = []
+    filled_messages = []
     for message in prompt:
         result = dict(message)
         limit = result.pop("shortened_to", None)
@@ -43,8 +43,8 @@ def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]
         if "message_id" in result:
             text = contents.get(result["message_id"], DELETED)
             result["content"] = (result.get("content") or "") + (shorten(text, limit) if limit else text)
-        segments.append(result)
-    return segments
+        filled_messages.append(result)
+    return filled_messages
 
 
 def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> Callable[[re.Match[str]], str]:

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from webapp.chat.context.blocks import escape
 from webapp.chat.context.sections import Part, section_block
-from webapp.chat.context.segments import Line, Segment, summary_mark, tokens_of
+from webapp.chat.context.segments import Line, Segment, escape, summary_mark, tokens_of
 from webapp.chat.context.values import Chunk, ContextInput
 from webapp.text.tokens import estimate_tokens
 from webapp.text.truncation import first_words

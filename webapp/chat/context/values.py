@@ -22,7 +22,6 @@ class Message:
     role: str
     content: str
     status: str = "complete"
-    superseded: bool = False
     pictures: tuple[Picture, ...] = ()
     is_tainted: bool = False
 
@@ -146,7 +145,7 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A prompt ready to send, with its account: `messages` as they are sent, `kept()` as they are stored.
+    """A prompt ready to send, with its account: `messages` as they are sent, `record()` as they are stored.
 
     `verbatim` are the ids of the messages shown in full, `words` the texts that the user wrote or that were found for
     the message: a tool may be given a URL that stands in one of them.

@@ -25,7 +25,7 @@ JOBS_SECONDS = 30.0
 FIRST_LOOK_SECONDS = 1.0
 """How long until a viewer that has received nothing checks whether Redis is there at all."""
 POLL_SECONDS = 0.5
-"""Time between queries of the tables, where a running reply is stored as it grows (`durable.py`)."""
+"""Time between queries of the tables, where a running reply is stored as it grows (`saved_progress.py`)."""
 
 
 def follow(

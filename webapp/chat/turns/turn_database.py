@@ -8,17 +8,20 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from flask import Flask
+from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from webapp.background.queues import enqueue
 from webapp.chat.context import assembly
-from webapp.chat.turns import finish, saved_progress
+from webapp.chat.turns import finish, saved_progress, turnlog
 from webapp.chat.turns.finish import FinishedTurn
-from webapp.chat.turns.followup import queue_jobs
 from webapp.config import Settings
 from webapp.db.base import database_is_away, write_transaction
 from webapp.db.conflicts import repeat_on_conflict
+from webapp.extensions import redis
 from webapp.files.pictures import fill_pictures
 from webapp.llm.partial_calls import ToolCall
+from webapp.memories.prompt.conversation_memory import note_uses
 from webapp.telemetry import tracing
 from webapp.tools.calls import ToolRun
 from webapp.tools.client_tools import ClientTools
@@ -135,3 +138,15 @@ async def wait_for_result(future: Future[Any], seconds: float) -> None:
     waited = asyncio.wrap_future(future)
     waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # its errors are for others to handle
     await asyncio.wait([waited], timeout=seconds)
+
+
+def queue_jobs(turn_id: int, turn: FinishedTurn) -> None:
+    """Put the turn's jobs on their queues; without Redis they are left to the sweep."""
+    client = redis()
+    try:
+        turnlog.owe(client, turn_id, [name for name, _ in turn.jobs])
+        for name, ids in turn.jobs:
+            enqueue(name, turn_id=turn_id, person=turn.user_id, **ids)
+    except RedisError as error:
+        log.warning("jobs left to the sweep", extra={"turn_id": turn_id, "error": type(error).__name__})
+    note_uses(client, turn.memory_ids)

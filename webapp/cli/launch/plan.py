@@ -48,7 +48,7 @@ class Plan(NamedTuple):
     notes: list[str]
 
 
-def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
+def open_port(host: str, port: int) -> socket.socket:
     """Listen on the address of the web; while it restarts, visitors wait here instead of being refused.
 
     Raises LaunchError if the port cannot be used.
@@ -57,7 +57,7 @@ def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        listener.listen(backlog)
+        listener.listen(4096)
     except OSError as error:
         listener.close()
         if isinstance(error, PermissionError):

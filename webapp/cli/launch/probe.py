@@ -1,13 +1,12 @@
 """Asking our own web whether it is ready, without waiting for the answer."""
 
-import contextlib
 import socket
 
 REQUEST = b"GET /readyz HTTP/1.0\r\nHost: localhost\r\n\r\n"
 
 
 class Probe:
-    """One question at a time to /readyz: `ask`, then `answer` when its socket can be read."""
+    """One question at a time to /readyz: `ask`, then `answer` when its socket can be read, and `close` after that."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._address = address
@@ -16,7 +15,6 @@ class Probe:
 
     def ask(self) -> socket.socket | None:
         """Send the question; the socket to watch, or None if nobody listens."""
-        self.close()
         try:
             # The launcher itself holds the listening socket, so connecting never has to wait.
             self.socket = socket.create_connection(self._address, timeout=1)
@@ -28,30 +26,25 @@ class Probe:
 
     def answer(self) -> tuple[int, str] | None:
         """Status and body once the whole answer is here, (0, "") if it broke off, None if there is more to come."""
-        if self.socket is None:
-            return (0, "")
+        assert self.socket is not None
         try:
             data = self.socket.recv(65_536)
         except BlockingIOError:
             return None
         except OSError:
-            self.close()
             return (0, "")
         if data:
             self._received += data
             return None
         head, _, body = self._received.partition(b"\r\n\r\n")
-        self.close()
         words = head.split(None, 2)
         return (int(words[1]) if len(words) > 1 and words[1].isdigit() else 0, body.decode(errors="replace").strip())
 
     def close(self) -> None:
-        """Give up the pending question, if any."""
+        """Be done with the question, if there is one."""
         if self.socket is not None:
-            with contextlib.suppress(OSError):
-                self.socket.close()
-        self.socket = None
-        self._received = b""
+            self.socket.close()
+        self.socket, self._received = None, b""
 
 
 def accepts_connections(path: str) -> bool:

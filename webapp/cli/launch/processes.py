@@ -56,9 +56,9 @@ def signal_group(pid: int, number: int) -> None:
         os.killpg(pid, number)
 
 
-def kill_all_children(patience: float = 5.0) -> None:
+def kill_all_children() -> None:
     """Kill and reap whatever is left below this process, generation by generation."""
-    end = time.monotonic() + patience
+    end = time.monotonic() + 5.0
     while (pids := children()) and time.monotonic() < end:
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):

@@ -97,20 +97,15 @@ class Supervisor:
                 self._selector.register(question, selectors.EVENT_READ, self._probe)
 
     def _hear_answer(self) -> None:
-        sock = self._probe.socket
         answer = self._probe.answer()
-        if answer is None or sock is None:
+        if answer is None or self._probe.socket is None:
             return
-        self._selector.unregister(sock) if sock.fileno() >= 0 else self._forget_closed()
+        self._selector.unregister(self._probe.socket)
+        self._probe.close()
         status, self._last_answer = answer
         if status == 200:
             self.is_ready = True
             self._announce()
-
-    def _forget_closed(self) -> None:
-        for key in list(self._selector.get_map().values()):
-            if key.data is self._probe:
-                self._selector.unregister(key.fileobj)
 
     def _announce(self) -> None:
         for note in self.plan.notes:

@@ -2,7 +2,6 @@
 
 import os
 import re
-from pathlib import Path
 
 from .shell import ROOT
 
@@ -15,9 +14,9 @@ def wants_hashes() -> bool:
     return LOCK.is_file() and os.environ.get("REQUIRE_HASHES") != "0"
 
 
-def locked_packages(path: Path = LOCK) -> dict[str, str]:
+def locked_packages() -> dict[str, str]:
     """Return what the lock says of each package, by its normal name."""
-    blocks = [block for block in _BLOCK.split(path.read_text()) if block[:1].isalnum()]
+    blocks = [block for block in _BLOCK.split(LOCK.read_text()) if block[:1].isalnum()]
     return {normal(re.split(r"[=\s;]", block, maxsplit=1)[0]): block for block in blocks}
 
 

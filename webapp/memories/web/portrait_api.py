@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from pydantic import BaseModel, Field
 
 from webapp.accounts.auth import current_user_id, login_required
@@ -32,13 +30,7 @@ class PortraitOut(BaseModel):
 
     @classmethod
     def of(cls, view: PortraitView) -> PortraitOut:
-        return cls.model_validate(
-            {
-                "sentences": [asdict(item) for item in view.sentences],
-                "gone": [asdict(item) for item in view.gone],
-                **{name: getattr(view, name) for name in ("made_at", "is_current", "is_coming", "problem")},
-            }
-        )
+        return cls.model_validate(view, from_attributes=True)
 
 
 class PortraitQuery(BaseModel):

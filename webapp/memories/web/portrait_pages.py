@@ -17,31 +17,27 @@ blueprint = Blueprint("portrait_pages", __name__)
 
 
 @blueprint.get("/memories/portrait")
-@login_required
-def page() -> ViewResult:
-    """Return what is known of the person, or, while it is being written, the part of the page that asks again."""
-    return _page(None)
-
-
-@blueprint.post("/memories/portrait")
-@login_required
-def write() -> ViewResult:
-    """Have it written anew."""
-    return _write(None)
-
-
 @blueprint.get("/spaces/<int:space_id>/portrait")
 @login_required
-def page_of_space(space_id: int) -> ViewResult:
-    """Return what is shared in a space, for its members, or the part of the page that asks again."""
+def page(space_id: int | None = None) -> ViewResult:
+    """Return the portrait of the person, or of a space for its members, or the part of the page that asks again."""
     return _page(space_id)
 
 
+@blueprint.post("/memories/portrait")
 @blueprint.post("/spaces/<int:space_id>/portrait")
 @login_required
-def write_of_space(space_id: int) -> ViewResult:
+def write(space_id: int | None = None) -> ViewResult:
     """Have it written anew."""
-    return _write(space_id)
+    try:
+        service.ask_for_portrait(current_user_id(), space_id)
+        db.session.commit()
+    except Conflict as error:
+        db.session.rollback()
+        return _page(space_id, error.detail), error.status
+    if wants_partial():
+        return _page(space_id)
+    return redirect(url_for(".page", space_id=space_id), 303)
 
 
 def title_of(space: SpaceOut | None) -> str:
@@ -51,18 +47,6 @@ def title_of(space: SpaceOut | None) -> str:
     if space.kind == "legacy":
         return _("What is known of %(name)s", name=space.name)
     return _("What is shared in %(name)s", name=space.name)
-
-
-def _write(space_id: int | None) -> ViewResult:
-    try:
-        service.ask_for_portrait(current_user_id(), space_id)
-        db.session.commit()
-    except Conflict as error:
-        db.session.rollback()
-        return _page(space_id, error.detail), error.status
-    if wants_partial():
-        return _page(space_id)
-    return redirect(url_for(".page") if space_id is None else url_for(".page_of_space", space_id=space_id), 303)
 
 
 def _page(space_id: int | None, problem: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.db.base import db
+from webapp.http.answers import commit_json
 from webapp.http.validation import Instant
 from webapp.http.views import ViewResult, api_blueprint
 from webapp.memories.review import proposals
@@ -73,15 +73,11 @@ def list_proposals(query: ProposalQuery) -> ViewResult:
 @login_required
 def accept_proposal(path: ProposalPath) -> ViewResult:
     """Do what is proposed: keep a memory, in the place of another or not, or forget one for good."""
-    answer = SettledOut.of(proposals.accept(current_user_id(), path.proposal_id)).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(SettledOut.of(proposals.accept(current_user_id(), path.proposal_id)))
 
 
 @blueprint.post("/proposals/<proposal_id>/discard", responses={200: SettledOut})
 @login_required
 def discard_proposal(path: ProposalPath) -> ViewResult:
     """Leave everything as it was. What was to be kept is not learned again."""
-    answer = SettledOut.of(proposals.discard(current_user_id(), path.proposal_id)).model_dump(mode="json")
-    db.session.commit()
-    return answer
+    return commit_json(SettledOut.of(proposals.discard(current_user_id(), path.proposal_id)))

@@ -29,8 +29,10 @@ LONGEST_NAME = 128
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """A tool as its server describes it, with a schema that models can be told (`cleaning.py`). `reads_only` is what
-    the server says; if it says nothing, the tool counts as one that writes."""
+    """A tool as its server describes it, with a schema that models can be told (`tool_schemas.py`).
+
+    `reads_only` is what the server says; if it says nothing, the tool counts as one that writes.
+    """
 
     name: str
     title: str
