@@ -48,7 +48,7 @@ def goes_out(column: Any) -> bool:
 
 
 def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
-    """Yield rows in the order of a key, in batches that are released from the session."""
+    """Yield rows in the order of a key, in batches that no session holds any more: theirs may end in between."""
     last: Any = None
     while True:
         page = statement.order_by(key).limit(BATCH)
@@ -56,8 +56,8 @@ def walk(statement: Select[Any], key: Any) -> Iterator[Any]:
         if not rows:
             return
         last = getattr(rows[-1], key.key)
-        yield from rows
         db.session.expunge_all()
+        yield from rows
 
 
 def own_rows(
