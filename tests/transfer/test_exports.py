@@ -321,3 +321,22 @@ def test_nobody_waits_while_an_export_is_written(app, client, run_jobs, monkeypa
     assert set(seen) == {("may write", False), ("in a transaction", False)}
     members = zipfile.ZipFile(io.BytesIO(file.data))
     assert [members.read(name) for name in members.namelist() if name.startswith("files/")] == [b"Bees dance."]
+
+
+def test_an_account_is_exported_a_slice_at_a_time_whatever_is_deleted_in_between(app, client, talk):
+    for name in ("bees", "cats", "dogs", "eels"):
+        assert client.post("/api/memories", json={"memory_type": "fact", "content": f"Keeps {name}"}).status_code == 201
+    made = client.post("/api/exports", json={"what": "account"}).get_json()["export_id"]
+    status, slices = "waiting", 0
+    while status == "waiting":
+        with app.app_context():  # each in a session of its own, like a job
+            status = export_jobs.make(made, seconds=0)
+        slices += 1
+        if slices == 2:
+            client.delete(f"/api/conversations/{talk}")
+    assert (status, slices > 4) == ("ready", True)
+    with client.get(f"/api/exports/{made}/download") as file:
+        memories = zipfile.ZipFile(io.BytesIO(file.data)).read("memories.jsonl").decode()
+    assert [json.loads(line)["content"] for line in memories.splitlines()] == [
+        f"Keeps {name}" for name in ("bees", "cats", "dogs", "eels")
+    ]

@@ -14,6 +14,7 @@ from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 from webapp.memories import lists
 from webapp.memories.models import Memory
+from webapp.memories.rules.grounding import value_after
 from webapp.memories.rules.keys import canonical_fact_key, category_of
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.secrets import find_secret
@@ -184,6 +185,8 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
         _check_conversation(user_id, fields.get("memory_type", memory.memory_type), limited_to)
     if {"fact_key", "category"} & fields.keys():
         fields |= _key_and_category(memory, fields)
+    if memory.fact_value and fields.get("content"):
+        fields.setdefault("fact_value", value_after(fields["content"], memory.content, memory.fact_value))
     before = {name: getattr(memory, name) for name in fields}
     if before == fields:
         return memory
@@ -267,10 +270,9 @@ def _key_conflict(fact_key: str | None, holder: int | None) -> Conflict:
 
 def _key_and_category(memory: Memory, fields: dict[str, Any]) -> dict[str, Any]:
     """Key and category as stored, from whichever was given: the key's namespace is the category."""
-    raw = fields.get("fact_key", memory.fact_key)
-    key = canonical_fact_key(raw, fields.get("category", memory.category))
-    category = category_of(key, fields.get("category", memory.category))
-    return {"fact_key": key, "category": category}
+    category = fields.get("category", memory.category)
+    key = canonical_fact_key(fields.get("fact_key", memory.fact_key), category)
+    return {"fact_key": key, "category": category_of(key, category)}
 
 
 def _check_space(user_id: int, space_id: int | None, visibility: str) -> None:

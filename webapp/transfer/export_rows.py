@@ -60,15 +60,18 @@ def goes_out(column: Any) -> bool:
 
 
 def walk(model: type[Row], condition: ColumnElement[bool]) -> Iterator[Row]:
-    """Yield the rows of a model that meet a condition by their key, in batches that are released from the session."""
+    """Yield the rows of a model that meet a condition by their key, in batches that no session holds any more.
+
+    The session of one batch may have ended before the next is read: an export is written in slices.
+    """
     *_, column = table_of(model).primary_key.columns  # before it, if there is more, comes the user's id
     key = getattr(model, column.key)
     page = select(model).where(condition).order_by(key).limit(BATCH)
     last: Any = None
     while rows := db.session.scalars(page if last is None else page.where(key > last)).all():
         last = getattr(rows[-1], column.key)
-        yield from rows
         db.session.expunge_all()
+        yield from rows
 
 
 def own_rows(model: Any, condition: Condition | None = None) -> Callable[[int], Rows]:

@@ -15,6 +15,8 @@ WALNUTS = ForgottenStatements(["Allergic to walnuts.", "I'm allergic to walnuts"
         "Allergic to walnuts.",
         "A severe walnut allergy: Robin is ALLERGIC.",
         "Walnuts? Allergic, they said!",
+        "Allergy to walnuts",
+        "They have a walnut allergy.",
         "Allergisch? No: allergic (walnut).",
     ],
 )

@@ -213,6 +213,17 @@ def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_confl
     assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == third["memory_id"]
 
 
+def test_an_edit_of_the_words_changes_the_value_too(client) -> None:
+    made = write(client, "My name is Ana.", fact_key="name", category="identity", fact_value="Ana")
+    path = f"/api/memories/{made['memory_id']}"
+    assert client.put(path, json={"content": "My name is Bea"}).json["fact_value"] == "Bea"
+    assert client.get("/api/profile").json["name"] == "Bea"
+    assert client.put(path, json={"content": "People call me Bea."}).json["fact_value"] == "Bea"
+    assert client.put(path, json={"content": "I am Cleo."}).json["fact_value"] is None
+    assert client.get("/api/profile").json["name"] == "I am Cleo."
+    assert client.put(path, json={"content": "I am Dora.", "fact_value": "Dora"}).json["fact_value"] == "Dora"
+
+
 def test_an_edit_is_the_users_own_and_every_revision_can_be_restored(app, client, user, model) -> None:
     talk = converse(app, user.user_id, "I prefer green tea")
     answers(model, operation("I prefer green tea", "Prefers green tea."))

@@ -23,6 +23,7 @@ _PART = re.compile(r"[^\W_]+")
 _LEAST_BEGINNING = 3
 _TELLING_LETTERS = 4
 _MOST = 2 / 3
+_FULL_STOPS = " .!。！।"
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "DIGIT")
 
 
@@ -49,6 +50,19 @@ def is_grounded(value: str | None, text: str) -> bool:
     if signs(value or ""):  # "C++" does not stand in "C"
         return fold(value or "") in fold(text)
     return bool(_PART.findall(value or "")) and _TextWords([text]).has(value or "")
+
+
+def value_after(content: str, before: str, value: str) -> str | None:
+    """Return the value of a fact whose words were changed: the one they still hold, or what stands in its place where
+    only that was changed; None where neither can be told.
+    """
+    if is_grounded(value, content):
+        return value
+    head, found, tail = before.rstrip(_FULL_STOPS).partition(value)
+    content = content.rstrip(_FULL_STOPS)
+    if not (found and content.startswith(head) and content.endswith(tail)):
+        return None
+    return content[len(head) : len(content) - len(tail)].strip() or None
 
 
 def is_borrowed(statement: str, texts: Iterable[str], other_spans: Iterable[str]) -> bool:

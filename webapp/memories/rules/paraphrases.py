@@ -16,11 +16,18 @@ SHARE = 2 / 3
 LEAST = 2
 """The fewest words for which a sentence may be removed by weight alone."""
 NOTHING_LEFT = "Some of what was said here has been forgotten."
+ROOT = 6
+"""The letters of a stem by which "allergic" and "allergy" are one, in statements of several words."""
 _ABOUT = frozenset(stems(words("user person assistant")))
 """What statements begin with, which says nothing."""
 
-_NO_PART = frozenset(stems(words("must never always may might need needs cannot should shall would could please")))
-_HALF = frozenset(
+
+def _roots(terms: Iterable[str]) -> frozenset[str]:
+    return frozenset(term[:ROOT] for term in terms)
+
+
+_NO_PART = _roots(stems(words("must never always may might need needs cannot should shall would could please")))
+_HALF = _roots(
     stems(
         words(
             "eat eats drink drinks like likes love loves hate hates live lives work works want wants prefer "
@@ -37,12 +44,13 @@ def _weight(term: str) -> int:
 
 
 class ForgottenStatements:
-    """The statements being forgotten: the stems that make up each statement; statements of stop words alone are left
-    out.
+    """The statements being forgotten: the stem that makes up each statement, or the roots of several; statements of
+    stop words alone are left out.
     """
 
     def __init__(self, wordings: Iterable[str]) -> None:
         stem_sets = {frozenset(stems(words(text))) - _ABOUT for text in wordings} - {frozenset()}
+        stem_sets = {terms if len(_roots(terms)) == 1 else _roots(terms) for terms in stem_sets}
         self._needed = [(terms, ceil(SHARE * len(terms))) for terms in stem_sets]
         self._weights = [ceil(SHARE * sum(map(_weight, terms))) for terms in stem_sets]
         self._with: dict[str, list[int]] = defaultdict(list)
@@ -56,7 +64,8 @@ class ForgottenStatements:
             return False
         counts: Counter[int] = Counter()
         weights: Counter[int] = Counter()
-        for term in set(stems(words(sentence))):
+        found = frozenset(stems(words(sentence)))
+        for term in found | _roots(found):
             for number in self._with.get(term, ()):
                 counts[number] += 1
                 weights[number] += _weight(term)
