@@ -38,7 +38,7 @@ def test_what_shares_a_word_is_not(sentence):
         ("One must never eat in bed.", False),
     ],
 )
-def test_musts_and_nevers_make_up_no_statement(sentence, is_retold):
+def test_names_and_the_longest_other_word_make_up_a_statement(sentence, is_retold):
     """A member's assistant had put it in words of its own, and that stayed when the fact was withdrawn."""
     assert ForgottenStatements(["Ylva must never eat walnuts"]).is_retold_in(sentence) is is_retold
 

@@ -98,7 +98,7 @@ def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user,
     assert result["counts"]["overruled"] == 1
 
     page = browser.get(f"/c/{talk}").text
-    assert "Kept: lives in Porto, did not use lives in Faro (less certain)" in page
+    assert "Kept: Lives in Porto, did not use Lives in Faro (less certain)" in page
     change = browser.get(f"/memories/changes/{result['change_set']['change_set_id']}", headers=HTMX).text
     assert "did not use" in change and "Use this one" in change
     kept, heard = memories_of(app, user.user_id)

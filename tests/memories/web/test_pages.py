@@ -496,7 +496,7 @@ def test_proposals_are_shown_as_waiting_and_what_is_forgotten_offers_no_undo(app
     with app.app_context(), write_transaction():
         made = propose(user.user_id, [Proposal("Keeps goats"), Proposal("Likes moss")], cause="import")
     page = browser.get("/memories/changes").text
-    assert "To review: keeps goats, likes moss" in page and "Remembered" not in page
+    assert "To review: Keeps goats, Likes moss" in page and "Remembered" not in page
     opened = browser.get(f"/memories/changes/{made.change_set_id}", headers=HTMX).text
     assert opened.count("waiting for you") == 2 and "Undo</button>" in opened
     ids = [row.memory_id for row in memories_of(app, user.user_id)]
@@ -517,7 +517,7 @@ def test_the_foot_of_the_panel_names_what_was_remembered_of_what_it_shows(browse
 def test_the_log_names_what_was_changed(browser, remember, user):
     memory_id = remember(user, "Likes moss")
     post_form(browser, f"/memories/{memory_id}/archive", headers=HTMX, on=1)
-    assert "Archived: likes moss" in browser.get("/memories/changes").text
+    assert "Archived: Likes moss" in browser.get("/memories/changes").text
     post_form(browser, f"/memories/{memory_id}/archive", headers=HTMX, on=0)
     post_form(browser, f"/memories/{memory_id}/still-true", headers=HTMX, answer="yes")
     assert '<span class="change-what"><bdi>likes moss</bdi></span>' in browser.get("/memories/changes").text

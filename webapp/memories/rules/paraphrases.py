@@ -1,8 +1,8 @@
 """Detection of a model's text that retells what is being forgotten, and the text without it; pure.
 
 A summary tells things in its own words, so words are compared, not letters: a sentence is removed if it has two thirds
-of the words of the statement or a quote behind it, or of their weight, in which "must" and "never" count nothing and
-verbs found in every second sentence count half. Better too much than too little.
+of the words of the statement or a quote behind it, or all that tell it apart: its names and numbers, and the longest of
+its other words, since the common ones are short in every language. Better too much than too little.
 """
 
 from collections import Counter, defaultdict
@@ -14,33 +14,26 @@ from webapp.text.words import stems, words
 
 SHARE = 2 / 3
 LEAST = 2
-"""The fewest words for which a sentence may be removed by weight alone."""
+"""The fewest words that tell a statement apart."""
 NOTHING_LEFT = "Some of what was said here has been forgotten."
 ROOT = 6
 """The letters of a stem by which "allergic" and "allergy" are one, in statements of several words."""
 _ABOUT = frozenset(stems(words("user person assistant")))
-"""What statements begin with, which says nothing."""
+"""Whom our prompts have statements begin with."""
+_FEW = 20
 
 
 def _roots(terms: Iterable[str]) -> frozenset[str]:
     return frozenset(term[:ROOT] for term in terms)
 
 
-_NO_PART = _roots(stems(words("must never always may might need needs cannot should shall would could please")))
-_HALF = _roots(
-    stems(
-        words(
-            "eat eats drink drinks like likes love loves hate hates live lives work works want wants prefer "
-            "prefers go goes take takes get gets keep keeps avoid avoids essen isst trinkt mag lebt wohnt arbeitet "
-            "mange boit aime habite come bebe vive trabaja"
-        )
-    )
-)
-_FEW = 20
-
-
-def _weight(term: str) -> int:
-    return 0 if term in _NO_PART else 1 if term in _HALF else 2
+def _telling_roots(text: str, terms: frozenset[str]) -> frozenset[str]:
+    """Return the roots of the words that tell a statement apart; empty if they are too few."""
+    marked = " ".join(word for word in text.split() if word != word.lower() or any(map(str.isdigit, word)))
+    named = terms.intersection(stems(words(marked)))
+    longest = sorted(terms - named, key=lambda term: (-len(term), term))[:1]
+    telling = _roots([*named, *longest])
+    return telling if named and len(telling) >= LEAST else frozenset()
 
 
 class ForgottenStatements:
@@ -49,12 +42,14 @@ class ForgottenStatements:
     """
 
     def __init__(self, wordings: Iterable[str]) -> None:
-        stem_sets = {frozenset(stems(words(text))) - _ABOUT for text in wordings} - {frozenset()}
-        stem_sets = {terms if len(_roots(terms)) == 1 else _roots(terms) for terms in stem_sets}
-        self._needed = [(terms, ceil(SHARE * len(terms))) for terms in stem_sets]
-        self._weights = [ceil(SHARE * sum(map(_weight, terms))) for terms in stem_sets]
+        statements = set()
+        for text in wordings:
+            if terms := frozenset(stems(words(text))) - _ABOUT:
+                roots = _roots(terms)
+                statements.add((terms if len(roots) == 1 else roots, _telling_roots(text, terms)))
+        self._statements = [(terms, ceil(SHARE * len(terms)), telling) for terms, telling in statements]
         self._with: dict[str, list[int]] = defaultdict(list)
-        for number, (terms, _) in enumerate(self._needed):
+        for number, (terms, _, _) in enumerate(self._statements):
             for term in terms:
                 self._with[term].append(number)
 
@@ -62,25 +57,22 @@ class ForgottenStatements:
         """Return whether a sentence says what one of the statements says."""
         if not self.may_be_in(sentence):
             return False
-        counts: Counter[int] = Counter()
-        weights: Counter[int] = Counter()
         found = frozenset(stems(words(sentence)))
-        for term in found | _roots(found):
-            for number in self._with.get(term, ()):
-                counts[number] += 1
-                weights[number] += _weight(term)
-        return any(
-            count >= self._needed[number][1] or (count >= LEAST and weights[number] >= self._weights[number])
-            for number, count in counts.items()
-        )
+        found |= _roots(found)
+        counts = Counter(number for term in found for number in self._with.get(term, ()))
+        for number, count in counts.items():
+            _, needed, telling = self._statements[number]
+            if count >= needed or (telling and telling <= found):
+                return True
+        return False
 
     def may_be_in(self, text: str) -> bool:
         """A cheap check first: stems differ from words in their endings, and other scripts are not folded here."""
-        if len(self._needed) > _FEW:
+        if len(self._statements) > _FEW:
             return True
         lowercase = text.lower()
         return not lowercase.isascii() or any(
-            sum(term[:3] in lowercase for term in terms) >= min(needed, LEAST) for terms, needed in self._needed
+            sum(term[:3] in lowercase for term in terms) >= min(needed, LEAST) for terms, needed, _ in self._statements
         )
 
 

@@ -3,7 +3,6 @@
 "Lives in Lisbon" for what was learned, "Ana → Anabela" for what was changed or replaced.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -33,15 +32,6 @@ _LABELS: dict[tuple[str, ...], str] = N_(
         ("Unarchived",): "Unarchived: %(what)s",
     }
 )
-_ABOUT_THE_USER = re.compile(r"^The user(?:'s|’s)? (?=\w)", re.IGNORECASE)
-# How statements about the user begin; a name must not lose its capital.
-_VERBS = (
-    "allergic avoids born can collects cooks cycles dislikes does drinks drives eats enjoys grew had has hates is "
-    "keeps knows learns learning likes lives living loves makes married moved needs never not owns plans plays prefers "
-    "reads retired runs single sings speaks spends studies studying suffers swims takes teaches thinks travels "
-    "travelling uses vegan vegetarian visits wants was wears will works working writes"
-)
-_LOWERED = frozenset(_VERBS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +133,8 @@ def label(lines: Iterable[ChangeLine]) -> str:
 
 
 def shorten_statement(statement: str) -> str:
-    """Return a statement as part of a line: without "The user" and full stop, cut at a word."""
-    text = _ABOUT_THE_USER.sub("", " ".join(statement.split())).removesuffix(".")
-    first, _, rest = text.partition(" ")
-    if first.casefold() in _LOWERED:
-        text = f"{first.lower()} {rest}".rstrip()
+    """Return a statement as part of a line: without a full stop, cut at a word."""
+    text = " ".join(statement.split()).removesuffix(".")
     if len(text) <= SHORT:
         return text
     return text[:SHORT].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
