@@ -31,10 +31,13 @@ document.addEventListener("htmx:error", (event) => {
   toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
 });
 
-// A form that waits for another server says so, and is sent once.
-on("submit", "form", (event) => {
+// A double click sends a form once. One that waits for another server says so, and is sent once however long it takes.
+on("submit", "form", (event, form) => {
+  if (event.defaultPrevented || form.method !== "post") return;
+  if (event.timeStamp - form.sentAt < 1000) return event.preventDefault();
+  form.sentAt = event.timeStamp;
   const button = event.submitter;
-  if (!button?.dataset.busy || event.defaultPrevented) return;
+  if (!button?.dataset.busy) return;
   const said = button.textContent;
   setTimeout(() => {
     button.disabled = true;

@@ -98,17 +98,19 @@ def test_undo_from_the_reply_and_honest_refusal(learned):
     trace(page, "Remembered: name is Ada").click()
     page.locator(".trace-undo").get_by_role("button", name="Undo").click()
     expect(page.locator(".mem-refused")).to_contain_text("has since changed")
+    expect(page.locator(".remembered summary")).to_be_focused()
     expect(cards(page)).to_have_count(2)
     page.locator("#memory-log .change > details > summary").first.click()
     page.locator("#memory-log").get_by_role("button", name="Undo").first.click()
     expect(page.locator("#memory-log .change").nth(1)).to_contain_text("undone")
+    expect(page.locator("#memory-log .change > details > summary").nth(1)).to_be_focused()
 
 
 def test_undo_takes_back_what_was_remembered(learned):
     page = learned
     trace(page, "Remembered: name is Ada").click()
     page.locator(".trace-undo").get_by_role("button", name="Undo").click()
-    expect(trace(page, "Undone")).to_be_visible()
+    expect(trace(page, "Undone")).to_be_focused()
     expect(page.locator(".change-undone")).to_contain_text("is no longer remembered")
     page.mouse.move(600, 300)
     expect(cards(page)).to_have_count(0)

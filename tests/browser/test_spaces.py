@@ -22,8 +22,11 @@ def test_a_legacy_is_made_and_talked_in(open_tab, cast, model):
     page.get_by_role("link", name="Spaces").click()
     page.get_by_role("radio", name="Legacy").check()
     page.get_by_label("Name").fill("Grandpa Joe")
-    page.get_by_role("button", name="Create").click()
+    sent = []
+    page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
+    page.get_by_role("button", name="Create").dblclick(delay=30)
     expect(page.get_by_role("heading", name="Grandpa Joe", level=1)).to_be_visible()
+    assert len(sent) == 1, "a double click creates one"
     page.get_by_role("link", name="New conversation").last.click()
     expect(page.get_by_label("Voice")).to_have_value("biographer")
     page.get_by_label("Voice").select_option("The old friend")
