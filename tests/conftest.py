@@ -305,7 +305,7 @@ def anonymous(app: Flask) -> FlaskClient:
 
 @pytest.fixture
 def login(app: Flask) -> Callable[[Person], FlaskClient]:
-    """`login(person)`: a client with cookies, signed in through the form."""
+    """`login(person)`: a client with cookies, signed in."""
     return lambda person: browser_client(app, person)
 
 

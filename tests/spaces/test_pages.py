@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from testkit.people import api_client, csrf_token
+from testkit.people import api_client, csrf_token, page_token
 from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
@@ -28,7 +28,7 @@ def cast(app, make_user, login):
 
 def post(browser, path, data=None, **more):
     """Send a form as a page would."""
-    token = csrf_token(browser.get("/spaces").text)
+    token = page_token(browser)
     return browser.post(path, data={"csrf_token": token, **(data or {})}, **more)
 
 
