@@ -32,30 +32,30 @@ def post(browser, path, data=None, **more):
     return browser.post(path, data={"csrf_token": token, **(data or {})}, **more)
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/spaces", (200, 200, 200, 200)),
-        ("/spaces/{space}", (200, 200, 200, 404)),
-        ("/spaces/{space}/settings", (200, 200, 404, 404)),
-        ("/spaces/{space}/members", (200, 200, 404, 404)),
-        ("/spaces/{space}/documents", (200, 200, 404, 404)),
-        ("/spaces/{space}/documents/{document}", (200, 200, 404, 404)),
-        ("/spaces/{space}/facts", (200, 200, 404, 404)),
-        ("/spaces/{space}/facts?as=member", (200, 200, 404, 404)),
-        ("/spaces/{space}/end", (200, 200, 404, 404)),
-        ("/?into={space}", (200, 200, 200, 200)),
-    ],
-)
-def test_each_page_for_each_person(cast, anonymous, path, expected):
-    path = path.format(space=cast["space"], document=cast["document"])
-    assert anonymous.get(path).status_code == 303
-    for who, status in zip(("owner", "member", "invited", "stranger"), expected, strict=True):
-        answer = cast[who].get(path)
-        assert answer.status_code == status, who
-        assert "<Joe>" not in answer.text, "names are escaped"
-        if who == "stranger":
-            assert "Grandpa" not in answer.text
+PAGES = [
+    ("/spaces", (200, 200, 200, 200)),
+    ("/spaces/{space}", (200, 200, 200, 404)),
+    ("/spaces/{space}/settings", (200, 200, 404, 404)),
+    ("/spaces/{space}/members", (200, 200, 404, 404)),
+    ("/spaces/{space}/documents", (200, 200, 404, 404)),
+    ("/spaces/{space}/documents/{document}", (200, 200, 404, 404)),
+    ("/spaces/{space}/facts", (200, 200, 404, 404)),
+    ("/spaces/{space}/facts?as=member", (200, 200, 404, 404)),
+    ("/spaces/{space}/end", (200, 200, 404, 404)),
+    ("/?into={space}", (200, 200, 200, 200)),
+]
+
+
+def test_each_page_for_each_person(cast, anonymous):
+    for address, expected in PAGES:
+        path = address.format(space=cast["space"], document=cast["document"])
+        assert anonymous.get(path).status_code == 303
+        for who, status in zip(("owner", "member", "invited", "stranger"), expected, strict=True):
+            answer = cast[who].get(path)
+            assert answer.status_code == status, (who, address)
+            assert "<Joe>" not in answer.text, "names are escaped"
+            if who == "stranger":
+                assert "Grandpa" not in answer.text, address
 
 
 @pytest.mark.parametrize(
