@@ -178,7 +178,7 @@ def servers() -> Iterator[Servers]:
 @pytest.fixture(scope="session")
 def model_server() -> Iterator[ServerHandle]:
     """The scripted model server; tests use `model`, which forgets its script in between."""
-    with serve_in_thread(scripted=True) as handle:
+    with serve_in_thread(scripted=True, remembers=4_096) as handle:  # tests say the same things again and again
         yield handle
 
 
