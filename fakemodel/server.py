@@ -14,6 +14,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -42,12 +43,15 @@ class FakeServer:
         *,
         script: Script | None = None,
         temperament: Temperament = EVEN,
+        remembers: int = 0,
     ) -> None:
         self.script = script
         self._temperament = temperament
         self._pacer: Pacer | None = None
         self._embedder: LocalEmbedder | None = None
         self._executor = ThreadPoolExecutor(1, "embeddings")
+        if remembers:  # so many texts with their vectors: making one takes 10 to 55 ms of CPU
+            self._embed = lru_cache(remembers)(self._embed)  # type: ignore[method-assign]
 
     def app(self) -> web.Application:
         """The aiohttp application."""

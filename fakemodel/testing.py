@@ -53,15 +53,15 @@ class ServerHandle:
 
 
 @contextmanager
-def serve_in_thread(scripted: bool = True, *, port: int = 0) -> Iterator[ServerHandle]:
-    """Serve on 127.0.0.1 until the block ends."""
+def serve_in_thread(scripted: bool = True, *, port: int = 0, remembers: int = 0) -> Iterator[ServerHandle]:
+    """Serve on 127.0.0.1 until the block ends; `remembers`: texts of which a vector is made once only."""
     script = Script() if scripted else None
     ready = threading.Event()
     state: dict[str, Any] = {}
 
     async def serve() -> None:
         stop = asyncio.Event()
-        async with serving(FakeServer(script=script), "127.0.0.1", port) as bound:
+        async with serving(FakeServer(script=script, remembers=remembers), "127.0.0.1", port) as bound:
             state.update(loop=asyncio.get_running_loop(), stop=stop, port=bound)
             ready.set()
             await stop.wait()

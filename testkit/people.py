@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count
 
-from flask import Flask
+from flask import Flask, session
 from flask.testing import FlaskClient
+from flask_wtf.csrf import generate_csrf
 from werkzeug.test import TestResponse
 
-from webapp.accounts import deletion, service
+from webapp.accounts import auth, deletion, service
 from webapp.accounts.models import User
 from webapp.accounts.passwords import hash_password
-from webapp.accounts.schemas import NewToken, UserChanges
+from webapp.accounts.schemas import Credentials, NewToken, UserChanges
 from webapp.accounts.tokens import new_token
 from webapp.db.base import db, write_transaction
 
@@ -89,30 +90,43 @@ def csrf_token(html: str) -> str:
     return found[1]
 
 
+class Browser(FlaskClient):
+    """A client with cookies; `token` is the CSRF token of its pages, as long as it stays signed in as it was."""
+
+    token = ""
+
+
 def post_form(
-    browser: FlaskClient, path: str, page: str = "/", *, headers: dict[str, str] | None = None, **form: object
+    browser: FlaskClient, path: str, page: str = "", *, headers: dict[str, str] | None = None, **form: object
 ) -> TestResponse:
-    """Post a form with the CSRF token of a page, as that page would."""
-    token = csrf_token(browser.get(page).text)
+    """Post a form with its CSRF token, as a page would: with a page's own if one is named or the token is unknown."""
+    token = csrf_token(browser.get(page).text) if page else page_token(browser)
     return browser.post(path, data={**form, "csrf_token": token}, headers=headers)
 
 
-def browser_client(app: Flask, person: Person | None = None) -> FlaskClient:
-    """A client with cookies, signed in through the form if a person is given."""
-    client = app.test_client()
+def page_token(browser: FlaskClient) -> str:
+    """The CSRF token that a page would bring to a browser."""
+    return getattr(browser, "token", "") or csrf_token(browser.get("/").text)
+
+
+def browser_client(app: Flask, person: Person | None = None) -> Browser:
+    """A client with cookies; that of a person is signed in, without the two pages that this takes."""
+    client = Browser(app, app.response_class)
     if person is not None:
-        page = client.get("/login")
-        form = {"email": person.email, "password": person.password, "csrf_token": csrf_token(page.text)}
-        answer = client.post("/login", data=form)
-        assert answer.status_code in (302, 303), f"signing in answered {answer.status_code}"
+        with app.test_request_context("/login", environ_base=client.environ_base):
+            auth.start_session(service.log_in(Credentials(email=person.email, password=person.password)))
+            client.token = generate_csrf()
+            held = dict(session)
+        with client.session_transaction() as cookie:
+            cookie.update(held)
+            cookie.permanent = True
     return client
 
 
-def session_client(app: Flask, person: Person) -> FlaskClient:
+def session_client(app: Flask, person: Person) -> Browser:
     """A signed-in browser whose scripts send the CSRF token: for endpoints that take no token."""
     browser = browser_client(app, person)
-    token = csrf_token(browser.get("/settings").text)
-    browser.environ_base = {**browser.environ_base, "HTTP_X_CSRFTOKEN": token}
+    browser.environ_base = {**browser.environ_base, "HTTP_X_CSRFTOKEN": browser.token}
     return browser
 
 

@@ -178,7 +178,7 @@ def servers() -> Iterator[Servers]:
 @pytest.fixture(scope="session")
 def model_server() -> Iterator[ServerHandle]:
     """The scripted model server; tests use `model`, which forgets its script in between."""
-    with serve_in_thread(scripted=True) as handle:
+    with serve_in_thread(scripted=True, remembers=4_096) as handle:  # tests say the same things again and again
         yield handle
 
 
@@ -305,7 +305,7 @@ def anonymous(app: Flask) -> FlaskClient:
 
 @pytest.fixture
 def login(app: Flask) -> Callable[[Person], FlaskClient]:
-    """`login(person)`: a client with cookies, signed in through the form."""
+    """`login(person)`: a client with cookies, signed in."""
     return lambda person: browser_client(app, person)
 
 

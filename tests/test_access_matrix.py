@@ -13,7 +13,7 @@ from sqlalchemy import or_, select
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
-from testkit.people import Person, csrf_token
+from testkit.people import Person, page_token
 from tests.support import token_routes
 from webapp.accounts import scopes, tokens
 from webapp.accounts.access import BROWSER_ONLY
@@ -215,7 +215,7 @@ def changed(before: dict[str, set[tuple[Any, ...]]], after: dict[str, set[tuple[
 def signed_in(login: Callable[[Person], FlaskClient], person: Person) -> tuple[FlaskClient, dict[str, str]]:
     """A browser and the header of its unsafe requests."""
     browser = login(person)
-    return browser, {"X-CSRFToken": csrf_token(browser.get("/settings").text)}
+    return browser, {"X-CSRFToken": page_token(browser)}
 
 
 @once

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from werkzeug.routing import Rule
 
-from testkit.people import csrf_token
+from testkit.people import page_token
 
 ROOT = Path(__file__).resolve().parent.parent
 HUGE = [
@@ -51,7 +51,7 @@ def address(rule: Rule, number: object) -> str:
 )
 def test_ids_in_addresses(app: Flask, login, make_user, number: object) -> None:
     browser = login(make_user(is_admin=True))
-    headers = {"X-CSRFToken": csrf_token(browser.get("/settings").text), "Origin": "http://localhost"}
+    headers = {"X-CSRFToken": page_token(browser), "Origin": "http://localhost"}
     wrong = []
     for rule, method in page_rules(app):
         if "<int:" not in rule.rule:
@@ -81,7 +81,7 @@ def test_numbers_in_parameters(app: Flask, login, make_user, number: object) -> 
 @pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
 def test_numbers_in_forms(app: Flask, login, make_user, number: object) -> None:
     browser = login(make_user(is_admin=True))
-    headers = {"X-CSRFToken": csrf_token(browser.get("/settings").text), "Origin": "http://localhost"}
+    headers = {"X-CSRFToken": page_token(browser), "Origin": "http://localhost"}
     form = dict.fromkeys([*number_names(), "content", "space_id", "name"], str(number))
     wrong = []
     for rule, method in page_rules(app):

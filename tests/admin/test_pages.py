@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from testkit.people import csrf_token
+from testkit.people import csrf_token, page_token
 from webapp.accounts import service
 from webapp.accounts.schemas import Credentials
 from webapp.db.base import db
@@ -44,7 +44,7 @@ def test_pages_are_for_admins(page, anonymous, login, user, browser):
 def test_others_change_nobody(action, login, user, make_user, app):
     other = make_user()
     mine = login(user)
-    token = csrf_token(mine.get("/").text)
+    token = page_token(mine)
     answer = mine.post(f"/admin/users/{other.user_id}/{action}", data={"csrf_token": token, "admin": "1"})
     assert answer.status_code == 403
     with app.app_context():

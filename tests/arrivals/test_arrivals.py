@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testkit.people import ApiClient, Person, csrf_token
+from testkit.people import ApiClient, Person, page_token
 from tests.schedules.test_schedules import claim, make, make_due
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, write_transaction
@@ -33,7 +33,7 @@ def wait(app: Flask, user_id: int, content: str, **fields: Any) -> int:
 
 
 def dismiss(browser: FlaskClient, kind: str, newest: object) -> str:
-    form = {"csrf_token": csrf_token(browser.get("/settings").text), "kind": kind, "newest": newest}
+    form = {"csrf_token": page_token(browser), "kind": kind, "newest": newest}
     answer = browser.post("/arrivals/dismiss", data=form, headers=PART)
     assert answer.status_code == 200, answer.text
     return answer.text.strip()
@@ -62,7 +62,7 @@ def test_a_schedules_reply_is_named_until_it_is_looked_at(
     with app.app_context():
         talk = db.session.query(Conversation).one().conversation_id
     assert f'href="/c/{talk}"' in said
-    browser.post(f"/c/{talk}/seen", data={"csrf_token": csrf_token(browser.get("/settings").text)}, headers=PART)
+    browser.post(f"/c/{talk}/seen", data={"csrf_token": page_token(browser)}, headers=PART)
     assert row(browser) == ""
 
 

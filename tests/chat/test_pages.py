@@ -6,7 +6,7 @@ import re
 import pytest
 from sqlalchemy import delete, select
 
-from testkit.people import csrf_token, post_form
+from testkit.people import page_token, post_form
 from tests.conversations.test_paging import queries
 from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Message
@@ -100,7 +100,7 @@ def test_what_cannot_be_sent_is_explained_beside_the_composer(browser, model, co
 
 def test_the_same_key_sends_once(browser, model):
     model.script(reply="Once.")
-    token = csrf_token(browser.get("/").text)
+    token = page_token(browser)
     form = {"content": "Did it arrive?", "csrf_token": token}
     headers = {**HTMX, "Idempotency-Key": "a-key"}
     first, second = (browser.post("/conversations", data=form, headers=headers) for _ in range(2))
@@ -318,7 +318,7 @@ def test_somebody_elses_messages_are_unknown(browser, login, make_user, model):
     model.script(reply="A secret reply.")
     _, message, reply = asked(browser, "A secret question")
     stranger = login(make_user(is_admin=True))
-    token = csrf_token(stranger.get("/").text)
+    token = page_token(stranger)
     for method, path in ROUTES:
         data = {"csrf_token": token, "content": "x"} if method == "POST" else None
         for headers in ({}, HTMX):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,28 +15,14 @@ from webapp.conversations import lists
 from webapp.conversations.schemas import ConversationQuery
 from webapp.http.validation import MAX_METADATA_BYTES
 
+CASES = json.loads(Path(__file__).with_name("api.json").read_text(encoding="utf-8"))
+
 ROUTES = [
     ("GET", "/api/conversations", None),
     ("POST", "/api/conversations", {}),
     ("GET", "/api/conversations/current", None),
 ]
-OWNED = [
-    ("GET", "/api/conversations/{c}", None),
-    ("PUT", "/api/conversations/{c}", {"title": "Taken over"}),
-    ("DELETE", "/api/conversations/{c}", None),
-    ("GET", "/api/conversations/{c}/messages", None),
-    ("POST", "/api/conversations/{c}/messages", {"content": "Hello"}),
-    ("GET", "/api/messages/{m}/response", None),
-    ("GET", "/api/messages/{m}/versions", None),
-    ("GET", "/api/messages/{m}/pipeline_steps", None),
-    ("POST", "/api/messages/{m}/edit", {"content": "Changed"}),
-    ("POST", "/api/messages/{m}/versions/{m}/restore", None),
-    ("GET", "/api/chat/turns/{r}/stream", None),
-    ("POST", "/api/chat/turns/{r}/stop", None),
-    ("POST", "/api/chat/turns/{r}/retry", None),
-    ("POST", "/api/chat/turns/{r}/regenerate", None),
-    ("POST", "/api/chat/stream", {"message": "Hello", "conversation_id": "{c}"}),
-]
+OWNED = CASES["owned"]
 
 
 @pytest.fixture
@@ -92,21 +79,7 @@ def test_a_service_token_owns_nothing(api: Callable, make_user: Callable, ids: d
     assert_problem(api(make_user(is_service=True)).get("/api/conversations"), 403)
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("PATCH", "/api/conversations"),
-        ("DELETE", "/api/conversations"),
-        ("POST", "/api/conversations/{c}"),
-        ("PUT", "/api/conversations/{c}/messages"),
-        ("GET", "/api/chat/stream"),
-        ("GET", "/api/chat/turns/{r}/stop"),
-        ("POST", "/api/chat/turns/{r}/stream"),
-        ("GET", "/api/messages/{m}/edit"),
-        ("PUT", "/api/messages/{m}/versions"),
-        ("POST", "/api/conversations/current"),
-    ],
-)
+@pytest.mark.parametrize(("method", "path"), CASES["wrong_methods_get_405"])
 def test_wrong_methods_get_405(client: ApiClient, ids: dict[str, int], method: str, path: str) -> None:
     response = client.open(path.format(**ids), method=method)
     assert_problem(response, 405)

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import update
 
-from testkit.people import csrf_token, post_form
+from testkit.people import page_token, post_form
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.service import create_conversation, update_conversation
@@ -54,7 +54,7 @@ PATHS = [
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
 def test_somebody_elses_conversation_is_unknown(method, path, headers, browser, make_user, talk):
     id = talk(make_user(is_admin=True), "Secret plans")
-    token = csrf_token(browser.get("/").text)
+    token = page_token(browser)
     for wanted in (id, 2**31 - 1):
         form = {"csrf_token": token, "title": "Mine", "content": "x"} if method == "POST" else None
         answer = browser.open(path.format(id=wanted), method=method, headers=headers, data=form)

@@ -1,4 +1,6 @@
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +18,8 @@ from webapp.memories.rules.decide import decide
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import State, apply_effects
 from webapp.memories.rules.statements import FIELD, read_statements, statements_schema
+
+CASES = json.loads(Path(__file__).with_name("memory_operations.json").read_text(encoding="utf-8"))
 
 TRUSTED = Policy(is_trusted=True)
 
@@ -75,42 +79,14 @@ def test_keyed_facts(text, expected):
     assert facts(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "content", "kind"),
-    [
-        ("I prefer Python over Java.", "Prefers Python over Java", "preference"),
-        ("I love 🍕 pizza", "Loves 🍕 pizza", "preference"),
-        ("I don't like long answers", "Does not like long answers", "preference"),
-        ("Never use emoji!", "Never use emoji", "preference"),
-        ("We decided to use Postgres", "Decided together to use Postgres", "decision"),
-        ("I decided to leave my job", "Decided to leave their job", "decision"),
-        ("My project Apollo uses Rust", "Project Apollo uses Rust", "project"),
-        ("my project is called Beacon", "Project is called Beacon", "project"),
-    ],
-)
+@pytest.mark.parametrize(("text", "content", "kind"), CASES["statements_without_a_key"])
 def test_statements_without_a_key(text, content, kind):
     (operation,) = operations_of(1, text, [])
     assert (operation["content"], operation["memory_type"], operation["fact_key"]) == (content, kind, None)
 
 
 @pytest.mark.parametrize(
-    ("text", "noted"),
-    [
-        ("I live in Porto", "Lives in Porto"),
-        ("I'm allergic to peanuts", "Allergic to peanuts"),
-        ("I'm vegetarian", "Is vegetarian"),
-        ("I'm a software engineer", "Works as a software engineer"),
-        ("My wife's name is Anna", "Wife is called Anna"),
-        ("I prefer tea over my coffee", "Prefers tea over their coffee"),
-        ("Ich heiße Jörg.", "Heißt Jörg"),
-        ("Je m'appelle Zoé", "S’appelle Zoé"),
-        ("我叫小明，很高兴", "叫小明"),
-        ("Ich wohne in Bremen.", "Wohnt in Bremen"),
-        ("J'habite à Lyon", "Habite à Lyon"),
-        ("Vivo en Sevilla", "Vive en Sevilla"),
-        ("Moro em Braga", "Mora em Braga"),
-        ("Ich bin allergisch gegen Nüsse", "Allergisch gegen Nüsse"),
-    ],
+    ("text", "noted"), CASES["memories_read_as_a_person_would_note_them_in_the_language_they_were_told"]
 )
 def test_memories_read_as_a_person_would_note_them_in_the_language_they_were_told(text, noted):
     assert contents(text) == [noted]
@@ -148,48 +124,16 @@ def test_what_is_not_said_of_oneself_is_left_alone(text):
     assert list(operations_of(1, text, [])) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "confidence"),
-    [
-        ("My name is Alex", 1.0),
-        ("Call me Al", 0.6),
-        ("Actually, my full name is Alexander", 0.95),
-        ("That's wrong. My name is Alexander", 0.95),
-        ("No, my name is Alexander", 0.95),
-        ("Maybe my name is Alexander", 0.5),
-        ("I moved to Oslo", 0.9),
-    ],
-)
+@pytest.mark.parametrize(("text", "confidence"), CASES["confidence"])
 def test_confidence(text, confidence):
     (operation,) = operations_of(1, text, [])
     assert operation["confidence"] == confidence
 
 
-KNOWN = [
-    {"memory": 1, "type": "fact", "key": "identity/location", "value": "Rome", "text": "The user lives in Rome."},
-    {
-        "memory": 2,
-        "type": "fact",
-        "key": "health/allergy_nuts",
-        "value": "nuts",
-        "text": "The user is allergic to nuts.",
-    },
-    {"memory": 3, "type": "preference", "text": "The user loves green tea."},
-]
+KNOWN = CASES["known"]
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("I no longer live in Rome", 1),
-        ("I'm not allergic to nuts any more", 2),
-        ("Forget that I love green tea", 3),
-        ("please forget where I live. Forget what I love", 3),
-        ("I stopped drinking green tea", 3),
-        ("I no longer live in Paris", None),
-        ("forget my birthday", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "number"), CASES["retractions_name_the_memory_they_take_back"])
 def test_retractions_name_the_memory_they_take_back(text, number):
     taken_back = [o["memory_number"] for o in operations_of(1, text, KNOWN) if o["action"] == "retract"]
     assert taken_back == ([number] if number else [])
@@ -271,15 +215,7 @@ def test_what_is_told_of_oneself_in_any_language_is_kept_in_the_third_person(tex
     assert {memory.content for memory in apply_effects((), plan.effects) if memory.is_current} == noted
 
 
-@pytest.mark.parametrize(
-    ("text", "key", "value"),
-    [
-        ("Je suis végétarienne", "health/diet", "végétarienne"),
-        ("J'habite à Lyon avec ma femme", "identity/location", "Lyon"),
-        ("Abito a Roma con mia moglie", "identity/location", "Roma"),
-        ("Moro em Braga", "identity/location", "Braga"),
-    ],
-)
+@pytest.mark.parametrize(("text", "key", "value"), CASES["a_key_is_kept_with_its_bare_value"])
 def test_a_key_is_kept_with_its_bare_value(text, key, value):
     extraction, state, _ = extract([text])
     (memory,) = apply_effects((), decide(extraction.operations, state, TRUSTED).effects)

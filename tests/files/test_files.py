@@ -167,7 +167,7 @@ def test_slides_and_sheets_are_read(client):
 def _bomb() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/document.xml", b" " * (300 * 1024**2))
+        archive.writestr("word/document.xml", b" " * (60 * 1024**2))
     return out.getvalue()
 
 

@@ -1,8 +1,10 @@
 """How failures are shown: as problems to programs, as fragments to htmx, as pages to people; and never in detail."""
 
 import inspect
+import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
@@ -21,6 +23,8 @@ from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
 from webapp.http.problems import nearest_page
 from webapp.http.views import JSON_PREFIXES
 from webapp.providers.catalogue import catalogue
+
+CASES = json.loads(Path(__file__).with_name("problems.json").read_text(encoding="utf-8"))
 
 
 def _raise(error: BaseException) -> Any:
@@ -77,27 +81,7 @@ def test_unknown_addresses(anonymous: FlaskClient, path: str) -> None:
     assert (response.content_type == "application/problem+json") == path.startswith("/api")
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "places"),
-    [
-        ("chat/stream", {"message": "x", "file_ids": [1, "z"]}, [["file_ids", "1"]]),
-        (
-            "chat/stream",
-            {"message": "x", "file_ids": [{"mode": "z"}]},
-            [["file_ids", "0"], ["file_ids", "0", "file_id"], ["file_ids", "0", "mode"]],
-        ),
-        (
-            "chat/stream",
-            {"message": "x", "parameters": {"stop": [5]}},
-            [["parameters", "stop"], ["parameters", "stop", "0"]],
-        ),
-        ("schedules", {"prompt": "x", "rrule": "FREQ=DAILY", "conversation": "z"}, [["conversation"]]),
-        ("schedules", {"prompt": "x", "rrule": "FREQ=DAILY", "conversation": None}, [["conversation"]]),
-        ("imports/1/start", {"learn": {"most_tokens": "x"}}, [["learn"], ["learn", "most_tokens"]]),
-        ("conversations", {"title": 5}, [["title"]]),
-        ("memories/extract?sync=x", {}, [["conversation_id"]]),
-    ],
-)
+@pytest.mark.parametrize(("path", "body", "places"), CASES["an_error_names_a_place_in_what_was_sent"])
 def test_an_error_names_a_place_in_what_was_sent(
     client: ApiClient, path: str, body: dict[str, Any], places: list[list[str]]
 ) -> None:
@@ -195,20 +179,7 @@ def test_every_form_has_a_page_that_is_meant_by_its_address(app: Flask) -> None:
     assert not lost
 
 
-@pytest.mark.parametrize(
-    ("typed", "page"),
-    [
-        ("/memories", "/memory"),
-        ("/memories/many", "/memory"),
-        ("/imports", "/transfer"),
-        ("/exports", "/transfer"),
-        ("/folders", "/organise"),
-        ("/settings/password", "/settings"),
-        ("/turns/7/stop", "/messages/7"),
-        ("/c/7/messages", "/c/7"),
-        ("/logout", "/"),
-    ],
-)
+@pytest.mark.parametrize(("typed", "page"), CASES["a_browser_is_led_to_the_page"])
 def test_a_browser_is_led_to_the_page(anonymous: FlaskClient, typed: str, page: str) -> None:
     answer = anonymous.get(typed, headers=PAGE)
     assert (answer.status_code, answer.location) == (302, page)

@@ -1,6 +1,8 @@
 """Merging of assessments: the documented examples, bounds, and where the order must not matter."""
 
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,6 +19,8 @@ from webapp.journeys.assessment_merge import (
     merge_texts,
     next_point,
 )
+
+CASES = json.loads(Path(__file__).with_name("assessment_merge.json").read_text(encoding="utf-8"))
 
 AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
 LATER = datetime(2026, 11, 21, 10, tzinfo=UTC)
@@ -116,14 +120,6 @@ def test_newer_values_count_and_empty_ones_say_nothing() -> None:
     assert merge_data({"scale": "5", "leg": "left"}, {"scale": "7", "leg": ""}) == {"scale": "7", "leg": "left"}
 
 
-@pytest.mark.parametrize(
-    ("points", "following"),
-    [
-        ([("a", True, 0.9), ("b", False, 0.3), ("c", False, 0.0)], "c"),
-        ([("a", True, 0.9), ("b", False, 0.3)], "b"),
-        ([("a", True, 0.9)], None),
-        ([], None),
-    ],
-)
+@pytest.mark.parametrize(("points", "following"), CASES["next_is_the_first_of_which_nothing_is_known"])
 def test_next_is_the_first_of_which_nothing_is_known(points: list, following: str | None) -> None:
     assert next_point(points) == following

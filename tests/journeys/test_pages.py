@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, csrf_token
+from testkit.people import ApiClient, Person, csrf_token, page_token
 from tests.journeys.rows import assessment, begin, extraction, points, say
 from webapp.db.base import db
 from webapp.memories.models import AdminAccess
@@ -80,7 +80,7 @@ def test_pages_of_a_conversation_are_its_owners(
     told: int, login: Callable, make_user: Callable[..., Person], anonymous
 ) -> None:
     for other in (login(make_user()), login(make_user(is_admin=True))):
-        token = csrf_token(other.get("/settings").text)
+        token = page_token(other)
         assert other.get(f"/c/{told}/points").status_code == 404
         assert other.get(f"/c/{told}/summary").status_code == 404
         for path in ("points/place", "points/place/still", "points/place/memories/1"):
@@ -91,7 +91,7 @@ def test_pages_of_a_conversation_are_its_owners(
 
 def test_an_answer_is_yes_or_no(told: int, user: Person, login: Callable) -> None:
     browser = login(user)
-    token = csrf_token(browser.get("/settings").text)
+    token = page_token(browser)
     answer = browser.post(f"/c/{told}/points/place/still", data={"csrf_token": token, "answer": "perhaps"})
     assert answer.status_code == 422
 
@@ -122,7 +122,7 @@ def test_a_reset_point_is_extracted_again(
     run_jobs: Callable,
 ) -> None:
     browser = login(make_user(is_admin=True))
-    token = csrf_token(browser.get("/settings").text)
+    token = page_token(browser)
     path = f"/admin/users/{user.user_id}/journeys/garden/place/reset"
     assert login(user).post(path, data={"csrf_token": token}).status_code == 403
     assert browser.post(path, data={"csrf_token": token}).status_code == 303
@@ -137,7 +137,7 @@ def test_a_reset_point_is_extracted_again(
 
 def test_numbers_no_row_can_have_are_refused_politely(told: int, user: Person, login: Callable) -> None:
     browser = login(user)
-    token = csrf_token(browser.get("/").text)
+    token = page_token(browser)
     for number in (f"{1:012}{'9' * 5_000}", "1" * 13, "²", "-1", ""):
         given = {"csrf_token": token, "do": "not-right", "evidence_id": number}
         assert browser.post(f"/c/{told}/points/place/change", data=given).status_code == 422, number[:20]

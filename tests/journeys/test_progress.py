@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, csrf_token
+from testkit.people import ApiClient, Person, csrf_token, page_token
 from tests.conversations.test_paging import queries
 from tests.journeys.rows import SMALL, assessment, begin, extraction, load, points, say, write_fixture
 from webapp.conversations.models import Conversation
@@ -31,7 +31,7 @@ def browser(garden: Path, user: Person, login: Callable, model: ServerHandle):
 
 def start(browser, **more: str) -> str:
     """Click Start, or Start over; the address of the conversation that opens."""
-    token = csrf_token(browser.get("/journeys").text)
+    token = page_token(browser)
     answer = browser.post(START, data={"csrf_token": token, **more})
     assert answer.status_code == 303
     return answer.location.partition("?")[0]
@@ -66,7 +66,7 @@ def test_a_second_click_opens_the_same_conversation(app: Flask, browser, client:
 
 def test_two_tabs_start_one_conversation(app: Flask, browser, user: Person, login: Callable) -> None:
     other = login(user)
-    token = csrf_token(other.get("/journeys").text)
+    token = page_token(other)
     places: list[str] = []
     tabs = [
         threading.Thread(target=lambda: places.append(start(browser))),

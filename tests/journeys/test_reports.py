@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, func, select, update
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, csrf_token
+from testkit.people import ApiClient, Person, page_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import assessment, begin, extraction, points, say
 from webapp.conversations.models import Message
@@ -133,7 +133,7 @@ def test_it_follows_what_changes(
     monkeypatch.setattr("webapp.journeys.reports.wait_for_report.__defaults__", (0.0,))
     path = f"/memory/conversation/{complete}/summary"
     browser = login(user)
-    token = csrf_token(browser.get("/settings").text)
+    token = page_token(browser)
     browser.post(f"/c/{complete}/points/wishes/still", data={"answer": "no", "csrf_token": token})
     assert client.get(f"{path}/status/").json["status"] == "stale"
     assert client.get(f"{path}/download/").status_code == 202

@@ -11,7 +11,7 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient, Person, page_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, wait, write_fixture
 from tests.memories.conversing import operation
@@ -264,7 +264,7 @@ def test_memories_from_elsewhere_are_offered_and_confirmed(
     assert place["is_addressed"] is False
     assert points(client, guided)["by"]["wishes"]["prefilled"] == []
     browser = login(user)
-    token = _token(browser)
+    token = page_token(browser)
     path = f"/c/{guided}/points/place/memories/{memory_id}"
     assert browser.post(path, data={"answer": "yes", "csrf_token": token}).status_code == 303
     place = points(client, guided)["by"]["place"]
@@ -291,7 +291,7 @@ def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_w
     (offered,) = points(client, second)["by"]["wishes"]["prefilled"]
     browser = login(user)
     path = f"/c/{second}/points/wishes/memories/{offered['memory_id']}"
-    assert browser.post(path, data={"answer": "yes", "csrf_token": _token(browser)}).status_code == 303
+    assert browser.post(path, data={"answer": "yes", "csrf_token": page_token(browser)}).status_code == 303
     found = points(client, second)["by"]
     assert found["place"]["is_addressed"] and found["wishes"]["evidence"]
     assert client.post(f"/api/memories/changes/{change_set['change_set_id']}/undo").status_code == 200
@@ -304,7 +304,7 @@ def test_a_memory_can_be_passed_over(guided: int, client: ApiClient, user: Perso
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony."})
     browser = login(user)
     path = f"/c/{guided}/points/place/memories/{made.json['memory_id']}"
-    browser.post(path, data={"answer": "no", "csrf_token": _token(browser)})
+    browser.post(path, data={"answer": "no", "csrf_token": page_token(browser)})
     assert points(client, guided)["by"]["place"]["prefilled"] == []
     assert client.get("/api/memories").json["memories"] != []
 
@@ -321,7 +321,7 @@ def test_another_conversation_of_the_journey_knows_and_asks_whether_it_holds(
     assert place["evidence"][0]["from_other_conversation"] is True
     assert points(client, guided)["by"]["place"]["needs_confirmation"] is False
     browser = login(user)
-    token = _token(browser)
+    token = page_token(browser)
     browser.post(f"/c/{second}/points/place/still", data={"answer": "yes", "csrf_token": token})
     assert points(client, second)["by"]["place"]["needs_confirmation"] is False
     browser.post(f"/c/{second}/points/place/still", data={"answer": "no", "csrf_token": token})
@@ -382,9 +382,3 @@ def test_an_idempotency_key_opens_once(app: Flask, guided: int, client: ApiClien
     wait(client, answers[0]["response_id"])
     with app.app_context():
         assert db.session.scalar(select(func.count()).select_from(Message)) == 1
-
-
-def _token(browser: Any) -> str:
-    from testkit.people import csrf_token
-
-    return csrf_token(browser.get("/settings").text)

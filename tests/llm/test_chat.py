@@ -1,8 +1,10 @@
 """Streaming against the real scripted server over loopback."""
 
 import asyncio
+import json
 import time
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,8 @@ from webapp.llm.chat import ChatClient
 from webapp.llm.errors import InterruptedAnswer, ModelUnavailable
 from webapp.llm.events import TextDelta
 from webapp.llm.usage import Usage
+
+CASES = json.loads(Path(__file__).with_name("chat.json").read_text(encoding="utf-8"))
 
 TOOLS = [{"type": "function", "function": {"name": "remember", "parameters": {"type": "object", "properties": {}}}}]
 
@@ -135,16 +139,7 @@ def test_error_object_before_any_text_is_retried(server, settings):
     assert len(server.calls()) == 2
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        'data: {"choices":[{"delta":{"content":"a"\n\n',
-        "data: 42\n\n",
-        'data: {"choices":[7]}\n\n',
-        "data: \xff\xfe\n\n",
-        "data: [DONE]\n\n",
-    ],
-)
+@pytest.mark.parametrize("raw", CASES["what_is_not_a_stream_is_malformed"])
 def test_what_is_not_a_stream_is_malformed(server, settings, raw):
     server.script(fault={"raw": raw})
     heard = listen(settings)
@@ -228,28 +223,7 @@ def test_retry_after_is_handed_on_when_long(server, settings):
     assert len(server.calls()) == 1
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "code"),
-    [
-        (
-            401,
-            {"error": {"message": "Incorrect API key provided: sk-secret-1234", "code": "invalid_api_key"}},
-            "unauthorized",
-        ),
-        (403, {"error": {"message": "no"}}, "unauthorized"),
-        (404, {"error": {"message": "no such model", "code": "model_not_found"}}, "model_not_found"),
-        (404, "not found", "model_not_found"),
-        (
-            400,
-            {"error": {"message": "This model's maximum context length is 8192 tokens, reduce max_tokens"}},
-            "context_too_long",
-        ),
-        (413, "too large", "context_too_long"),
-        (400, {"error": {"message": "filtered", "code": "content_filter"}}, "refused"),
-        (429, {"error": {"message": "pay", "code": "insufficient_quota"}}, "rate_limited"),
-        (400, {"error": {"message": "whatever"}}, "model_unavailable"),
-    ],
-)
+@pytest.mark.parametrize(("status", "body", "code"), CASES["lasting_errors_are_typed_not_retried_and_leak_nothing"])
 def test_lasting_errors_are_typed_not_retried_and_leak_nothing(server, settings, status, body, code):
     server.script(fault={"http_status": status, "body": body})
     heard = listen(settings, max_tokens=9)

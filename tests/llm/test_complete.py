@@ -1,5 +1,7 @@
 """Whole answers and structured ones, against the real scripted server."""
 
+import json
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -9,6 +11,8 @@ from tests.llm.helpers import ASK, settings_for
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
 from webapp.llm.errors import MalformedOutput, ModelError, RateLimited, RefusedByModel
+
+CASES = json.loads(Path(__file__).with_name("complete.json").read_text(encoding="utf-8"))
 
 
 class Item(BaseModel):
@@ -106,16 +110,7 @@ def test_one_repair_is_tried_and_counted(server, completions):
     assert "score" in second["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "no json at all",
-        '{"items": [], "score": NaN}',
-        '{"items": [], "score": 2}',
-        '{"items": [], "score": 0} {"items": [], "score": 1}',
-        "",
-    ],
-)
+@pytest.mark.parametrize("reply", CASES["malformed_output_raises_after_one_repair"])
 def test_malformed_output_raises_after_one_repair(server, completions, reply):
     server.script(reply=reply)
     with pytest.raises(MalformedOutput):
@@ -123,22 +118,7 @@ def test_malformed_output_raises_after_one_repair(server, completions, reply):
     assert len(server.calls()) == 2
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        '{"items": [], "score": 1',
-        '[{"items": [], "score": 1}]',
-        '{"answer": {"items": [], "score": 1}}',
-        "{'items': [], 'score': 1,}",
-        '{ // none\n"items": [], "score": 1}',
-        "{“items”: [], “score”: 1}",
-        'I use {braces}: ```json\n{"items": [], "score": 1}\n``` See {b}.',
-        '{"items": [], "score": 1}\n{"items": [], "score": 1}',
-        '"{\\"items\\": [], \\"score\\": 1}"',
-        'They said {tea}.\n</think>\n\n{"items": [], "score": 1}<|im_end|>',
-        '<|channel|>analysis<|message|>{a}<|end|><|channel|>final<|message|>{"items": [], "score": 1}',
-    ],
-)
+@pytest.mark.parametrize("reply", CASES["what_is_nearly_json_is_read_at_once"])
 def test_what_is_nearly_json_is_read_at_once(server, completions, reply):
     server.script(reply=reply)
     answer, _ = completions.complete_structured(ASK, Answer, "answer")

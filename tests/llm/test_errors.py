@@ -1,5 +1,8 @@
 """Classification of errors, and retry times."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from webapp.llm.error_bodies import parse_retry_after
@@ -14,6 +17,8 @@ from webapp.llm.errors import (
 )
 from webapp.llm.retry import retry_delay
 from webapp.llm.settings import ModelSettings
+
+CASES = json.loads(Path(__file__).with_name("errors.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -56,24 +61,7 @@ def test_the_reason_is_quoted_without_what_is_private():
     assert split_reason(classify_payload({"detail": "<h1>502</h1>"}).detail) == (answered, "")
 
 
-@pytest.mark.parametrize(
-    ("payload", "status", "reason"),
-    [
-        ({"detail": [{"loc": ["body", "tea"], "msg": "Field required", "input": {}}]}, 422, "body.tea: Field required"),
-        ({"object": "error", "message": {"detail": [{"loc": ["a"], "msg": "Extra"}]}}, 422, "a: Extra"),
-        ([{"error": {"code": 400, "message": "API key not valid."}}], 400, "API key not valid"),
-        ({"error": {"message": "Provider returned error", "metadata": {"raw": "no seats"}}}, 503, "no seats"),
-        ({"error": {"message": "P", "metadata": {"raw": '{"error":{"message":"no seats"}}'}}}, 503, "no seats"),
-        ({"error": {"error": {"message": "no seats"}}}, 503, "no seats"),
-        ({"errors": [{"code": 7, "message": "no seats"}, {"message": "no tea"}]}, 503, "no seats; no tea"),
-        ({"error": {"message": "No endpoints match your data policy"}}, 404, "No endpoints match your data policy"),
-        ({"error": {"message": "Country not supported", "code": "x"}}, 403, "Country not supported"),
-        ({"error": {"message": "Incorrect API key: abc"}}, 401, ""),
-        ({"error": {"message": "2 <= 3 and 4 < 5"}}, 400, "2 <= 3 and 4 < 5"),
-        ({"error": {"message": "<b>Bad</b> gateway"}}, 502, ""),
-        ({"message": "Traceback (most recent call last):\n  File 'x'\nRuntimeError: tea"}, 500, "RuntimeError: tea"),
-    ],
-)
+@pytest.mark.parametrize(("payload", "status", "reason"), CASES["the_reason_is_found_however_it_is_wrapped"])
 def test_the_reason_is_found_however_it_is_wrapped(payload, status, reason):
     assert split_reason(classify_payload(payload, status=status).detail)[1] == reason
 
@@ -98,19 +86,7 @@ def test_own_errors_pass_unchanged():
     assert classify_exception(error) is error
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"retry-after": "7"}, 7),
-        ({"retry-after": "1.5"}, 1.5),
-        ({"retry-after": "-1"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 60),
-    ],
-)
+@pytest.mark.parametrize(("headers", "seconds"), CASES["retry_after"])
 def test_retry_after(headers, seconds):
     assert parse_retry_after(headers, now=0) == seconds
 

@@ -1,5 +1,6 @@
 """Tool calls written as text: run if they can be read, else hidden; ordinary text is never touched or held for long."""
 
+import json
 import re
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from webapp.llm.events import TextDelta
 from webapp.llm.partial_calls import ToolCall
 from webapp.llm.section_tags import SECTION_TAGS
 from webapp.llm.textual_calls import TextualCalls
+
+CASES = json.loads(Path(__file__).with_name("textual_calls.json").read_text(encoding="utf-8"))
 
 NAMES = ("remember", "search_memories")
 ARGUMENTS = '{"query": "tea {green}"}'
@@ -49,34 +52,12 @@ def test_a_written_call_is_made_and_not_shown(block, size):
     assert "search_memories" not in shown and calls == [("search_memories", ARGUMENTS)]
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        "<tool_call>remember the tea</tool_call>",
-        "<tools>remember(tea)</tools>",
-        '<tool_call>{"name": "remember", "arguments": {"content": "te',
-        '{"name": "remember", "arguments": {"content":',
-    ],
-)
+@pytest.mark.parametrize("block", CASES["one_that_cannot_be_read_is_hidden"])
 def test_one_that_cannot_be_read_is_hidden(block):
     assert run(block) == ("", [])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Plain words.",
-        "In HTML <b>bold</b> and <tool> is no element; a < b.",
-        '```json\n{"name": "Ada", "age": 3}\n```',
-        '{"name": "Ada"}',
-        "A set {1, 2} and a list [1, 2].",
-        "```python\nprint({'name': 'remember'})\n```",
-        "<toolbar>no</toolbar>",
-        "Ends with <too",
-        "Ends with `",
-        "The tool remember keeps things.",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["ordinary_text_comes_through_as_it_is"])
 @pytest.mark.parametrize("size", [1, 5, 1000])
 def test_ordinary_text_comes_through_as_it_is(text, size):
     assert run(text, size) == (text, [])
@@ -118,26 +99,7 @@ def test_a_call_in_code_or_a_quote_is_an_example(text, size):
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])
-@pytest.mark.parametrize(
-    "before",
-    [
-        "```\ncode\n```\n",
-        "```\ncode\n````\n",
-        "~~~\n```\n~~~\n\n",
-        "> quoted\n\n",
-        "> ```\n> in the quote\n\n",
-        "- item\n\n  ",
-        "1. item\n\n   ",
-        "    code\n\n",
-        "It was `x`.\n",
-        "It was \\`x. ",
-        "One ` alone.\n\n",
-        "# `heading\n",
-        "```not a fence``` but code.\n",
-        "Let me look. ",
-        "A line\n    that goes on ",
-    ],
-)
+@pytest.mark.parametrize("before", CASES["a_call_after_code_and_quotes_is_made"])
 def test_a_call_after_code_and_quotes_is_made(before, size):
     assert run(f"{before}{TAGGED}", size) == (before, [("search_memories", ARGUMENTS)])
 
@@ -161,39 +123,13 @@ def test_text_is_not_held_back_longer_than_it_may_be_a_beginning():
 
 @pytest.mark.parametrize("size", [1, 4, 1000])
 @pytest.mark.parametrize("names", [NAMES, ()])
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("<known>You live in Lisbon.</known>", "You live in Lisbon."),
-        ("Sure!\n<known>\n- Lives in Lisbon\n</known>\nAnything else?", "Sure!\n\n- Lives in Lisbon\n\nAnything else?"),
-        ("</known>Hello", "Hello"),
-        ("Hello </summaries >there", "Hello there"),
-        ('<reference>\n<item n="1" kind="memory">Likes tea</item>\n</reference>', "\nLikes tea\n"),
-        ('<said on="3 May">tea</said>', "tea"),
-        ('<tool_result from="web_search">It rains.</tool_result>', "It rains."),
-        ("It was `x`. <known>y</known>", "It was `x`. y"),
-        ("```\ncode\n```\n<known>y</known>", "```\ncode\n```\ny"),
-        ("One ` alone.\n\n<known>y</known>", "One ` alone.\n\ny"),
-        ("Cut off </known", "Cut off "),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), CASES["the_tags_of_the_prompt_s_own_sections_are_never_shown"])
 def test_the_tags_of_the_prompt_s_own_sections_are_never_shown(text, shown, names, size):
     assert run(text, size, names) == (shown, [])
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The tag `<known>` opens it and `</known>` ends it.",
-        '```xml\n<known>\n<item n="1">x</item>\n</known>\n```\nThat is all.',
-        "````\n```\n<known>\n```\n````",
-        "``a ` <known>``",
-        "<ul><item>milk</item></ul> and <knowns>, <known quantity, </kno",
-        "<page>1</page> of <file>a</file>",
-        "if a <known then b",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["tags_in_code_and_other_tags_stay"])
 def test_tags_in_code_and_other_tags_stay(text, size):
     assert run(text, size) == (text, [])
 

@@ -1,5 +1,6 @@
 """The examples of CommonMark's specification, and GitHub's additions as GitHub's own program renders them."""
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +12,8 @@ from cmarkgfm.cmark import Options
 
 from tests.support.html_meaning import meaning
 from webapp.markdown import StreamRenderer, dialect, render, rendering
+
+CASES = json.loads(Path(__file__).with_name("corpora.json").read_text(encoding="utf-8"))
 
 SPECIFICATION = Path(__file__).resolve().parents[2] / "node_modules" / "commonmark-spec" / "spec.txt"
 EXAMPLES = 652
@@ -131,33 +134,7 @@ def test_streamed_by_the_character_every_example_ends_as_it_is_at_once(examples:
         assert meaning(html, ours=True) == meaning(render(example.source), ours=True), example
 
 
-TABLES = [
-    "| foo | bar |\n| --- | --- |\n| baz | bim |",
-    "| abc | defghi |\n:-: | -----------:\nbar | baz",
-    "| f\\|oo  |\n| ------ |\n| b `\\|` az |\n| b **\\|** im |",
-    "| abc | def |\n| --- | --- |\n| bar | baz |\n> bar",
-    "| abc | def |\n| --- | --- |\n| bar | baz |\nbar\n\nbar",
-    "| abc | def |\n| --- |\n| bar |",
-    "| abc | def |\n| --- | --- |\n| bar |\n| bar | baz | boo |",
-    "| abc | def |\n| --- | --- |",
-    "a | b\n-|-\n1 | 2",
-    "a | b\n--- | ---\n1 | 2\n\n3 | 4",
-    "text\n| a | b |\n|---|---|\n| 1 | 2 |",
-    "| a |\n|---|\n| 1 |\n- item",
-    "| a |\n|---|\n| 1 |\n# head",
-    "| a |\n|---|\n| 1 |\n```\nx\n```",
-    "- | a | b |\n  |---|---|\n  | 1 | 2 |",
-    "> | a | b |\n> |---|---|\n> | 1 | 2 |",
-    "| a | b |\n|---|---|\n| *x* | [l](https://e.org) |",
-    "| a | b |\n|---|---|\n| `x|y` | z |",
-    "|a|b|\n|:-|:-:|-:|\n|1|2|",
-    "|a|\n|:-:|\n|1|",
-    "| a | b |\n| - | - |\n|  | x |\n| y |  |",
-    "    | a | b |\n    |---|---|",
-    "a\n-",
-    "|\n|-|",
-    "| a |\n|---|\n| https://e.org |\n| www.e.org |",
-]
+TABLES = CASES["tables"]
 STRUCK = [
     "~~Hi~~ Hello, world!",
     "This ~~has a\n\nnew paragraph~~.",
@@ -165,18 +142,7 @@ STRUCK = [
     "~~**bold**~~ and **~~x~~**",
     *("a~~b~~c", "~~ a ~~", "~~a~", "x ~ y ~ z", "`~~a~~`", "\\~~a~~", "~~a *b~~ c*", "~~~~a~~~~"),
 ]
-TASKS = [
-    "- [ ] foo\n- [x] bar",
-    "- [x] foo\n  - [ ] bar\n  - [x] baz\n- [ ] bim",
-    "1. [ ] a\n2. [X] b",
-    "- [ ]a\n- [x]  b",
-    "- [ ]\n- [x] ",
-    "[ ] not a task",
-    "- a [ ] b",
-    "* [ ] a\n\n* [x] b",
-    "- [y] no",
-    "- [x] done\n- plain",
-]
+TASKS = CASES["tasks"]
 ADDRESSES = [
     "www.commonmark.org",
     "Visit www.commonmark.org/help for more information.",

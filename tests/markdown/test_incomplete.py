@@ -1,6 +1,8 @@
 """While a reply is being written nothing is shown that turns out to be something else."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -9,22 +11,9 @@ from hypothesis import strategies as st
 from webapp.markdown import StreamRenderer, render
 from webapp.markdown.incomplete import showable
 
-STREAMED = {
-    "table": "Look:\n\n| a | b |\n|:--|--:|\n| 1 | 2 |\n\nDone.",
-    "table under a paragraph": "Look:\n| a | b |\n|---|---|\n| 1 | 2 |\n\nDone.",
-    "aligned table": "| a | b | c |\n|:-:|--:|:--|\n| 1 | 2 | 3 |\n",
-    "inline formula": r"So \( a^2 + b^2 \) and $x_1$ hold.",
-    "display formula": "So\n\n\\[\na\n= b\n- c\n\\]\n\nholds.",
-    "dollars": "So\n$$\n\\frac{a}{b}\n$$\nholds.",
-    "environment": "\\begin{align}\na &= b \\\\\n  &= c\n\\end{align}\n\nEnd.",
-    "fence": "See\n\n```python\nprint(1)\n```\n\nEnd.",
-    "fence in a list": "- one\n  ```js\n  a()\n  ```\n- two",
-    "emphasis": "It is **very** good and `code` too.",
-    "link": "See [the page](https://example.org/a) for more.",
-    "list under a paragraph": "Items\n- one\n- two",
-    "tasks": "- [x] done\n- [ ] open",
-    "footnote": "A claim[^1].\n\n[^1]: The source.",
-}
+CASES = json.loads(Path(__file__).with_name("incomplete.json").read_text(encoding="utf-8"))
+
+STREAMED = CASES["streamed"]
 RAW = re.compile(r"\|[ :-]*[-a-z\d]|\$\$|\$x|\\\\|```|``|\*\*|`|\[|\]\(|~~|<h[1-6]>|^- ", re.MULTILINE)
 
 

@@ -1,7 +1,9 @@
 """Rendered replies: the dialect, the frames, and that nothing harmful or hostile gets through."""
 
 import html.parser
+import json
 from functools import wraps
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,8 @@ from markupsafe import Markup
 
 from tests.support.attacks import ATTACKS
 from webapp.markdown import StreamRenderer, html_tags, render
+
+CASES = json.loads(Path(__file__).with_name("rendering.json").read_text(encoding="utf-8"))
 
 REL = ' target="_blank" rel="noopener noreferrer nofollow ugc"'
 
@@ -43,29 +47,7 @@ def test_dialect(source: str, html: str) -> None:
     assert isinstance(render(source), Markup)
 
 
-@pytest.mark.parametrize(
-    ("source", "html"),
-    [
-        ("これは**「重要」**です。*「斜体」*も", "<p>これは<strong>「重要」</strong>です。<em>「斜体」</em>も</p>\n"),
-        ("**Wichtig:**Text „**So!**“", "<p><strong>Wichtig:</strong>Text „<strong>So!</strong>“</p>\n"),
-        (
-            "**(a)**이다 **“A”**和**“B”**",
-            "<p><strong>(a)</strong>이다 <strong>“A”</strong>和<strong>“B”</strong></p>\n",
-        ),
-        ("2 * (3) * 4, a ** b ** c, f(*a, **b)", "<p>2 * (3) * 4, a ** b ** c, f(*a, **b)</p>\n"),
-        ("H<sub>2</sub>O<br/>x<sup>2</sup> <KBD>Esc</KBD>", "<p>H<sub>2</sub>O<br>x<sup>2</sup> <kbd>Esc</kbd></p>\n"),
-        ("<mark>a *b*</mark> <u>c", "<p><mark>a <em>b</em></mark> &lt;u&gt;c</p>\n"),
-        ("<sub onclick=x>a</sub>", "<p>&lt;sub onclick=x&gt;a</p>\n"),
-        ("`<sub>a</sub>`", "<p><code>&lt;sub&gt;a&lt;/sub&gt;</code></p>\n"),
-        (
-            "a\n<details>\n<summary>More *x*</summary>\n\n- b\n\n</details>\nc",
-            "<p>a</p>\n<details>\n<summary>More <em>x</em></summary>\n<ul>\n<li>b</li>\n</ul>\n</details>\n<p>c</p>\n",
-        ),
-        ("<details><summary>S</summary>b</details>", "<details>\n<summary>S</summary>\n<p>b</p>\n</details>\n"),
-        ("<details>\nno end", "<p>&lt;details&gt;\nno end</p>\n"),
-        ("<details onclick=x>\na\n</details>", "<p>&lt;details onclick=x&gt;\na\n&lt;/details&gt;</p>\n"),
-    ],
-)
+@pytest.mark.parametrize(("source", "html"), CASES["emphasis_and_tags_as_models_write_them"])
 def test_emphasis_and_tags_as_models_write_them(source: str, html: str) -> None:
     assert render(source) == html
 

@@ -1,7 +1,9 @@
 """Where a growing text is cut: nothing lost, nothing taken back, nothing rendered differently."""
 
+import json
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -9,6 +11,8 @@ from hypothesis import strategies as st
 
 from webapp.markdown import StreamRenderer, render, split_stable
 from webapp.markdown.incomplete import showable
+
+CASES = json.loads(Path(__file__).with_name("splits.json").read_text(encoding="utf-8"))
 
 LINES = [
     *("", " ", "\t", "text", "more text", "    indented", "\tindented", "  two in", "      six in"),
@@ -51,18 +55,7 @@ LINES = [
         "\x0c",
     ),
 ]
-DEFINITIONS = [
-    "[text]: /u",
-    "[a]: http://a.b 'title",
-    "title'",
-    "[a]:",
-    "http://a.b",
-    "'t'",
-    "[a",
-    "]: http://a.b",
-    "[a]: x|y",
-    '"t"',
-]
+DEFINITIONS = CASES["definitions"]
 ENDS = st.sampled_from(["\n", "\n", "\n", "\n", "\n\n", "\r\n", "\r"])
 
 
@@ -117,41 +110,6 @@ def test_the_parts_render_as_the_whole(text: str) -> None:
     assert "".join(map(render, [*blocks, tail])) == render(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "finished"),
-    [
-        ("word", 0),
-        ("word\n", 0),
-        ("word\n\n", 1),
-        ("word\n\nnext\n", 1),
-        ("word\n# heading\n", 1),
-        ("word\n===\n", 0),
-        ("word\n===\n\n", 1),
-        ("# heading\n", 0),
-        ("# heading\nword", 0),
-        ("# heading\nword\n", 1),
-        ("```\ncode\n\n", 0),
-        ("```\ncode\n```", 0),
-        ("```\ncode\n```\n", 1),
-        ("````\ncode\n```\n\n", 0),
-        ("- a\n- b\n\n", 0),
-        ("- a\n\n\nword\n", 1),
-        ("- a\n\n  word\n", 0),
-        ("- a\n\n* b\n", 1),
-        ("    code\n\n", 0),
-        ("    code\n\nword\n", 1),
-        ("> a\n", 0),
-        ("> a\n\n", 1),
-        ("| a | b |\n|---|---|\n| 1 | 2 |\n", 0),
-        ("| a | b |\n|---|---|\n| 1 | 2 |\n\n", 1),
-        ("[a]: http://a.b\n", 0),
-        ("[a]: http://a.b\n'title\n", 0),
-        ("[a]: http://a.b\n'title\n===\n\n", 1),
-        ("[a]: http://a.b\n\n", 1),
-        ("[a]: http://a.b\n# h\n", 1),
-        ("word\n\r", 0),
-        ("word\r\n\r\n", 1),
-    ],
-)
+@pytest.mark.parametrize(("text", "finished"), CASES["finished_blocks"])
 def test_finished_blocks(text: str, finished: int) -> None:
     assert len(split_stable(text)[0]) == finished

@@ -57,6 +57,8 @@ CASES = int(os.environ.get("FUZZ_CASES") or 0)
 SHARE = -(-CASES // OPERATIONS) if CASES else 5 if SLOW else 2
 SCHEMA.config.generation.update(max_examples=SHARE)
 SCHEMA.config.phases.coverage.unexpected_methods = {"put", "patch"}  # one of each is as wrong as all eight
+REJECTS = SCHEMA.config.checks.negative_data_rejection
+REJECTS.expected_statuses = [*REJECTS.expected_statuses, "413"]  # a text may be too long for any body
 OF_A_KIND = 1
 """How many cases are tried that are wrong, or right, in the same way: `--slow` tries each value of each parameter."""
 FOR_REAL = 3

@@ -1,6 +1,7 @@
 """Placeholders: the guide's examples to the character, the rules around them, and properties of any text."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,8 @@ from webapp.prompts.placeholders import (
     snippet,
 )
 from webapp.text.tokens import estimate_tokens
+
+CASES = json.loads(Path(__file__).with_name("placeholders.json").read_text(encoding="utf-8"))
 
 MEMORY = {
     "main_topics": ["photosynthesis", "plant biology", "gardening"],
@@ -131,19 +134,7 @@ def test_finding():
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("{{MEMORIES", ["{{MEMORIES"]),
-        ("{{MEMORIES}", ["{{MEMORIES}"]),
-        ("{{ MEMORIES }}", ["{{ MEMORIES }}"]),
-        ("{{memories}}", ["{{memories}}"]),
-        ("{{MEMORIES|}}", ["{{MEMORIES|}}"]),
-        ("{{MEMORIES|5000000}}", ["{{MEMORIES|5000000}}"]),
-        ("{{MEMORIES}} and {a} and {{}} and {{ 1 }}", []),
-        ('{"a": {"b": {}}}', []),
-    ],
-)
+@pytest.mark.parametrize(("text", "found"), CASES["what_is_meant_as_a_placeholder"])
 def test_what_is_meant_as_a_placeholder(text, found):
     assert malformed_placeholders(text) == found
 

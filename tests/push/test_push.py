@@ -17,7 +17,7 @@ from flask import Flask
 from joserfc import jwt
 from joserfc.jwk import ECKey
 
-from testkit.people import ApiClient, Person, csrf_token
+from testkit.people import ApiClient, Person, page_token
 from tests.conversations.test_api import assert_problem
 from tests.support.receiver import Receiver, receiving
 from webapp.accounts.models import User, UserSession
@@ -74,7 +74,7 @@ def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
 
 
 def subscribe(page: Any, browser: Browser, **changes: Any) -> Any:
-    token = csrf_token(page.get("/settings").text)
+    token = page_token(page)
     return page.post(PLACE, json={**browser.subscription(), **changes}, headers={"X-CSRFToken": token})
 
 
@@ -144,9 +144,9 @@ def test_it_ends_with_the_session_in_which_it_was_asked_for(
     browser = Browser(receiver.url)
     subscribe(page, browser)
     if ends == "signed out":
-        page.post("/logout", data={"csrf_token": csrf_token(page.get("/settings").text)})
+        page.post("/logout", data={"csrf_token": page_token(page)})
     elif ends == "switched off":
-        token = csrf_token(page.get("/settings").text)
+        token = page_token(page)
         for _ in range(2):
             gone = page.delete(PLACE, json={"endpoint": browser.endpoint}, headers={"X-CSRFToken": token})
             assert gone.status_code == 204

@@ -1,10 +1,15 @@
 """Excerpts and highlighting."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.retrieval.excerpt import Excerpt, excerpt, without_marks
+
+CASES = json.loads(Path(__file__).with_name("excerpt.json").read_text(encoding="utf-8"))
 
 # How busy the machine is never decides a test.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -14,17 +19,7 @@ def marked(found: Excerpt) -> list[str]:
     return [found.text[start:end] for start, end in found.spans]
 
 
-@pytest.mark.parametrize(
-    ("text", "query", "expected"),
-    [
-        ("She bought two Bicycles.", "who buys a bicycle?", ["Bicycles"]),
-        ("Le café de l’année", "cafe", ["café"]),
-        ("昨日は東京で寿司を食べた", "東京の寿司", ["東京", "寿司"]),
-        ("हिन्दी में पढ़ना", "हिन्दी", ["हिन्दी"]),
-        ("the and of", "the", []),
-        ("", "tea", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "query", "expected"), CASES["words_asked_for_are_marked_in_any_form"])
 def test_words_asked_for_are_marked_in_any_form(text: str, query: str, expected: list[str]) -> None:
     assert marked(excerpt(text, query)) == expected
 
@@ -49,16 +44,7 @@ def test_without_a_match_the_beginning_is_shown() -> None:
     assert found.text.startswith("word word") and found.text.endswith("word…") and not found.spans
 
 
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("# The lamp\n\nIt was **not** lit.", "The lamp\n\nIt was not lit."),
-        ("> > quoted\n> again", "quoted\nagain"),
-        ("```python\nx = 2 ** 3\n```\nfine", "x = 2 ** 3\n\nfine"),
-        ("#1 of 3, C# and a_b__c", "#1 of 3, C# and a_b__c"),
-        ("2 > 1 and **open", "2 > 1 and **open"),
-    ],
-)
+@pytest.mark.parametrize(("text", "read"), CASES["the_marks_of_markdown_are_not_read"])
 def test_the_marks_of_markdown_are_not_read(text: str, read: str) -> None:
     assert without_marks(text) == read
 

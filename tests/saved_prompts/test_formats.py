@@ -1,25 +1,16 @@
 """Files of prompts: ours, and Open WebUI's old and new ones."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from webapp.saved_prompts.formats import LONGEST_CONTENT, ReadPrompt, items_of, read, write_prompts
 
+CASES = json.loads(Path(__file__).with_name("formats.json").read_text(encoding="utf-8"))
+
 OLD = [{"command": "/summarise", "user_id": "u", "title": "Summarise", "content": "Sum up {{text}}", "timestamp": 1}]
-NEW = [
-    {
-        "id": "1",
-        "command": "letter",
-        "name": "A letter",
-        "content": 'To {{name | text:placeholder="Ada":required}}: '
-        '{{tone | select:options=["warm","dry"]:default="dry"}}'
-        ' {{days | number:min=1:default=3}} {{note | textarea}} {{cc | checkbox:label="Copy"}} {{CLIPBOARD}}',
-        "meta": {"description": "For every occasion"},
-        "tags": [],
-        "access_grants": [],
-    }
-]
+NEW = CASES["new"]
 
 
 def test_ours_comes_back_as_it_went():

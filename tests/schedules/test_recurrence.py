@@ -1,6 +1,8 @@
 """When something is due: wall clocks, months that are shorter, hours that are skipped or come twice."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -8,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webapp.schedules.recurrence import Repeat, next_time, rule_of, to_instant
+
+CASES = json.loads(Path(__file__).with_name("recurrence.json").read_text(encoding="utf-8"))
 
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC")
 
@@ -29,18 +33,7 @@ def test_once_is_once() -> None:
     assert times("", "2026-12-06T18:00", "Europe/Berlin", 3) == ["2026-12-06T18:00+0100"]
 
 
-@pytest.mark.parametrize(
-    ("repeat", "starts_at", "expected"),
-    [
-        ("daily", "2026-12-30T08:00", ["12-30", "12-31", "01-01", "01-02"]),
-        ("weekdays", "2026-12-03T08:00", ["12-03", "12-04", "12-07", "12-08"]),
-        ("weekdays", "2026-12-05T08:00", ["12-07", "12-08", "12-09", "12-10"]),
-        ("weekly", "2026-12-06T18:00", ["12-06", "12-13", "12-20", "12-27"]),
-        ("monthly", "2026-12-15T18:00", ["12-15", "01-15", "02-15", "03-15"]),
-        ("monthly", "2026-12-31T18:00", ["12-31", "01-31", "02-28", "03-31"]),
-        ("monthly", "2027-12-30T18:00", ["12-30", "01-30", "02-29", "03-30"]),
-    ],
-)
+@pytest.mark.parametrize(("repeat", "starts_at", "expected"), CASES["the_choices"])
 def test_the_choices(repeat: Repeat, starts_at: str, expected: list[str]) -> None:
     found = times(rule(repeat, starts_at), starts_at, "Europe/Berlin", 4)
     assert [time[5:10] for time in found] == expected
@@ -63,15 +56,7 @@ def test_clocks_that_change(zone: str, starts_at: str, expected: list[str]) -> N
     assert [time[8:] for time in times("FREQ=DAILY", starts_at, zone, 3)] == expected
 
 
-@pytest.mark.parametrize(
-    ("custom", "expected"),
-    [
-        ("FREQ=WEEKLY;BYDAY=SU", "FREQ=WEEKLY;BYDAY=SU"),
-        (" rrule:freq=monthly; byday=-1fr ", "FREQ=MONTHLY;BYDAY=-1FR"),
-        ("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29"),
-        ("FREQ=DAILY;UNTIL=20270101T000000Z", "FREQ=DAILY;UNTIL=20270101T000000Z"),
-    ],
-)
+@pytest.mark.parametrize(("custom", "expected"), CASES["rules_of_calendars"])
 def test_rules_of_calendars(custom: str, expected: str) -> None:
     assert rule("custom", "2026-12-06T18:00", custom) == expected
     assert times(expected, "2026-12-06T18:00", "Europe/Berlin", 1)
@@ -82,20 +67,7 @@ def test_a_leap_day_waits_for_its_year() -> None:
     assert [time[:10] for time in found] == ["2028-02-29", "2032-02-29"]
 
 
-@pytest.mark.parametrize(
-    "custom",
-    [
-        "",
-        "daily",
-        "FREQ=SECONDLY",
-        "FREQ=MINUTELY",
-        "FREQ=DAILY;BYMINUTE=1,2",
-        "FREQ=DAILY;INTERVAL=0",
-        "FREQ=HOURLY;BYMONTHDAY=30",
-        "FREQ=DAILY;COUNT=x",
-        "FREQ=DAILY;BYDAY=QQ",
-    ],
-)
+@pytest.mark.parametrize("custom", CASES["what_is_no_rule_is_named"])
 def test_what_is_no_rule_is_named(custom: str) -> None:
     with pytest.raises(ValueError, match=r"^(must|has|is) "):
         rule("custom", "2026-12-06T18:00", custom)

@@ -1,11 +1,16 @@
 """Terms of words, in every language."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from webapp.text.language_detection import language_of
 from webapp.text.vocabulary import Vocabulary
 from webapp.text.words import words
+
+CASES = json.loads(Path(__file__).with_name("vocabulary.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -17,19 +22,7 @@ def test_forms_of_a_word_share_a_term(forms: tuple[str, ...]) -> None:
     assert len({int(number[0]) for number in vocabulary.number(forms)}) == 1
 
 
-@pytest.mark.parametrize(
-    ("told", "asked", "language"),
-    [
-        ("Ich habe zwei Hunde und eine Katze.", "Was weißt du über meinen Hund?", "german"),
-        ("J'ai commencé à apprendre le violon.", "Quand est-ce que j'ai commencé les violons ?", "french"),
-        ("Mis hermanas viven en Sevilla.", "¿Dónde vive mi hermana?", "spanish"),
-        ("As minhas irmãs moram em Braga.", "Onde mora a minha irmã?", "portuguese"),
-        ("Le mie sorelle vivono a Torino.", "Dove vive mia sorella?", "italian"),
-        ("Ik heb gisteren met onze honden gewandeld.", "Wat weet je over mijn hond?", "dutch"),
-        ("Моя сестра живёт в Казани с собаками.", "Что ты знаешь о моей собаке?", "russian"),
-        ("Kardeşim kitapları çok seviyor.", "Kardeşim hangi kitap için ne dedi?", "turkish"),
-    ],
-)
+@pytest.mark.parametrize(("told", "asked", "language"), CASES["forms_meet_in_their_own_language"])
 def test_forms_meet_in_their_own_language(told: str, asked: str, language: str) -> None:
     vocabulary = Vocabulary()
     (numbers,) = vocabulary.number([told])
@@ -38,15 +31,7 @@ def test_forms_meet_in_their_own_language(told: str, asked: str, language: str) 
     assert found & set(numbers.tolist())
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("متى ولدت ابنتي؟", "arabic"),
-        ("मेरी बेटी का जन्म कब हुआ?", "hindi"),
-        ("我女儿什么时候出生的？", "english"),
-        ("", "english"),
-    ],
-)
+@pytest.mark.parametrize(("text", "language"), CASES["scripts_say_the_language"])
 def test_scripts_say_the_language(text: str, language: str) -> None:
     assert language_of(words(text)) == language
 
@@ -82,18 +67,7 @@ def test_vocabulary_forgets_unused_terms() -> None:
     assert vocabulary.starting_with("sec") == [] and vocabulary.size == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "word", "found"),
-    [
-        ("Meine Feuerversicherung kostet viel", "versicherung", True),
-        ("Der Versicherungsvertrag ist alt", "versicherung", True),
-        ("我喜欢绿茶", "茶", True),
-        ("한국어를 배웁니다", "배우", True),
-        ("She was born last year", "ear", False),
-        ("The cable is unable", "able", False),
-        ("Flat 12345", "2345", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "word", "found"), CASES["words_inside_others_are_found"])
 def test_words_inside_others_are_found(text: str, word: str, found: bool) -> None:
     vocabulary = Vocabulary()
     vocabulary.number(["Something else entirely"])

@@ -1,8 +1,10 @@
 """What went wrong with a server or the search, in the reader's language on pages and in English for programs."""
 
 import ast
+import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -14,37 +16,15 @@ from webapp.i18n.request_language import use_language
 from webapp.tools import servers
 from webapp.tools.error_texts import translate_result
 
+CASES = json.loads(Path(__file__).with_name("error_texts.json").read_text(encoding="utf-8"))
+
 GERMAN = {"Accept-Language": "de"}
-SAID_TO_PEOPLE = (
-    "remote_calls.py",
-    "urls.py",
-    "mcp_client/client.py",
-    "mcp_client/wire.py",
-    "web/service.py",
-    "web/providers.py",
-)
+SAID_TO_PEOPLE = CASES["said_to_people"]
 FOR_MODELS = "now speaks another version"
 """Said by a call in a conversation, where the model reads it."""
 
 
-@pytest.mark.parametrize(
-    ("text", "german"),
-    [
-        ("garden.example could not be reached.", "garden.example ist nicht erreichbar."),
-        ("The engine did not answer in time.", "Die Suchmaschine hat nicht rechtzeitig geantwortet."),
-        ("Garden refused: no such: method", "Garden hat abgelehnt: no such: method"),
-        ("Garden refused: it does not say why", "Garden hat abgelehnt, ohne einen Grund zu nennen"),
-        ("Garden answered with an error (502).", "Garden hat mit einem Fehler geantwortet (502)."),
-        ("The answer is larger than 2 MB.", "Die Antwort ist größer als 2 MB."),
-        ("This is not a web address.", "Das ist keine Webadresse."),
-        (
-            "It works. First of 1 found: https://x.example/",
-            "Es funktioniert. Erster von 1 Treffern: https://x.example/",
-        ),
-        ("anything else", "anything else"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "german"), CASES["what_went_wrong_is_told_in_the_readers_language"])
 def test_what_went_wrong_is_told_in_the_readers_language(app: Flask, text: str, german: str) -> None:
     with app.app_context():
         with use_language("de"):

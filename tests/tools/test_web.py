@@ -5,6 +5,7 @@ import gzip
 import json
 import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,17 +31,12 @@ from webapp.tools.toolset import ToolFailed
 from webapp.tools.web import service as web
 from webapp.tools.web.providers import PROVIDERS, hits
 
+CASES = json.loads(Path(__file__).with_name("web.json").read_text(encoding="utf-8"))
+
 pytestmark = pytest.mark.once  # about what a search and pages say, not about the database
 
 HELLO = "^(?!memory_operations|conversation_title|# |User:)"
-RESULTS = {
-    "results": [
-        {"title": "<b>Herons</b> &amp; co", "url": "https://example.org/herons", "content": "Grey <em>birds</em>."},
-        {"title": "Bad", "url": "javascript:alert(1)", "content": "x"},
-        {"url": 7},
-        "nonsense",
-    ]
-}
+RESULTS = CASES["results"]
 PAGE = "<html><head><title>Herons</title><script>evil()</script></head><body><h1>Herons</h1><p>They fish.</p></body>"
 
 
@@ -129,20 +125,7 @@ def test_without_the_globe_or_an_admins_word_there_is_none(
     assert "web_search" not in chats(model)[0]["tools"]
 
 
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("http://127.0.0.1:1/", "could not be reached"),
-        ("http://127.0.0.2/", "inside the network"),
-        ("http://2130706434/x.html", "Only addresses"),
-        ("http://localhost.:80/", "Only addresses"),
-        ("http://169.254.169.254/latest/meta-data/", "inside the network"),
-        ("http://[::1]:80/", "Only addresses"),
-        ("http://[::ffff:7f00:2]/", "Only addresses"),
-        ("ftp://127.0.0.1/", "Only addresses"),
-        ("http://a:b@127.0.0.1/", "Only addresses"),
-    ],
-)
+@pytest.mark.parametrize(("url", "said"), CASES["addresses_inside_the_network_are_refused"])
 def test_addresses_inside_the_network_are_refused(
     client: ApiClient, model: ServerHandle, searxng: Site, open_house: None, url: str, said: str
 ) -> None:
@@ -153,16 +136,7 @@ def test_addresses_inside_the_network_are_refused(
     assert not searxng.asked
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://169.254.169.254/",
-        "http://[::1]:80/",
-        "http://[fe80::1%25eth0]/",
-        "http://[::ffff:7f00:1]/",
-        "http://10.0.0.1",
-    ],
-)
+@pytest.mark.parametrize("url", CASES["no_call_gets_inside_whatever_asks"])
 def test_no_call_gets_inside_whatever_asks(url: str) -> None:
     with pytest.raises(ToolFailed, match="inside the network"):
         asyncio.run(json_of(RemoteRequest(url)))

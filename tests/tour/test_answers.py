@@ -1,6 +1,8 @@
 """What the screen tour says, and what it takes from what people tell it."""
 
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,22 +14,11 @@ from webapp.i18n import LANGUAGES
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
 from webapp.tour.answers import INTRODUCTION, SHOW_ME, reply_to, statements_in, tour_text
 
+CASES = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
+
 AT = datetime(2026, 11, 26, tzinfo=UTC)
 
-LEARNED = [
-    "My name is Sam.",
-    "My name is Sam. I live in Leeds. I work as a pediatric nurse.",
-    "My name is Mary-Jane O’Neill\nI live in Rio de Janeiro\nI work as …\nI am allergic to peanuts",
-    "I am allergic to peanuts and shellfish!",
-    "my name is kim",
-    "Ich heiße Jörg Müller.\nIch wohne in Bad Aibling.",
-    "Ich bin allergisch gegen Nüsse.",
-    "Me llamo Lucía. Vivo en Alcalá de Henares.",
-    "Je m'appelle Élodie. J'habite à Aix-en-Provence. Je travaille comme infirmière.",
-    "Meu nome é João. Moro em São Paulo.",
-    "我叫小明。我住在北京。我对花生过敏。",
-    "اسمي ليلى\nأعيش في القاهرة",
-]
+LEARNED = CASES["learned"]
 """Introductions in the tour's own words."""
 
 NOT_LEARNED = [

@@ -4,6 +4,7 @@ import io
 import json
 import re
 import zipfile
+from pathlib import Path
 
 import openpyxl
 import pptx
@@ -17,6 +18,8 @@ from webapp.files import kinds
 from webapp.files.readers.page import text_of_html
 from webapp.files.readers.result import Unreadable
 from webapp.files.text_extraction import read
+
+CASES = json.loads(Path(__file__).with_name("readers.json").read_text(encoding="utf-8"))
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
@@ -77,43 +80,13 @@ def run(words: str) -> str:
     return f"<w:r><w:t>{words}</w:t></w:r>"
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("<p>Before.</p><!-- open <p>The roof.</p>", "The roof."),
-        ("<html><head><title>Minutes<body><p>The roof.</p>", "The roof."),
-        ("<!doctype html><title>T</title><p>The roof.<p>It is green.", "The roof.\n\nIt is green."),
-        ("<svg><title>Icon</title></svg><p>The roof.</p>", "The roof."),
-        ('<script>var a = "<p>x</p>";</script><p>The roof.', "The roof."),
-        ("<template><p>no</p></template><p>The roof.</p>", "The roof."),
-        ("<table><tr><td>Roof<td>12<tr><td>Door<td>3</table>", "Roof | 12\nDoor | 3"),
-        ("<dl><dt>Roof<dd>green</dl>", "Roof\ngreen"),
-        ("<p>a&shy;b\u200bc</p>", "abc"),
-        ("<pre>a\n  b</pre>", "a\n  b"),
-        ("<ul><li>One<li>Two</ul>", "- One\n- Two"),
-    ],
-)
+@pytest.mark.parametrize(("html", "expected"), CASES["html_is_read_as_a_browser_reads_it"])
 def test_html_is_read_as_a_browser_reads_it(html: str, expected: str) -> None:
     assert expected in text_of_html(html)
     assert "no" not in text_of_html(html).split() and "Icon" not in text_of_html(html)
 
 
-@pytest.mark.parametrize(
-    ("encoding", "words"),
-    [
-        ("utf-8-sig", "Die Tür ist grün."),
-        ("utf-16", "Die Tür ist grün."),
-        ("utf-32", "Die Tür ist grün."),
-        ("gb18030", "鍋爐已經更換了,苹果,绿茶"),
-        ("euc_jp", "緑茶が好きです。今日は三つ買いました。"),
-        ("shift_jis", "緑茶が好きです。今日は三つ買いました。"),
-        ("cp1251", "Котёл был заменён в мае прошлого года."),
-        ("koi8_r", "Котёл был заменён в мае прошлого года."),
-        ("cp1253", "Ο λέβητας αντικαταστάθηκε τον Μάιο."),
-        ("cp1256", "تم استبدال الغلاية في شهر مايو."),
-        ("iso2022_jp", "緑茶が好きです。今日は三つ買いました。"),
-    ],
-)
+@pytest.mark.parametrize(("encoding", "words"), CASES["a_text_is_read_in_its_encoding"])
 def test_a_text_is_read_in_its_encoding(encoding: str, words: str) -> None:
     assert text("a.txt", words.encode(encoding)) == words
 

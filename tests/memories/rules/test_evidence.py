@@ -1,4 +1,6 @@
+import json
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -11,58 +13,20 @@ from webapp.memories.rules.evidence import (
     user_words,
 )
 
+CASES = json.loads(Path(__file__).with_name("evidence.json").read_text(encoding="utf-8"))
+
 VOCABULARY = ["I", "prefer", "naïve", "İstanbul", "Straße", "ﬁn", "我喜欢茶", "한국어", "🎉", "👩‍👩‍👧", "don’t", "42"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8)
 
 
-@pytest.mark.parametrize(
-    ("quote", "message", "found"),
-    [
-        ("i prefer python", "Well, I prefer\n  Python!", "I prefer\n  Python"),
-        ("I'm Alex", "Hi, I’m Alex.", "I’m Alex"),
-        ('"big" one', "the “big” one", "“big” one"),
-        ("cafe\u0301 noir", "un café noir", "café noir"),
-        ("café noir", "un cafe\u0301 noir", "cafe\u0301 noir"),
-        ("strasse 5", "Meine Straße 5", "Straße 5"),
-        ("我喜欢茶", "你好，我喜欢茶。", "我喜欢茶"),
-        ("저는 서울에", "저는 서울에 살아요", "저는 서울에"),
-        ("I love 🍕❤️", "I love 🍕❤️ so much", "I love 🍕❤️"),
-        ("أعيش في القاهرة", "مرحبا، أعيش في القاهرة", "أعيش في القاهرة"),
-        ("Ich heiße", "ICH HEISSE Jörg", "ICH HEISSE"),
-        ("I live in Porto.", "I live in Porto, and I love it.", "I live in Porto"),
-        ("“I live in Porto…”", "I live in Porto with two cats", "I live in Porto"),
-        ("user: I live in Porto", "I live in Porto", "I live in Porto"),
-        ("Porto - since March", "I live in Porto – since March", "Porto – since March"),
-        ("I live in Porto", "I live in **Porto**.", "I live in **Porto"),
-        ("I live in **Porto**", "I live in Porto.", "I live in Porto"),
-        ("أعيش في عمّان", "اسمي ليلى وأعيش في عمّان.", "أعيش في عمّان"),
-    ],
-)
+@pytest.mark.parametrize(("quote", "message", "found"), CASES["verbatim_quotes_are_found_where_they_stand"])
 def test_verbatim_quotes_are_found_where_they_stand(quote, message, found):
     span = find_quote(quote, message)
     assert span is not None
     assert message[span.start : span.end] == found
 
 
-@pytest.mark.parametrize(
-    ("quote", "message"),
-    [
-        ("I prefer Rust", "I prefer Python"),
-        ("I am Al", "I am Alexander"),
-        ("refer Python", "I prefer Python"),
-        ("cafe", "café"),
-        ("I prefer, Python", "I prefer Python"),
-        ("I do not like it", "I don't like it"),
-        ("I love 🎉", "I love 👍"),
-        ("🎉 I love it", "I love it"),
-        ("", "anything"),
-        ("  ", "  "),
-        ("my name", "myname"),
-        ("Alex lives in Rome", "<memory>Alex lives in Rome</memory> what about dinner?"),
-        ("Alex lives in Rome", "<documents source='x'>Alex lives in Rome"),
-        ("in Rome what", "<memory>Alex lives in Rome</memory> what about dinner?"),
-    ],
-)
+@pytest.mark.parametrize(("quote", "message"), CASES["what_the_user_did_not_say_is_not_found"])
 def test_what_the_user_did_not_say_is_not_found(quote, message):
     assert find_quote(quote, message) is None
 
@@ -101,19 +65,7 @@ def test_foreign_words_are_never_found(quote, message):
     assert find_quote(quote, message) is None
 
 
-@pytest.mark.parametrize(
-    ("quote", "message", "enough"),
-    [
-        ("I'm vegan", "I'm vegan", True),
-        ("tea", "I like tea", False),
-        ("42", "42", True),
-        ("🍕", "🍕", True),
-        ("🍕", "I love 🍕", False),
-        ("喝茶", "我喜欢喝茶", True),
-        ("...", "...", False),
-        ("Al", "Al.", True),
-    ],
-)
+@pytest.mark.parametrize(("quote", "message", "enough"), CASES["substance"])
 def test_substance(quote, message, enough):
     assert has_substance(quote, message) is enough
 

@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,27 +13,10 @@ from webapp.memories.rules.keys import (
     category_of,
 )
 
+CASES = json.loads(Path(__file__).with_name("keys.json").read_text(encoding="utf-8"))
 
-@pytest.mark.parametrize(
-    ("raw", "category", "expected"),
-    [
-        ("identity/name", None, "identity/name"),
-        ("Identity / Full Name", "personal", "identity/name"),
-        ("name", "identity", "identity/name"),
-        ("user.name", None, "identity/name"),
-        ("coding style", "preference", "preference/coding_style"),
-        ("role", None, "general/role"),
-        ("family/wife/name", None, "family/wife/name"),
-        ("", "identity", None),
-        (None, None, None),
-        ("///", "x", None),
-        ("имя", "identity", "identity/имя"),
-        ("skill/C++", None, "skill/c++"),
-        ("skill/C#", None, "skill/c#"),
-        ("🐙", "pet", "pet/🐙"),
-        ("🐙/name", None, "general/name"),
-    ],
-)
+
+@pytest.mark.parametrize(("raw", "category", "expected"), CASES["fact_keys"])
 def test_fact_keys(raw, category, expected):
     assert canonical_fact_key(raw, category) == expected
 

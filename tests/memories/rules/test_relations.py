@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,25 +9,11 @@ from hypothesis import strategies as st
 from webapp.memories.rules.policy import SAME_AT
 from webapp.memories.rules.relations import cosine, is_same, may_be_same
 
+CASES = json.loads(Path(__file__).with_name("relations.json").read_text(encoding="utf-8"))
+
 
 @pytest.mark.parametrize(
-    ("left", "right", "similarity", "same"),
-    [
-        ("Likes green tea", "Green tea likes", 0.95, True),
-        ("Works in Porto", "Working in Porto", 0.9, True),
-        ("Works in Porto", "Working in Porto", 0.8, False),
-        ("Likes tea", "Does not like tea", 0.95, False),
-        ("Trinkt Kaffee", "Trinkt keinen Kaffee", 0.95, False),
-        ("喜欢喝茶", "不喜欢喝茶", 0.95, False),
-        ("Jestem wegetarianką", "Nie jestem wegetarianką", 0.97, False),
-        ("Sister lives in Rome", "Sister lives in Oslo", 0.97, False),
-        ("Runs 5 km a day", "Runs 10 km a day", 0.99, False),
-        ("Loves 🍕 here", "Loves 🍣 here", 0.99, False),
-        ("Bought a house", "Sold a house", 0.97, False),
-        ("부산에 살고 있다", "서울에 살고 있다", 1.0, False),
-        ("Has a peanut allergy", "Daughter has a peanut allergy", 0.898, False),
-        ("Works as a nurse", "Used to work as a nurse", 0.922, False),
-    ],
+    ("left", "right", "similarity", "same"), CASES["near_vectors_make_one_statement_only_of_the_same_words"]
 )
 def test_near_vectors_make_one_statement_only_of_the_same_words(left, right, similarity, same):
     assert is_same(left, right, similarity, SAME_AT) is same

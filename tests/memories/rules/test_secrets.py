@@ -1,9 +1,14 @@
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import luhn
 
 from webapp.memories.rules.secrets import Secret, find_secret
+
+CASES = json.loads(Path(__file__).with_name("secrets.json").read_text(encoding="utf-8"))
 
 # Keys are put together here, so that no scanner takes this file for a leak.
 SECRETS = [
@@ -174,101 +179,7 @@ SECRETS += [
         'psk="tuliporbit"',
     )
 ]
-HARMLESS = [
-    "Wants to set up the mother-in-law's Wi-Fi",
-    "Has state-of-the-art Wi-Fi at home",
-    "Keeps passwords in an up-to-date vault",
-    "The Wi-Fi router is a Fritz-Box-7590",
-    "Uses WPA3 at home",
-    "seed words the garden with carrots and peas and beans before frost comes this year again",
-    "seeds are sown in spring; the wallet is brown leather made by hand near here by some friends",
-    "pin 1234 notes to the board",
-    "identity/passport_number",
-    "work/password_manager",
-    "home/door_code_changed",
-    "the area's PIN code 560001",
-    "pin 12 of the connector",
-    "a pin from 2024",
-    "4,111,111,111,111,111 ants",
-    "scores 4/5, 3/5, 4/5, 5/5",
-    "tests 1111, 2222, 3333, 4444",
-    "the digits on the back wear off",
-    "OTP is easier than an authenticator app",
-    "flight DE89-3704 is late",
-    "the key 5KM run is on Sunday",
-    "Passed the driving test in May",
-    "the password policy asks for 12 characters",
-    "recovery codes are printed and in the drawer",
-    "wants a backup code reviewer",
-    "Şifreli kanalları sevmez",
-    "our Discord is discord.gg/birds",
-    "our Slack is acme.slack.com",
-    "needs pw reset help",
-    "the private key of the cabin hangs by the door",
-    "card games on Mondays at 19:30",
-    "the code review of PR 4512 is due",
-    "Locker number is 212",
-    "my postcode is 10115",
-    "the error code is 4711",
-    "stores passwords with argon2id",
-    "changed my password 20 times",
-    "forgot the password of 3 accounts",
-    "commit da39a3ee5e6b4b0d3255bfef95601890afd80709",
-    "the login page has 3 fields",
-    "on the phone 2 hours a day",
-    "wants door codes for 300 flats",
-    "a bike lock 2000 years old",
-    "my key insight: tokens are cheap",
-    "bypass: the northern road",
-    "compass: north",
-    "I prefer PAN cards to be green",
-    "the NHS has 1.4 million employees",
-    "the dni was renewed in 2024",
-    "my passport expires in 2031",
-    "version 1.2.3.4 of the firmware",
-    "the room code is 12",
-    "order 1234.5678.9012.3456",
-    "call 020 7946 0958 about the NHS",
-    "My phone number is +49 170 1234567",
-    "call me at (555) 123-4567",
-    "0041 79 123 45 67",
-    "I was born on 1990-05-17",
-    "the meeting is on 12/11/2026 at 14:30",
-    "order number 4111111111111112",
-    "order 20261121-000123456789",
-    "parcel 00340434161094042557",
-    "ISBN 978-3-16-148410-0",
-    "timestamp 1763765304123",
-    "pi is 3.14159265358979323846",
-    "the population is 8,045,311,447",
-    "I keep forgetting my password",
-    "my password is too weak",
-    "The password is stored in a manager",
-    "passwords are annoying",
-    "I use a password manager called Bitwarden",
-    "I use 1Password as my password manager",
-    "KeePass2 is our password safe at work",
-    "Our login code is 2000 lines of Python",
-    "I take the safe combination 500 mg twice a day",
-    "I prefer token-based authentication",
-    "we decided to use JWT tokens for the API key rotation",
-    "the secret ingredient is cinnamon",
-    "My favourite key is C minor",
-    "the token is invalid_request_error",
-    "I collect pins and badges",
-    "My pin is on the map",
-    "see https://example.org/a:b",
-    "commit 3f2a1bc fixed it",
-    "IBAN DE89 3704 0044 0532 0130 01",
-    "invoice 12345678A",
-    "I'm allergic to peanuts 🥜",
-    "Мой любимый язык: Python",
-    "密码学很有意思",
-    "User's name is Alex",
-    "0000000000000000",
-    "192.168.100.200",
-    "uuid 550e8400-e29b-41d4-a716-446655440000",
-]
+HARMLESS = CASES["harmless"]
 
 
 def test_secrets_are_recognised():

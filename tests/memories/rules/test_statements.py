@@ -1,5 +1,8 @@
 """The wire of an extraction: what is asked, and how the answer is read."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,16 +13,9 @@ from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.operations import Action
 from webapp.memories.rules.statements import KEPT, MOST, PASSED_OVER, read_statements, statements_schema
 
-GOOD = {
-    "message": 1,
-    "quote": "My name is Alex",
-    "about": "user",
-    "content": "Is called Alex",
-    "kind": "fact",
-    "key": "name",
-    "value": "Alex",
-    "confidence": 1.0,
-}
+CASES = json.loads(Path(__file__).with_name("statements.json").read_text(encoding="utf-8"))
+
+GOOD = CASES["good"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(sorted(GOOD)) | st.text(), inner),
@@ -118,15 +114,7 @@ def test_an_unknown_word_for_what_to_do_adds(given, meant):
     assert operation.action == meant and operation.memory_number == (None if meant == "add" else 1)
 
 
-@pytest.mark.parametrize(
-    ("word", "key"),
-    [
-        ("location", "identity/location"),
-        ("City", "identity/location"),
-        ("identity/name", "identity/name"),
-        ("garden/size", "garden/size"),
-    ],
-)
+@pytest.mark.parametrize(("word", "key"), CASES["another_word_for_a_key_means_the_same_key"])
 def test_another_word_for_a_key_means_the_same_key(word, key):
     assert read_statements([GOOD | {"key": word}]).operations[0].fact_key == key
 
@@ -175,17 +163,7 @@ def test_the_whole_schema_is_within_strict_mode():
         pending.extend(node.get("anyOf", ()))
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ('{"statements": [{"message": 1}, {"message": 2}, {"mess', 2),
-        ('{"statements": [{"message": 1}', 1),
-        ('{"title": "x", "statements" : [ {"quote": "a ] } b"} , ', 1),
-        ('{"statements": [', 0),
-        ('{"statem', 0),
-        ("", 0),
-    ],
-)
+@pytest.mark.parametrize(("text", "count"), CASES["a_cut_answer_counts_as_far_as_it_goes"])
 def test_a_cut_answer_counts_as_far_as_it_goes(text, count):
     assert len(complete_items(text, "statements")) == count
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from testkit.people import api_client, csrf_token, post_form
+from testkit.people import api_client, page_token, post_form
 from tests.memories.conversing import answers, converse, memories_of, operation
 from tests.spaces.helpers import join
 from webapp.db.base import db, now, write_transaction
@@ -102,7 +102,7 @@ def numbers(app, make_user, learn):
 def test_somebody_elses_memory_is_unknown(headers, app, browser, numbers, login, make_user):
     admin = login(make_user(is_admin=True))  # an admin looks through the admin's pages, which leave a trace
     for client in (browser, admin):
-        filled = {**FORM, "csrf_token": csrf_token(client.get("/").text)}
+        filled = {**FORM, "csrf_token": page_token(client)}
         for method, path in PATHS:
             form = filled if method == "POST" else None
             answer = client.open(path.format(**numbers), method=method, headers=headers, data=form)
