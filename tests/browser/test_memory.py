@@ -55,17 +55,17 @@ def test_what_is_said_becomes_a_memory_without_a_reload(learned):
     page = learned
     expect(opened(page, "Ada")).to_contain_text("My name is Ada")
     expect(page.locator("[data-memory-count]")).to_have_text("2")
-    expect(trace(page, "Remembered: name is Ada")).to_be_visible()
+    expect(trace(page, "Remembered: The user's name is Ada")).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.locator("[data-toast]")).to_have_count(0)
     page.set_viewport_size({"width": 1440, "height": 420})
-    trace(page, "Remembered: name is Ada").click()
+    trace(page, "Remembered: The user's name is Ada").click()
     expect(page.locator(".trace-body").first).to_contain_text("The user's name is Ada.")
     expect(page.locator(".trace-undo").get_by_role("button", name="Undo")).to_be_in_viewport()
     page.set_viewport_size({"width": 1440, "height": 900})
     page.reload()
     expect(cards(page)).to_have_count(2)
-    expect(trace(page, "Remembered: name is Ada")).to_be_visible()
+    expect(trace(page, "Remembered: The user's name is Ada")).to_be_visible()
 
 
 def test_edit_in_place_history_and_restore(learned):
@@ -95,7 +95,7 @@ def test_undo_from_the_reply_and_honest_refusal(learned):
     card = opened(page, "green tea")
     card.get_by_label("Pin this memory").click()
     expect(cards(page).filter(has_text="Pinned: included in every reply")).to_have_count(1)
-    trace(page, "Remembered: name is Ada").click()
+    trace(page, "Remembered: The user's name is Ada").click()
     page.locator(".trace-undo").get_by_role("button", name="Undo").click()
     expect(page.locator(".mem-refused")).to_contain_text("has since changed")
     expect(page.locator(".remembered summary")).to_be_focused()
@@ -108,7 +108,7 @@ def test_undo_from_the_reply_and_honest_refusal(learned):
 
 def test_undo_takes_back_what_was_remembered(learned):
     page = learned
-    trace(page, "Remembered: name is Ada").click()
+    trace(page, "Remembered: The user's name is Ada").click()
     page.locator(".trace-undo").get_by_role("button", name="Undo").click()
     expect(trace(page, "Undone")).to_be_focused()
     expect(page.locator(".change-undone")).to_contain_text("is no longer remembered")
