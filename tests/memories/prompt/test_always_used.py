@@ -150,15 +150,6 @@ def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, mo
     assert len(found("Which bird 2?") + found("Which bird 1?")) == 1
 
 
-def test_the_keys_of_many_users_are_bounded(app_context, make_user, monkeypatch: Any) -> None:
-    monkeypatch.setattr(facts, "MOST_USERS", 2)
-    for _ in range(4):
-        person = make_user()
-        facts.exact_facts("Which bird?", Scope(person.user_id), position(person.user_id))
-        db.session.rollback()
-    assert len(facts._held) <= 2
-
-
 def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others() -> None:
     def row(memory_id: int, **fields: Any) -> Any:
         values = {"importance": 0.5, "fact_key": None, "is_pinned": False, "created_at": now()} | fields

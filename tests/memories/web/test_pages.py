@@ -520,7 +520,7 @@ def test_the_log_names_what_was_changed(browser, remember, user):
     assert "Archived: Likes moss" in browser.get("/memories/changes").text
     post_form(browser, f"/memories/{memory_id}/archive", headers=HTMX, on=0)
     post_form(browser, f"/memories/{memory_id}/still-true", headers=HTMX, answer="yes")
-    assert '<span class="change-what"><bdi>likes moss</bdi></span>' in browser.get("/memories/changes").text
+    assert '<span class="change-what"><bdi>Likes moss</bdi></span>' in browser.get("/memories/changes").text
 
 
 def badge_of(fragment: str) -> str:
