@@ -122,12 +122,12 @@ def replay(show: Callable[[LaunchableReply], Response]) -> Callable[[dict[str, A
     It raises NotFound where that has been deleted since.
     """
 
-    def shown(first: dict[str, Any], _status: int) -> Response:
+    def repeat(first: dict[str, Any], _status: int) -> Response:
         chat.reply_of(current_user_id(), first["turn_id"])
         _let_go()
         return show(LaunchableReply(**first, turn=None))
 
-    return shown
+    return repeat
 
 
 def _let_go() -> None:

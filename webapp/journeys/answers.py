@@ -94,8 +94,7 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
         lock.remember()
         state = lock.state
         db.session.add(_from_memory(row, memory))
-        sure = memory.confidence if memory.confidence is not None else 1.0
-        share = min(sure / max(1, len(point.completion_criteria)), point.confidence_threshold - BELOW)
+        share = min(memory.confidence / max(1, len(point.completion_criteria)), point.confidence_threshold - BELOW)
         assessment = Assessment(False, max(share, state.confidence), now())
         merged = merge(state, assessment, point.confidence_threshold, rests_on=len(lock.evidence) + 1)
         write_state(row, merged)

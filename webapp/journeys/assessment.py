@@ -166,7 +166,7 @@ def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], assess
         [points[number - 1] for number in unread.corrects if number <= len(points)],
         unread.extracted_points,
         unread.structured_data,
-        [item.understanding for item in left if item.message_id not in {row.message_id for row in new}],
+        [item.interpretation for item in left if item.message_id not in {row.message_id for row in new}],
     )
     return {evidence_id for evidence_id, replacement in replaced.items() if retire(evidence_id, replacement)}
 

@@ -8,7 +8,7 @@ from typing import Any
 from webapp.journeys.assessment_merge import PointState, is_settled, merge_data, merge_texts, next_point
 from webapp.journeys.guidance import PointGuide
 from webapp.journeys.models import ConversationPoint, Journey
-from webapp.journeys.replacements import Disagreement, Understanding, disagreements
+from webapp.journeys.replacements import Disagreement, Interpretation, disagreements
 
 HALF_LIFE_DAYS: dict[str, float | None] = {"days": 10, "weeks": 45, "months": 200, "years": 1500, "always": None}
 """Days after which what was said is only half as certain."""
@@ -65,9 +65,9 @@ class Quote:
         return values or list(self.extracted_points)
 
     @property
-    def understanding(self) -> Understanding:
+    def interpretation(self) -> Interpretation:
         """Return what was understood from it, for the rules about corrections."""
-        return Understanding(self.evidence_id, self.extracted_points, self.structured_data)
+        return Interpretation(self.evidence_id, self.extracted_points, self.structured_data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class PointView:
     @property
     def conflicts(self) -> list[Disagreement]:
         """Answers that disagree, until the user says which one is right."""
-        return disagreements([item.understanding for item in self.evidence], self.settled_conflicts)
+        return disagreements([item.interpretation for item in self.evidence], self.settled_conflicts)
 
     @property
     def faded(self) -> list[str]:

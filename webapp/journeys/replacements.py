@@ -12,7 +12,7 @@ from webapp.text.words import stems, words
 
 
 @dataclass(frozen=True, slots=True)
-class Understanding:
+class Interpretation:
     """An earlier piece of evidence: what was understood from it."""
 
     evidence_id: int
@@ -43,7 +43,7 @@ class Disagreement:
 
 
 def find_replaced(
-    corrected: Sequence[str], statements: Sequence[str], values: Mapping[str, Any], items: Sequence[Understanding]
+    corrected: Sequence[str], statements: Sequence[str], values: Mapping[str, Any], items: Sequence[Interpretation]
 ) -> dict[int, Replaced]:
     """Return what an assessment replaces in what is known, by evidence id.
 
@@ -75,7 +75,7 @@ def find_replaced(
     return replaced
 
 
-def disagreements(items: Sequence[Understanding], settled_pairs: Sequence[Sequence[int]] = ()) -> list[Disagreement]:
+def disagreements(items: Sequence[Interpretation], settled_pairs: Sequence[Sequence[int]] = ()) -> list[Disagreement]:
     """Return each value of a name with the next one that differs, unless the person said that both are right."""
     pairs = {frozenset(pair) for pair in settled_pairs}
     latest: dict[str, list[tuple[int, Any]]] = {}

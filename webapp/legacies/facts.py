@@ -97,7 +97,7 @@ def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
 def _weight(memory: Memory) -> float:
     """Return how telling a fact is: pinned ones first, then by importance, certainty and how often it was said."""
     often = min(memory.evidence_count, 5) * 0.04
-    return (1.0 if memory.is_pinned else 0.0) + memory.importance * (memory.confidence or 1.0) + often
+    return (1.0 if memory.is_pinned else 0.0) + memory.importance * memory.confidence + often
 
 
 def add_fact(user_id: int, space_id: int, category: str, content: str, *, shared: bool = False) -> Fact:

@@ -56,7 +56,7 @@ def _checkup(row: Memory) -> Checkup:
         created_at=row.created_at,
         updated_at=row.updated_at,
         last_used_at=row.last_accessed_at,
-        access_count=row.access_count or 0,
+        access_count=row.access_count,
         evidence_count=row.evidence_count,
         fact_key=row.fact_key,
         is_pinned=bool(row.is_pinned),

@@ -24,7 +24,7 @@ _LONGEST_NAME = 500
 def timeline() -> ViewResult:
     """Return what was learned, held and replaced when; `year`, `month` and `kind` narrow it, and odd ones do not."""
     kind = request.args.get("kind", "")
-    shown = timeline_of(current_user_id(), reader_zone(), _period(), kind if kind in texts.KINDS else "")
+    view = timeline_of(current_user_id(), reader_zone(), _period(), kind if kind in texts.KINDS else "")
     code = language_of(this_app()).code
 
     def name_of(period: Period) -> str:
@@ -32,10 +32,10 @@ def timeline() -> ViewResult:
 
     def place(period: Period | None = None, **changes: Any) -> dict[str, Any]:
         """Return the arguments of a link to the same page: of this period, or with these changes."""
-        query = {"year": period and period.year, "month": period and period.month, "kind": shown.kind, **changes}
+        query = {"year": period and period.year, "month": period and period.month, "kind": view.kind, **changes}
         return {name: value for name, value in query.items() if value}
 
-    return render_template("memories/timeline.html", timeline=shown, name_of=name_of, place=place, kinds=texts.KINDS)
+    return render_template("memories/timeline.html", timeline=view, name_of=name_of, place=place, kinds=texts.KINDS)
 
 
 @blueprint.get("/memories/map")

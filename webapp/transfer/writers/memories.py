@@ -51,7 +51,7 @@ class _Store(PortableMemoryStore):  # type: ignore[misc]  # the package says not
 
 def as_text(rows: Sequence[Memory]) -> str:
     """Return one memory per line, with its date in front: what other assistants ask people to paste."""
-    return "".join(f"[{(row.asserted_at or _made_at(row)):%Y-%m-%d}] - {row.content}\n" for row in rows)
+    return "".join(f"[{(row.asserted_at or row.created_at):%Y-%m-%d}] - {row.content}\n" for row in rows)
 
 
 def as_markdown(rows: Sequence[Memory], quotes: Quotes, wording: MemoryWording) -> str:
@@ -75,9 +75,9 @@ def as_json(rows: Sequence[Memory], quotes: Quotes) -> str:
             "memory_id": row.memory_id,
             "memory_type": row.memory_type,
             "content": row.content,
-            "confidence": _confidence(row),
+            "confidence": row.confidence,
             "importance": row.importance,
-            "created_at": utc_text(_made_at(row)),
+            "created_at": utc_text(row.created_at),
             "said_at": utc_text(row.asserted_at) if row.asserted_at else None,
             "valid_from": utc_text(row.valid_from) if row.valid_from else None,
             "valid_to": utc_text(row.valid_to) if row.valid_to else None,
@@ -100,11 +100,11 @@ def as_bundle(rows: Sequence[Memory], tombstones: Sequence[MemoryTombstone]) -> 
                 predicate=row.memory_type,
                 obj=row.content,
                 text=row.content,
-                t_valid_from=row.valid_from or row.asserted_at or _made_at(row),
+                t_valid_from=row.valid_from or row.asserted_at or row.created_at,
                 t_valid_to=row.valid_to,
-                confidence=_confidence(row),
+                confidence=row.confidence,
                 importance=row.importance,
-                created_at=_made_at(row),
+                created_at=row.created_at,
                 event_time=row.asserted_at,
             )
             for row in rows
@@ -129,11 +129,3 @@ def as_bundle(rows: Sequence[Memory], tombstones: Sequence[MemoryTombstone]) -> 
                 if path.is_file():
                     archive.write(path, path.relative_to(folder).as_posix())
     return out.getvalue()
-
-
-def _made_at(row: Memory) -> datetime:
-    return row.created_at or row.updated_at
-
-
-def _confidence(row: Memory) -> float:
-    return 1.0 if row.confidence is None else row.confidence
