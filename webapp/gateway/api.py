@@ -51,10 +51,11 @@ def get_model(name: str) -> ViewResult:
     return _model(name)
 
 
-def _answer(reply: LaunchableReply) -> Response:
-    body, user_id = requests.body_as(wire.Completion), current_user_id()
+def _answer(body: wire.Completion, reply: LaunchableReply) -> Response:
     usage = bool(body.stream_options and body.stream_options.include_usage)
-    answer = _streamed(user_id, reply, body.model, usage) if body.stream else _full_response(reply, body.model)
+    answer = (
+        _streamed(current_user_id(), reply, body.model, usage) if body.stream else _full_response(reply, body.model)
+    )
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
@@ -62,7 +63,7 @@ def _answer(reply: LaunchableReply) -> Response:
 @blueprint.post("/chat/completions")
 @login_required
 @limit_turns
-@idempotency.idempotent(replay=requests.replay(_answer))
+@idempotency.idempotent(replay=requests.replay(wire.Completion, _answer))
 def complete() -> ViewResult:
     """A reply to the last message, streamed if asked for."""
     body = requests.body_as(wire.Completion)
@@ -72,7 +73,7 @@ def complete() -> ViewResult:
         raise Invalid.field(error.param, str(error)) from None
     reply = service.begin(current_user_id(), request, requests.wish(body.model))
     requests.launch(reply)
-    return _answer(reply)
+    return _answer(body, reply)
 
 
 def _full_response(reply: LaunchableReply, model: str) -> Response:

@@ -116,7 +116,9 @@ def launch(reply: LaunchableReply) -> None:
     _let_go()
 
 
-def replay(show: Callable[[LaunchableReply], Response]) -> Callable[[dict[str, Any], int], Response]:
+def replay(
+    kind: type[_Body], show: Callable[[_Body, LaunchableReply], Response]
+) -> Callable[[dict[str, Any], int], Response]:
     """Return how the answer to a repeated Idempotency-Key is shown: as that of the reply which the first one began.
 
     It raises NotFound where that has been deleted since.
@@ -125,7 +127,7 @@ def replay(show: Callable[[LaunchableReply], Response]) -> Callable[[dict[str, A
     def repeat(first: dict[str, Any], _status: int) -> Response:
         chat.reply_of(current_user_id(), first["turn_id"])
         _let_go()
-        return show(LaunchableReply(**first, turn=None))
+        return show(body_as(kind), LaunchableReply(**first, turn=None))
 
     return repeat
 

@@ -31,13 +31,12 @@ blueprint = Blueprint("responses", __name__, url_prefix="/v1")
 _STATUSES = {"complete": "completed", "streaming": "in_progress", "stopped": "cancelled", "interrupted": "incomplete"}
 
 
-def _answer(reply: LaunchableReply) -> Response:
-    body, user_id = requests.body_as(responses_input.ResponseRequest), current_user_id()
+def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Response:
     header = ResponseHeader.of(reply.turn_id, int(time.time()), body, reply.conversation_id)
     if body.background:
         answer = jsonify(responses_output.response(header, "in_progress"))
     else:
-        answer = _streamed(user_id, reply, header) if body.stream else _full_response(reply, header)
+        answer = _streamed(current_user_id(), reply, header) if body.stream else _full_response(reply, header)
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
@@ -45,7 +44,7 @@ def _answer(reply: LaunchableReply) -> Response:
 @blueprint.post("/responses")
 @login_required
 @limit_turns
-@idempotency.idempotent(replay=requests.replay(_answer))
+@idempotency.idempotent(replay=requests.replay(responses_input.ResponseRequest, _answer))
 def create() -> ViewResult:
     """A response to the last message or to what function calls came to, streamed if asked for."""
     body = requests.body_as(responses_input.ResponseRequest)
@@ -55,7 +54,7 @@ def create() -> ViewResult:
     except UnsupportedRequest as error:
         raise Invalid.field(error.param, str(error)) from None
     requests.launch(reply)
-    return _answer(reply)
+    return _answer(body, reply)
 
 
 @blueprint.get("/responses/<name>")
