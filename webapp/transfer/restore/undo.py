@@ -64,11 +64,11 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
             delete_file(user_id, file_id)
         _pass_over(import_id, "file", ids, ())
         yield len(ids), 0
-    yield (
-        0,
-        _delete_unchanged(user_id, import_id, "prompt", SavedPrompt.saved_prompt_id, SavedPrompt.updated_at < since),
-    )
-    yield 0, _delete_unchanged(user_id, import_id, "schedule", Schedule.schedule_id, Schedule.is_active == false())
+    for kind, key, is_unchanged in (
+        ("prompt", SavedPrompt.saved_prompt_id, SavedPrompt.updated_at < since),
+        ("schedule", Schedule.schedule_id, Schedule.is_active == false()),
+    ):
+        yield 0, _delete_unchanged(user_id, import_id, kind, key, is_unchanged)
     for ids in _batches(import_id, "folder"):
         statement = select(Conversation.folder_id).where(Conversation.folder_id.in_(ids))
         unused = set(ids) - set(db.session.scalars(statement))
