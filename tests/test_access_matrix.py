@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 from testkit.people import Person, page_token
 from tests.support import token_routes
 from webapp.accounts import scopes, tokens
-from webapp.accounts.access import BROWSER_ONLY
+from webapp.accounts.access import BROWSER_ONLY, access_of
 from webapp.accounts.models import Passkey, UserGroup, UserGroupMember
 from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback
@@ -168,13 +168,6 @@ def routes(app: Flask, ids: dict[str, Any]) -> Iterator[tuple[Rule, str, str]]:
             yield rule, method, path
 
 
-def access(app: Flask, rule: Rule) -> str:
-    """Who may call it, as the view or its blueprint says."""
-    view = app.view_functions[rule.endpoint]
-    blueprint = app.blueprints.get(rule.endpoint.rpartition(".")[0])
-    return str(getattr(view, "access", None) or getattr(blueprint, "access", None))
-
-
 def is_for_programs(path: str) -> bool:
     """Whether it answers JSON whatever is asked for: there are no parts of a page, and no sign-in to be sent to."""
     return path.startswith(("/api/", "/v1/", "/mcp"))
@@ -222,7 +215,7 @@ def signed_in(login: Callable[[Person], FlaskClient], person: Person) -> tuple[F
 def test_nobody_gets_past_the_door(app: Flask, world: World, anonymous: FlaskClient) -> None:
     wrong, tried = [], 0
     for rule, method, path in routes(app, world.ids):
-        if access(app, rule) == "public":
+        if access_of(app, rule.endpoint) == "public":
             continue
         for headers in ({},) if is_for_programs(path) else ({}, {"HX-Request": "true"}, {"Accept": "application/json"}):
             answer = send(anonymous, method, path, headers)
@@ -249,7 +242,7 @@ def test_others_neither_see_nor_change_what_is_the_owners(
             tried += 1
             if answer.status_code >= 500 or MARKER in answer.text:
                 wrong.append((method, path, answer.status_code))
-            if "<int:" in rule.rule and access(app, rule) != "public" and method == "GET":
+            if "<int:" in rule.rule and access_of(app, rule.endpoint) != "public" and method == "GET":
                 # 303 leads to a page that says 404; 422 is about the address itself, before anything is looked up.
                 allowed = {303, 403, 404, 405, 409, 422} | ({200, 202} if who == "admin" else set())
                 if "user_id" not in rule.rule and answer.status_code not in allowed:
@@ -268,7 +261,7 @@ def test_admins_pages_are_for_admins(app: Flask, world: World, login: Callable[[
     browser, headers = signed_in(login, world.owner)
     wrong, tried = [], 0
     for rule, method, path in routes(app, world.ids):
-        if access(app, rule) in ("admin", "service"):
+        if access_of(app, rule.endpoint) in ("admin", "service"):
             answer = send(browser, method, path, headers)
             tried += 1
             if answer.status_code != 403:
@@ -285,7 +278,7 @@ def test_unsafe_requests_of_a_session_need_the_csrf_token(
     before = rows_of(app, mine)
     wrong, tried = [], 0
     for rule, method, path in routes(app, world.ids):
-        if method != "GET" and access(app, rule) != "public":
+        if method != "GET" and access_of(app, rule.endpoint) != "public":
             answer = send(browser, method, path)
             tried += 1
             if answer.status_code != 403:
@@ -311,7 +304,7 @@ def listed(method: str, rule: Rule) -> str:
 def endpoints(app: Flask, ids: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """What is for programs, and not for everybody: its row in the table, method and address."""
     for rule, method, path in routes(app, ids):
-        if path.startswith(JSON_PREFIXES) and access(app, rule) != "public":
+        if path.startswith(JSON_PREFIXES) and access_of(app, rule.endpoint) != "public":
             yield listed(method, rule), method, path
 
 
@@ -346,7 +339,7 @@ def test_no_page_takes_a_token(app: Flask, world: World) -> None:
     before = rows_of(app, world.ids)
     wrong, tried = [], 0
     for rule, method, path in routes(app, world.ids):
-        if not path.startswith(JSON_PREFIXES) and access(app, rule) != "public":
+        if not path.startswith(JSON_PREFIXES) and access_of(app, rule.endpoint) != "public":
             answer = send(caller, method, path, headers)
             tried += 1
             if (answer.status_code, answer.content_type) != (403, "application/problem+json"):
@@ -363,7 +356,7 @@ def test_a_service_token_is_for_services(app: Flask, world: World) -> None:
     wrong, tried = [], 0
     for rule, method, path in routes(app, world.ids):
         view = app.view_functions[rule.endpoint]
-        if access(app, rule) in ("public", "service") or getattr(view, "services", False):
+        if access_of(app, rule.endpoint) in ("public", "service") or getattr(view, "services", False):
             continue
         answer = send(caller, method, path, headers)
         tried += 1

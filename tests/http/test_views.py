@@ -12,7 +12,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from testkit.people import ApiClient, Person
 from webapp.config import Settings
 from webapp.extensions import app_settings
-from webapp.http.views import JsonBlueprint, absolute, wants_json, wants_partial
+from webapp.http.json_api import JsonBlueprint
+from webapp.http.views import absolute, wants_json, wants_partial
 
 
 @pytest.mark.parametrize(

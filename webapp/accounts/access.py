@@ -1,7 +1,9 @@
-"""The access rule of a view: a mark under its route, read by webapp/accounts/auth.py before the view runs."""
+"""Who may call a view: its blueprint says so, or a mark under its route; webapp/accounts/auth.py asks before each."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, overload
+
+from flask import Flask
 
 from webapp.accounts.scopes import Scope
 from webapp.i18n.marks import N_
@@ -79,6 +81,18 @@ def admin_only(view: View) -> View:
 def service_only(view: View) -> View:
     """Only service tokens and admins may call this view."""
     return _marked(view, "service")
+
+
+def access_of(app: Flask, endpoint: str) -> str:
+    """Return who may call a view: by its mark, its blueprint's rule or, if it has neither, only admins.
+
+    What is `static` is the same for everybody, and nobody's identity is looked up for it.
+    """
+    if endpoint in ("static", "asset") or endpoint.endswith(".static"):
+        return "static"
+    blueprint = app.blueprints.get(endpoint.rpartition(".")[0])
+    mark = getattr(app.view_functions[endpoint], "access", None) or getattr(blueprint, "access", None)
+    return mark or "admin"
 
 
 def _marked(view: View, access: str, *, writes: bool = False) -> View:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.accounts import password_check, provider_links, scopes, service, sessions, signals, throttle, tokens
 from webapp.accounts.access import (
     BROWSER_ONLY,
+    access_of,
     admin_only,
     cookieless,
     login_required,
@@ -132,7 +133,7 @@ def _admit() -> Response | None:
             g.identity = _whoever("public")  # whoever opens an address that leads nowhere keeps the sidebar
         return None
     expect_writes(request.method not in SAFE_METHODS or getattr(view, "writes", False))
-    access = _access(view)
+    access = access_of(current_app, request.endpoint or "")
     if access != "static" and not getattr(view, "cookieless", False):
         g.identity = _whoever(access)
         if refusal := _refusal(access, g.identity, services=getattr(view, "services", False)):
@@ -156,14 +157,6 @@ def _whoever(access: str) -> Identity | None:
             raise
         db.session.rollback()
         return None
-
-
-def _access(view: Callable[..., Any]) -> str:
-    """Return the access rule of a view, or of its blueprint; admins only if there is none."""
-    if request.endpoint in ("static", "asset") or (request.endpoint or "").endswith(".static"):
-        return "static"
-    blueprint = current_app.blueprints.get(request.blueprint or "")
-    return getattr(view, "access", None) or getattr(blueprint, "access", None) or "admin"
 
 
 def _refusal(access: str, identity: Identity | None, *, services: bool) -> Response | None:

@@ -4,7 +4,7 @@ import hmac
 import json
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from flask import Response, current_app, g, jsonify, request
 from pydantic import BaseModel
@@ -16,7 +16,10 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.db import encryption
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
+from webapp.http.json_api import success_status
 from webapp.i18n.marks import say
+
+A = TypeVar("A")
 
 HEADER = "Idempotency-Key"
 CSRF_FIELD = "csrf_token"
@@ -39,9 +42,8 @@ def idempotent(*, replay: Callable[[Any, int], Any]) -> Decorator: ...
 def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any, int], Any] | None = None) -> Any:
     """Make a creating view answer a repeated key with its first answer.
 
-    The view ends with `commit(payload, status)` or `commit_json`, which stores that answer in the transaction that did
-    the work: a failed request stores nothing and may be sent again. `replay` presents a stored answer (JSON by
-    default).
+    The view ends with `commit(answer)`, which stores that answer in the transaction that did the work: a failed
+    request stores nothing and may be sent again. `replay` presents a stored answer (JSON by default).
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,24 +77,19 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
     return decorate(view) if view else decorate
 
 
-def commit(payload: Any, status: int) -> Any:
-    """Commit the work of this request together with its answer; returns the payload.
+def commit(answer: A, status: int | None = None) -> A:
+    """Commit the work of this request together with its answer, and return that; `status` if its view has several.
 
     A view that ended its transaction in between, because files take a moment to read, has lost its claim to the key.
     """
     row = g.pop("idempotency", None)
     if row is not None:
-        row.status, row.body = status, seal_answer(payload)
+        payload = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
+        row.status, row.body = status or success_status(), seal_answer(payload)
         if row not in db.session and (stored := _claim(row)) is not None:
             raise _Duplicate(stored)
     db.session.commit()
-    return payload
-
-
-def commit_json(answer: BaseModel, status: int) -> tuple[dict[str, Any], int]:
-    """Commit as `commit` does, and answer with a model."""
-    payload: dict[str, Any] = answer.model_dump(mode="json")
-    return commit(payload, status), status
+    return answer
 
 
 def _fingerprint() -> str:

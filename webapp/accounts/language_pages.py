@@ -1,17 +1,17 @@
 """Choosing the language of the interface: for the account in the settings, for this browser before signing in."""
 
-from flask import Blueprint, redirect, request, url_for
+from flask import redirect, request, url_for
 
 from webapp.accounts import auth, service
 from webapp.accounts.auth import current_identity, current_user_id, public
 from webapp.accounts.schemas import AccountChanges, SettingsChanges
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n import LANGUAGES
 from webapp.i18n.request_language import COOKIE
 
-blueprint = Blueprint("language_pages", __name__)
+blueprint = PageBlueprint("language_pages", __name__)
 
 COOKIE_SECONDS = 365 * 86_400
 

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from flask import Blueprint, Flask, flash, redirect, render_template, request, session, url_for
+from flask import Flask, flash, redirect, render_template, request, session, url_for
 
 from webapp.accounts import auth, mails
 from webapp.accounts.access import admin_only
@@ -19,10 +19,10 @@ from webapp.errors import Forbidden, Invalid, NotFound, TooMany
 from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import Input
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _
 
-blueprint = Blueprint("mail_pages", __name__)
+blueprint = PageBlueprint("mail_pages", __name__)
 
 NEXT = "mail_next"
 """Where somebody was going when they asked for a mail, such as a program's consent page; kept in their browser."""

@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from flask import Blueprint, Flask, current_app, flash, render_template, request, session, url_for
+from flask import Flask, current_app, flash, render_template, request, session, url_for
 
 from webapp.accounts import auth, identities, provider_links, signals
 from webapp.accounts.auth import public
@@ -14,12 +14,12 @@ from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Unavailable, require
 from webapp.extensions import app_settings
-from webapp.http.views import ViewResult, absolute
+from webapp.http.views import PageBlueprint, ViewResult, absolute
 from webapp.i18n.request_language import gettext as _
 
 log = logging.getLogger(__name__)
 
-blueprint = Blueprint("oidc_pages", __name__)
+blueprint = PageBlueprint("oidc_pages", __name__)
 
 NEXT = "oidc_next"
 TIMEOUT = 10

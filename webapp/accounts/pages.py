@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 
 from webapp.accounts import auth, service
 from webapp.accounts.auth import current_identity, public
@@ -14,11 +14,11 @@ from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, Unauthenticated
 from webapp.extensions import app_settings
 from webapp.http.forms import read_form, sentences
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
-blueprint = Blueprint("accounts_pages", __name__)
+blueprint = PageBlueprint("accounts_pages", __name__, access="user")
 
 ACCOUNT_LABELS = N_({"name": "The name", "email": "The e-mail address", "password": "The password"})
 

@@ -2,21 +2,21 @@
 
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, render_template, request, session, url_for
+from flask import Response, render_template, request, session, url_for
 
 from webapp.accounts import auth, passkeys, service
 from webapp.accounts.agents import describe_agent
-from webapp.accounts.auth import current_user_id, login_required, password_required, public
+from webapp.accounts.auth import current_user_id, password_required, public
 from webapp.accounts.passkeys import Place
 from webapp.accounts.password_check_pages import let_in
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, Unauthenticated
 from webapp.http.answers import commit_and_redirect
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
 
-blueprint = Blueprint("passkey_pages", __name__)
+blueprint = PageBlueprint("passkey_pages", __name__, access="user")
 
 CHALLENGE = "passkey_challenge"
 
@@ -49,14 +49,12 @@ def sign_in() -> ViewResult:
 
 
 @blueprint.get("/settings/passkeys")
-@login_required
 def index() -> ViewResult:
     """The passkeys of the user."""
     return render_template("accounts/passkeys.html", passkeys=passkeys.list_passkeys(current_user_id()))
 
 
 @blueprint.get("/settings/passkeys/new")
-@login_required
 @password_required
 def new() -> ViewResult:
     """The form for another one; the browser creates the key."""
@@ -64,7 +62,6 @@ def new() -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys")
-@login_required
 @password_required
 def add() -> ViewResult:
     """Keep the passkey the browser created."""
@@ -79,7 +76,6 @@ def add() -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/rename")
-@login_required
 def rename(passkey_id: int) -> ViewResult:
     """Rename it."""
     passkeys.rename(current_user_id(), passkey_id, request.form.get("name", ""))
@@ -87,7 +83,6 @@ def rename(passkey_id: int) -> ViewResult:
 
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/remove")
-@login_required
 @password_required
 def remove(passkey_id: int) -> ViewResult:
     """Remove it."""

@@ -2,21 +2,21 @@
 
 import time
 
-from flask import Blueprint, redirect, render_template, request, session, url_for
+from flask import redirect, render_template, request, session, url_for
 
 from webapp.accounts import auth, passkeys, password_check, password_proof, provider_links, second_factor, service
-from webapp.accounts.auth import current_user_id, login_required, password_required, public
+from webapp.accounts.auth import current_user_id, password_required, public
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
-blueprint = Blueprint("proving_pages", __name__)
+blueprint = PageBlueprint("proving_pages", __name__, access="user")
 
 SECOND_STEP = "second_step"
 SECOND_STEP_SECONDS = 300
@@ -71,14 +71,12 @@ def check_code() -> ViewResult:
 
 
 @blueprint.get("/confirm")
-@login_required
 def confirm() -> ViewResult:
     """The password again, before something that a borrowed browser must not do."""
     return _confirm_form()
 
 
 @blueprint.post("/confirm")
-@login_required
 def prove() -> ViewResult:
     """Note that the password was given just now, and go back."""
     try:
@@ -89,7 +87,6 @@ def prove() -> ViewResult:
 
 
 @blueprint.get("/confirm/continue")
-@login_required
 def go_on() -> ViewResult:
     """Send the form that was interrupted, as it was; a script does so by itself."""
     form = password_check.take_form(current_user_id(), request.args.get("form", ""))
@@ -99,14 +96,12 @@ def go_on() -> ViewResult:
 
 
 @blueprint.get("/new-password")
-@login_required
 def new_password() -> ViewResult:
     """The form for a password of one's own, replacing one set by somebody else."""
     return _new_password_form()
 
 
 @blueprint.post("/new-password")
-@login_required
 def set_new_password() -> ViewResult:
     """Set it; every other session ends."""
     auth.count_attempt("password", str(current_user_id()))
@@ -120,14 +115,12 @@ def set_new_password() -> ViewResult:
 
 
 @blueprint.get("/settings/two-step")
-@login_required
 def two_step() -> ViewResult:
     """Return whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
     return _two_step()
 
 
 @blueprint.post("/settings/two-step/start")
-@login_required
 @password_required
 def start_two_step() -> ViewResult:
     """Create a new secret for an authenticator."""
@@ -136,7 +129,6 @@ def start_two_step() -> ViewResult:
 
 
 @blueprint.post("/settings/two-step/confirm")
-@login_required
 def confirm_two_step() -> ViewResult:
     """Turn it on; the response is the only page that ever shows the recovery codes."""
     auth.count_attempt("code", str(current_user_id()))
@@ -150,7 +142,6 @@ def confirm_two_step() -> ViewResult:
 
 
 @blueprint.post("/settings/two-step/off")
-@login_required
 @password_required
 def end_two_step() -> ViewResult:
     """Turn it off."""

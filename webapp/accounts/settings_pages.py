@@ -8,7 +8,7 @@ from flask import flash, make_response, redirect, render_template, request, url_
 
 from webapp.accounts import auth, password_proof, second_factor, service, sessions, tokens
 from webapp.accounts.agents import describe_agent
-from webapp.accounts.auth import current_identity, current_user_id, login_required, password_required
+from webapp.accounts.auth import current_identity, current_user_id, password_required
 from webapp.accounts.pages import blueprint as blueprint
 from webapp.accounts.password_check_pages import PASSWORD_LABELS
 from webapp.accounts.preferences import THEMES
@@ -39,14 +39,12 @@ FULL_ACCESS, CHOSEN_ACCESS = "full", "chosen"
 
 @blueprint.get("/settings")
 @blueprint.get("/settings/general", endpoint="general")
-@login_required
 def settings() -> ViewResult:
     """The profile, the appearance and the language; on a phone the first address lists the rooms of Settings."""
     return _general()
 
 
 @blueprint.post("/settings/profile")
-@login_required
 def profile() -> ViewResult:
     """Change the name."""
     try:
@@ -58,7 +56,6 @@ def profile() -> ViewResult:
 
 
 @blueprint.post("/settings/appearance")
-@login_required
 def appearance() -> ViewResult:
     """Choose the theme, for this browser and as the account's default."""
     theme = request.form.get("theme", "")
@@ -73,14 +70,12 @@ def appearance() -> ViewResult:
 
 
 @blueprint.get("/settings/personalisation")
-@login_required
 def personalisation() -> ViewResult:
     """Show what every reply is told, and what memory may do."""
     return _personalisation()
 
 
 @blueprint.post("/settings/personalisation")
-@login_required
 def personalise() -> ViewResult:
     """Change the instructions and the switches."""
     switches = {name: name in request.form.getlist("on") for name in SWITCHES}
@@ -95,14 +90,12 @@ def personalise() -> ViewResult:
 
 
 @blueprint.get("/settings/security")
-@login_required
 def security() -> ViewResult:
     """The password, the second step and passkeys."""
     return _security()
 
 
 @blueprint.post("/settings/password")
-@login_required
 def password() -> ViewResult:
     """Change the password; every other session ends."""
     auth.count_attempt("password", str(current_user_id()))
@@ -117,14 +110,12 @@ def password() -> ViewResult:
 
 
 @blueprint.get("/settings/tokens")
-@login_required
 def tokens_page() -> ViewResult:
     """The API tokens, and the form for another one."""
     return _tokens()
 
 
 @blueprint.post("/settings/tokens")
-@login_required
 @password_required
 def create_token() -> ViewResult:
     """Create an API token; the response is the only page that ever shows it."""
@@ -138,7 +129,6 @@ def create_token() -> ViewResult:
 
 
 @blueprint.post("/settings/tokens/<int:token_id>/revoke")
-@login_required
 def revoke_token(token_id: int) -> ViewResult:
     """End a token."""
     tokens.revoke_token(current_user_id(), token_id)
@@ -146,7 +136,6 @@ def revoke_token(token_id: int) -> ViewResult:
 
 
 @blueprint.get("/settings/sessions")
-@login_required
 def sessions_page() -> ViewResult:
     """The browsers in which the user is signed in."""
     page = sessions.list_sessions(current_user_id(), PageQuery(limit=SESSIONS_SHOWN))
@@ -156,7 +145,6 @@ def sessions_page() -> ViewResult:
 
 
 @blueprint.post("/settings/sessions/<int:session_id>/end")
-@login_required
 def end_session(session_id: int) -> ViewResult:
     """Sign out in another browser."""
     service.end_session(current_user_id(), session_id)
@@ -164,7 +152,6 @@ def end_session(session_id: int) -> ViewResult:
 
 
 @blueprint.post("/settings/sessions/end-others")
-@login_required
 def end_other_sessions() -> ViewResult:
     """Sign out everywhere but here."""
     service.end_sessions(current_user_id(), _this_session())

@@ -5,18 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from flask import Blueprint, render_template
+from flask import render_template
 
-from webapp.accounts.auth import admin_only
 from webapp.charts import Columns, Part, stacked, stacked_columns
 from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import WORDS, Count
 from webapp.db.base import db, now
 from webapp.http.paging import PageQuery
-from webapp.http.views import ViewResult, requested_cursor
+from webapp.http.views import PageBlueprint, ViewResult, requested_cursor
 from webapp.i18n.request_language import translate
 
-blueprint = Blueprint("admin_feedback", __name__)
+blueprint = PageBlueprint("admin_feedback", __name__, access="admin")
 
 DAYS = 30
 SHOWN = 20
@@ -40,7 +39,6 @@ class RatingRow:
 
 
 @blueprint.get("/admin/feedback")
-@admin_only
 def index() -> ViewResult:
     """Counts by day, model and prompt version; below them the replies that people agreed to share."""
     page = feedback.readable(PageQuery(limit=SHOWN, cursor=requested_cursor()))

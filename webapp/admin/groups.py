@@ -2,78 +2,70 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts import groups, idempotency
 from webapp.accounts import service as accounts
-from webapp.accounts.auth import admin_only
 from webapp.accounts.models import UserGroup
 from webapp.admin.group_schemas import GroupChanges, GroupList, GroupOut, GroupPath, NewGroup
 from webapp.db.base import after_commit, db
 from webapp.errors import DomainError, Invalid
+from webapp.http.json_api import api_blueprint
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult, api_blueprint
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
 from webapp.providers.catalogue import catalogue
 from webapp.usage import service as usage
 from webapp.usage.pages import read_quotas_form
 
-blueprint = api_blueprint("groups_api", __name__, tag="Models")
-pages = Blueprint("admin_groups", __name__, url_prefix="/admin/groups")
+blueprint = api_blueprint("groups_api", __name__, tag="Models", access="admin")
+pages = PageBlueprint("admin_groups", __name__, url_prefix="/admin/groups", access="admin")
 
 
-@blueprint.get("/groups", responses={200: GroupList})
-@admin_only
-def list_groups() -> dict[str, Any]:
+@blueprint.get("/groups")
+def list_groups() -> GroupList:
     """The groups of people that models and limits can be for."""
-    return {"groups": [_out(row) for row, _count in groups.list_groups()]}
+    return GroupList(groups=[_out(row) for row, _count in groups.list_groups()])
 
 
-@blueprint.post("/groups", responses={201: GroupOut})
-@admin_only
+@blueprint.post("/groups", status=201)
 @idempotency.idempotent
-def create_group(body: NewGroup) -> tuple[Any, int]:
+def create_group(body: NewGroup) -> GroupOut:
     """Make a group. Whoever the OpenID provider says is in a group of this name joins it when they sign in."""
     row = groups.create_group(body.name)
     _change(row.group_id, GroupChanges(user_ids=body.user_ids, quotas=body.quotas))
-    return idempotency.commit(_out(row), 201), 201
+    return idempotency.commit(_out(row))
 
 
-@blueprint.get("/groups/<int:group_id>", responses={200: GroupOut})
-@admin_only
-def get_group(path: GroupPath) -> dict[str, Any]:
+@blueprint.get("/groups/<int:group_id>")
+def get_group(path: GroupPath) -> GroupOut:
     """One group with its members and limits."""
     return _out(groups.get_group(path.group_id))
 
 
-@blueprint.patch("/groups/<int:group_id>", responses={200: GroupOut})
-@admin_only
-def update_group(path: GroupPath, body: GroupChanges) -> dict[str, Any]:
+@blueprint.patch("/groups/<int:group_id>")
+def update_group(path: GroupPath, body: GroupChanges) -> GroupOut:
     """Change the name, the members or the limits of a group."""
     _change(path.group_id, body)
     db.session.commit()
     return _out(groups.get_group(path.group_id))
 
 
-@blueprint.delete("/groups/<int:group_id>", responses={204: None})
-@admin_only
-def delete_group(path: GroupPath) -> tuple[str, int]:
+@blueprint.delete("/groups/<int:group_id>")
+def delete_group(path: GroupPath) -> None:
     """Delete a group. Its limits go with it, and models that were for it are for admins."""
     _delete(path.group_id)
-    return "", 204
 
 
 @pages.get("")
-@admin_only
 def index() -> ViewResult:
     """All groups."""
     return render_template("admin/groups.html", groups=groups.list_groups())
 
 
 @pages.post("")
-@admin_only
 def add() -> ViewResult:
     """Create a group."""
     try:
@@ -81,19 +73,17 @@ def add() -> ViewResult:
         db.session.commit()
     except DomainError as error:
         db.session.rollback()
-        return render_template("admin/groups.html", groups=groups.list_groups(), error=translate(error.problem)), 422
+        return render_template("admin/groups.html", groups=groups.list_groups(), error=translate(error.problem))
     return redirect(url_for(".show", group_id=row.group_id), 303)
 
 
 @pages.get("/<int:group_id>")
-@admin_only
 def show(group_id: int) -> ViewResult:
     """One group: its members and their limits."""
     return _page(group_id)
 
 
 @pages.post("/<int:group_id>")
-@admin_only
 def change(group_id: int) -> ViewResult:
     """Rename a group, add or remove a member, or set its limits, depending on the form."""
     form = request.form
@@ -111,13 +101,12 @@ def change(group_id: int) -> ViewResult:
         db.session.commit()
     except DomainError as error:
         db.session.rollback()
-        return _page(group_id, error=translate(error.problem)), 422
+        return _page(group_id, error=translate(error.problem))
     flash(_("Saved."), "message")
     return redirect(url_for(".show", group_id=group_id), 303)
 
 
 @pages.post("/<int:group_id>/delete")
-@admin_only
 def delete(group_id: int) -> ViewResult:
     """Delete a group."""
     _delete(group_id)
@@ -158,5 +147,5 @@ def _delete(group_id: int) -> None:
     db.session.commit()
 
 
-def _out(row: UserGroup) -> dict[str, Any]:
-    return GroupOut.of(row).model_dump(mode="json")
+def _out(row: UserGroup) -> GroupOut:
+    return GroupOut.of(row)

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from redis import Redis
 
-from webapp.accounts.auth import admin_only
 from webapp.admin import jobs
 from webapp.background.job_specs import Queue
 from webapp.errors import NotFound
 from webapp.extensions import redis
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
 
-blueprint = Blueprint("admin_jobs", __name__, url_prefix="/admin/rq")
+blueprint = PageBlueprint("admin_jobs", __name__, url_prefix="/admin/rq", access="admin")
 
 MAX_PAGE = 10_000
 DONE: dict[str, tuple[Callable[[Redis, str], None], str]] = N_(
@@ -43,7 +42,6 @@ WORKER_STATES = N_({"started": "starting", "idle": "free", "busy": "at work", "s
 
 @blueprint.get("")
 @blueprint.get("/")
-@admin_only
 def overview() -> ViewResult:
     """Queues, workers and the schedule; for HTMX only the part that refreshes itself."""
     template = "admin/jobs/_state.html" if wants_partial() else "admin/jobs/overview.html"
@@ -58,7 +56,6 @@ def overview() -> ViewResult:
 
 
 @blueprint.get("/queues/<queue>/<state>")
-@admin_only
 def listed(queue: str, state: str) -> ViewResult:
     """The jobs of a queue in one state."""
     page = max(1, min(request.args.get("page", 1, type=int), MAX_PAGE))
@@ -68,7 +65,6 @@ def listed(queue: str, state: str) -> ViewResult:
 
 
 @blueprint.post("/queues/<queue>/failed/requeue")
-@admin_only
 def requeue_all(queue: str) -> ViewResult:
     """Put failed jobs of a queue back, a few hundred at a time."""
     count = jobs.requeue_all(redis(), _queue(queue))
@@ -77,7 +73,6 @@ def requeue_all(queue: str) -> ViewResult:
 
 
 @blueprint.post("/queues/<queue>/<state>/delete")
-@admin_only
 def delete_all(queue: str, state: str) -> ViewResult:
     """Delete jobs of a queue in one state, a few hundred at a time."""
     count = jobs.delete_all(redis(), _queue(queue), _state(state))
@@ -86,14 +81,12 @@ def delete_all(queue: str, state: str) -> ViewResult:
 
 
 @blueprint.get("/jobs/<job_id>")
-@admin_only
 def job(job_id: str) -> ViewResult:
     """One job with its ids, its times and, if it failed, its traceback."""
     return render_template("admin/jobs/job.html", job=jobs.job(redis(), job_id), labels=LABELS, states=STATE_WORDS)
 
 
 @blueprint.post("/jobs/<job_id>/<action>")
-@admin_only
 def act(job_id: str, action: str) -> ViewResult:
     """Put back, run, cancel or delete a job."""
     if action not in DONE:
@@ -109,7 +102,6 @@ def act(job_id: str, action: str) -> ViewResult:
 
 
 @blueprint.post("/schedule/<name>")
-@admin_only
 def start(name: str) -> ViewResult:
     """Run a scheduled job now."""
     flash(_("It is in its queue.") if jobs.start(redis(), name) else _("It is already waiting."))

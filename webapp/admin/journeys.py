@@ -1,25 +1,24 @@
 """Admins' view of a user's journeys, and the reset of a point; every look is recorded in the audit."""
 
-from flask import Blueprint, render_template, url_for
+from flask import render_template, url_for
 
-from webapp.accounts.auth import admin_only, current_user_id
+from webapp.accounts.auth import current_user_id
 from webapp.accounts.service import get_user
 from webapp.db.base import db
 from webapp.http.answers import commit_and_redirect
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import ngettext
 from webapp.journeys import service
 from webapp.memories.prompt.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.admin_view import note_look, view_as_admin
 
-blueprint = Blueprint("admin_journeys", __name__)
+blueprint = PageBlueprint("admin_journeys", __name__, access="admin")
 
 SHOWN = 50
 
 
 @blueprint.get("/admin/users/<int:user_id>/memory")
-@admin_only
 def look(user_id: int) -> ViewResult:
     """Return what is known about a user: profile, points by journey, memories."""
     user = get_user(user_id)
@@ -40,7 +39,6 @@ look.writes = True  # type: ignore[attr-defined]  # every look is recorded
 
 
 @blueprint.post("/admin/users/<int:user_id>/journeys/<journey>/<point>/reset")
-@admin_only
 def reset(user_id: int, journey: str, point: str) -> ViewResult:
     """Forget what is known about a point and read the journey's conversations again."""
     user = get_user(user_id)

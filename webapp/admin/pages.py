@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from flask import Blueprint, render_template, request, url_for
+from flask import render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts import service, site
-from webapp.accounts.auth import admin_only, current_user_id, password_required
+from webapp.accounts.auth import current_user_id, password_required
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewUser, UserChanges, UserQuery
 from webapp.admin import history
@@ -19,7 +19,7 @@ from webapp.errors import Invalid
 from webapp.extensions import redis
 from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.catalogue import background_target
@@ -28,14 +28,13 @@ from webapp.providers.status import status
 from webapp.readiness import readiness
 from webapp.retrieval.query_vectors import query_vectors
 
-blueprint = Blueprint("admin_pages", __name__)
+blueprint = PageBlueprint("admin_pages", __name__, access="admin")
 
 PAGE_LENGTH = 50
 
 
 @blueprint.get("/admin")
 @blueprint.get("/admin/overview", endpoint="state_page")
-@admin_only
 def overview() -> ViewResult:
     """The state of the site; on a phone the first address lists the rooms of Administration."""
     worker, parts, work = background_target(), readiness(), state.work(redis())
@@ -65,7 +64,6 @@ def overview() -> ViewResult:
 
 
 @blueprint.post("/admin/registration")
-@admin_only
 def registration() -> ViewResult:
     """Open or close registration."""
     is_open = _switch("open")
@@ -77,14 +75,12 @@ def registration() -> ViewResult:
 
 
 @blueprint.get("/admin/users")
-@admin_only
 def users() -> ViewResult:
     """All accounts; for HTMX only the rows, for a search or the next page."""
     return _render_users(partial=wants_partial())
 
 
 @blueprint.post("/admin/users")
-@admin_only
 @password_required
 def add_user() -> ViewResult:
     """Create an account for somebody; its password is shown once."""
@@ -99,14 +95,12 @@ def add_user() -> ViewResult:
 
 
 @blueprint.get("/admin/users/<int:user_id>")
-@admin_only
 def user(user_id: int) -> ViewResult:
     """One account, and what can be done about it."""
     return _render_user(service.get_user(user_id))
 
 
 @blueprint.post("/admin/users/<int:user_id>/admin")
-@admin_only
 @password_required
 def set_admin(user_id: int) -> ViewResult:
     """Make or unmake an admin."""
@@ -120,7 +114,6 @@ def set_admin(user_id: int) -> ViewResult:
 
 
 @blueprint.post("/admin/users/<int:user_id>/active")
-@admin_only
 @password_required
 def set_active(user_id: int) -> ViewResult:
     """Deactivate or reactivate an account."""
@@ -134,7 +127,6 @@ def set_active(user_id: int) -> ViewResult:
 
 
 @blueprint.post("/admin/users/<int:user_id>/password")
-@admin_only
 @password_required
 def reset_password(user_id: int) -> ViewResult:
     """Give somebody a new password, shown once."""
@@ -145,7 +137,6 @@ def reset_password(user_id: int) -> ViewResult:
 
 
 @blueprint.post("/admin/users/<int:user_id>/delete")
-@admin_only
 @password_required
 def delete_user(user_id: int) -> ViewResult:
     """Delete an account and everything in it, for good."""

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import admin_only, current_user_id, require_identity
+from webapp.accounts.auth import current_user_id, require_identity
 from webapp.accounts.service import names_of
 from webapp.admin import prompt_trials as trials
 from webapp.db.base import db
@@ -15,7 +15,7 @@ from webapp.extensions import app_settings
 from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_, say
 from webapp.i18n.request_language import gettext as _
 from webapp.prompts import service
@@ -23,11 +23,10 @@ from webapp.prompts.catalogue import changes_the_prefix
 from webapp.prompts.diff import compare as compare_texts
 from webapp.prompts.schemas import NewPromptVersion
 
-blueprint = Blueprint("admin_prompts", __name__, url_prefix="/admin/prompts")
+blueprint = PageBlueprint("admin_prompts", __name__, url_prefix="/admin/prompts", access="admin")
 
 
 @blueprint.get("")
-@admin_only
 def index() -> ViewResult:
     """Every prompt, with the version in use."""
     states = service.list_prompts()
@@ -36,14 +35,12 @@ def index() -> ViewResult:
 
 
 @blueprint.get("/<name>")
-@admin_only
 def editor(name: str) -> ViewResult:
     """One prompt: its text to edit, its versions, and ways to try it."""
     return _render(name, version=_number(request.args.get("version")))
 
 
 @blueprint.post("/<name>/versions")
-@admin_only
 def save(name: str) -> ViewResult:
     """Save the text as a new version, and put it into use if that was the button."""
     try:
@@ -66,7 +63,6 @@ def save(name: str) -> ViewResult:
 
 
 @blueprint.post("/<name>/versions/<int:version>/activate")
-@admin_only
 def activate(name: str, version: int) -> ViewResult:
     """Put a version into use."""
     service.activate(current_user_id(), name, version)
@@ -74,7 +70,6 @@ def activate(name: str, version: int) -> ViewResult:
 
 
 @blueprint.get("/<name>/compare")
-@admin_only
 def compare(name: str) -> ViewResult:
     """Return what changed between two versions."""
     before, after = (_existing(_number(request.args.get(side))) for side in ("a", "b"))
@@ -86,7 +81,6 @@ def compare(name: str) -> ViewResult:
 
 
 @blueprint.post("/<name>/preview")
-@admin_only
 def preview(name: str) -> ViewResult:
     """Return what would be sent for a conversation with the text as it stands in the editor."""
     prompt = service.definition(name)
@@ -104,7 +98,6 @@ def preview(name: str) -> ViewResult:
 
 
 @blueprint.post("/<name>/replay")
-@admin_only
 def replay(name: str) -> ViewResult:
     """One stored reply generated again with two versions, side by side."""
     if service.definition(name).name != "chat":

@@ -2,23 +2,22 @@
 
 from collections.abc import Mapping
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.accounts.auth import current_identity, current_user_id
 from webapp.accounts.preferences import UserSettings
 from webapp.accounts.service import user_settings
 from webapp.arrivals import service
 from webapp.db.base import db
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 
-blueprint = Blueprint("arrivals", __name__, url_prefix="/arrivals")
+blueprint = PageBlueprint("arrivals", __name__, url_prefix="/arrivals", access="user")
 
 KINDS = ("schedule", "review", "shared")
 
 
 @blueprint.get("")
-@login_required
 def row() -> ViewResult:
     """Return the row; nothing if nothing came."""
     if not wants_partial():
@@ -28,7 +27,6 @@ def row() -> ViewResult:
 
 
 @blueprint.post("/dismiss")
-@login_required
 def dismiss() -> ViewResult:
     """Say no more of what came up to now of one kind, on any device."""
     kind, newest = request.form.get("kind", ""), parse_id(request.form.get("newest", ""))

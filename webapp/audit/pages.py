@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flask import Blueprint, Response, render_template
+from flask import Response, render_template
 
-from webapp.accounts.auth import admin_only, current_user_id, login_required
+from webapp.accounts.auth import admin_only, current_user_id
 from webapp.accounts.service import names_of
 from webapp.audit import service
 from webapp.audit.actions import words
@@ -16,23 +16,21 @@ from webapp.audit.targets import conversation_of, thing
 from webapp.db.base import db
 from webapp.http.answers import download as download_file
 from webapp.http.paging import Page, PageQuery
-from webapp.http.views import requested_cursor, wants_partial
+from webapp.http.views import PageBlueprint, requested_cursor, wants_partial
 
-blueprint = Blueprint("audit_pages", __name__)
+blueprint = PageBlueprint("audit_pages", __name__, access="user")
 
 PAGE_LENGTH = 50
 DOWNLOADED = 20_000
 
 
 @blueprint.get("/settings/activity")
-@login_required
 def activity() -> str:
     """Return what was read or changed about you; for HTMX only the next rows."""
     return _render(service.list_events(current_user_id(), _query()), "audit/activity.html")
 
 
 @blueprint.get("/settings/activity/download")
-@login_required
 def download() -> Response:
     """The newest events, one JSON object per line."""
     lines = list(_lines(current_user_id()))

@@ -1,13 +1,13 @@
 """JSON endpoints of turns: send, stream, resume, stop, retry, regenerate, edit, versions, inspect."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TypeVar, cast
 
 from flask import jsonify, request
 
 from webapp.accounts import idempotency
 from webapp.accounts.access import View
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.chat import service, sse
 from webapp.chat.schemas import (
     Again,
@@ -44,12 +44,15 @@ from webapp.conversations.reasoning import get_reasoning
 from webapp.conversations.schemas import ConversationPath, MessageOut, MessagePath, NewConversation
 from webapp.db.base import db
 from webapp.extensions import app_settings, limiter, redis, this_app
-from webapp.http.answers import commit_json
-from webapp.http.views import Responses, ViewResult, api_blueprint
+from webapp.http.answers import commit
+from webapp.http.json_api import Answer, Responses, api_blueprint
+from webapp.http.views import ViewResult
 from webapp.retrieval.receipts import receipt_of
 from webapp.retrieval.schemas import ReceiptLine
 
-blueprint = api_blueprint("chat_api", __name__, tag="Chat")
+blueprint = api_blueprint("chat_api", __name__, tag="Chat", access="user")
+
+M = TypeVar("M", bound=ResponseStarted)
 
 STREAM: Responses = {
     200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
@@ -77,11 +80,10 @@ def modes_of(files: Sequence[int | AttachedFile]) -> dict[int, str]:
     }
 
 
-@blueprint.post("/conversations/<int:conversation_id>/messages", responses={202: MessageStarted})
-@login_required
+@blueprint.post("/conversations/<int:conversation_id>/messages", status=202)
 @limit_turns
 @idempotency.idempotent
-def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
+def send_message(path: ConversationPath, body: NewMessage) -> MessageStarted:
     """Send a message; the reply is written in the background."""
     turn = service.start_turn(
         current_user_id(),
@@ -93,11 +95,10 @@ def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
         spans=spans_within(body.content, body.spans),
     )
     service.note_wishes(turn, {service.MODEL: body.model})
-    return _accepted(turn)
+    return _accept_question(turn)
 
 
 @blueprint.post("/chat/stream", responses=STREAM)
-@login_required
 @limit_turns
 @idempotency.idempotent(replay=lambda answer, _status: _stream_of(answer["assistant_message_id"]))
 def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
@@ -113,71 +114,63 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
         spans=spans_within(body.message, body.spans),
     )
     service.note_wishes(turn, {service.MODEL: body.model})
-    idempotency.commit(turn.header, 200)
+    idempotency.commit(turn.header)
     service.launch(turn)
     return _stream(turn.turn_id, launched=True)
 
 
 @blueprint.get("/chat/turns/<int:turn_id>/stream", responses=STREAM)
-@login_required
 def resume_stream(path: TurnPath, query: FollowQuery) -> ViewResult:
     """The events of a turn, from `Last-Event-ID` or `after` on, or from the start."""
     return _stream_of(path.turn_id, Cursor.parse(request.headers.get("Last-Event-ID") or query.after))
 
 
-@blueprint.post("/chat/turns/<int:turn_id>/stop", responses={202: ResponseStarted})
-@login_required
-def stop(path: TurnPath) -> ViewResult:
+@blueprint.post("/chat/turns/<int:turn_id>/stop", status=202)
+def stop(path: TurnPath) -> ResponseStarted:
     """Stop a reply; what has arrived is kept."""
     reply = service.stop_turn(current_user_id(), path.turn_id)
-    return {"response_id": reply.message_id}, 202
+    return ResponseStarted(response_id=reply.message_id)
 
 
-@blueprint.post("/chat/turns/<int:turn_id>/tools/<int:number>", responses={204: None})
-@login_required
-def decide_tool(path: ToolCallPath, body: ToolDecision) -> ViewResult:
+@blueprint.post("/chat/turns/<int:turn_id>/tools/<int:number>")
+def decide_tool(path: ToolCallPath, body: ToolDecision) -> None:
     """Say whether a call that a running turn asks about may be made."""
     answer(current_user_id(), path.turn_id, path.number, body.decision)
     db.session.commit()
     pass_on(path.turn_id, path.number, body.decision)
-    return "", 204
 
 
-@blueprint.post("/chat/turns/<int:turn_id>/retry", responses={202: ResponseStarted})
-@login_required
+@blueprint.post("/chat/turns/<int:turn_id>/retry", status=202)
 @limit_turns
 @idempotency.idempotent
-def retry(path: TurnPath) -> ViewResult:
+def retry(path: TurnPath) -> ResponseStarted:
     """Answer again where a reply failed, was interrupted or was stopped."""
-    return _accepted(service.retry_turn(current_user_id(), path.turn_id))
+    return _accept_again(service.retry_turn(current_user_id(), path.turn_id))
 
 
-@blueprint.post("/chat/turns/<int:turn_id>/regenerate", responses={202: ResponseStarted})
-@login_required
+@blueprint.post("/chat/turns/<int:turn_id>/regenerate", status=202)
 @limit_turns
 @idempotency.idempotent
-def regenerate(path: TurnPath, body: Again) -> ViewResult:
+def regenerate(path: TurnPath, body: Again) -> ResponseStarted:
     """Write another version of a reply, with an instruction or by another model if named; the earlier one is kept."""
     values = body.parameters.given if body.parameters else {}
     turn = service.regenerate(
         current_user_id(), path.turn_id, instruction=body.instruction, model=body.model, parameters=values
     )
-    return _accepted(turn)
+    return _accept_again(turn)
 
 
-@blueprint.post("/messages/<int:message_id>/edit", responses={202: MessageStarted})
-@login_required
+@blueprint.post("/messages/<int:message_id>/edit", status=202)
 @limit_turns
 @idempotency.idempotent
-def edit_message(path: MessagePath, body: EditedMessage) -> ViewResult:
+def edit_message(path: MessagePath, body: EditedMessage) -> MessageStarted:
     """Change a message of yours and have it answered anew; what followed is superseded, not lost."""
     spans = spans_within(body.content, body.spans)
-    return _accepted(service.edit_message(current_user_id(), path.message_id, body.content, spans))
+    return _accept_question(service.edit_message(current_user_id(), path.message_id, body.content, spans))
 
 
-@blueprint.get("/messages/<int:message_id>/versions", responses={200: Versions})
-@login_required
-def list_versions(path: MessagePath) -> ViewResult:
+@blueprint.get("/messages/<int:message_id>/versions")
+def list_versions(path: MessagePath) -> Versions:
     """The versions of a message, oldest first."""
     message = messages.get_message(current_user_id(), path.message_id)
     return Versions(
@@ -185,20 +178,18 @@ def list_versions(path: MessagePath) -> ViewResult:
             Version(**MessageOut.of(row).model_dump(), is_current=row.superseded_by_id is None)
             for row in messages.versions_of(message)
         ]
-    ).model_dump(mode="json")
+    )
 
 
-@blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore", responses={200: Restored})
-@login_required
-def restore_version(path: VersionPath) -> ViewResult:
+@blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
+def restore_version(path: VersionPath) -> Restored:
     """Put an earlier version back, with what followed it then."""
     row = service.restore_version(current_user_id(), path.message_id, path.version_id)
-    return commit_json(Restored(message=MessageOut.of(row)))
+    return commit(Restored(message=MessageOut.of(row)))
 
 
 @blueprint.get("/messages/<int:message_id>/response", responses={200: MessageOut, 202: StillWriting})
-@login_required
-def get_response(path: MessagePath, query: WaitQuery) -> ViewResult:
+def get_response(path: MessagePath, query: WaitQuery) -> Answer:
     """The reply to a message once it is complete, waiting for it if asked to."""
     user_id = current_user_id()
     reply = service.reply_to(user_id, path.message_id)
@@ -212,12 +203,11 @@ def get_response(path: MessagePath, query: WaitQuery) -> ViewResult:
         response = jsonify(StillWriting(status=reply.status, response_id=reply.message_id).model_dump())
         response.headers["Retry-After"] = "1"
         return response, 202
-    return MessageOut.of(reply).model_dump(mode="json")
+    return MessageOut.of(reply)
 
 
-@blueprint.get("/messages/<int:message_id>/pipeline_steps", responses={200: PipelineSteps})
-@login_required
-def get_pipeline_steps(path: MessagePath) -> ViewResult:
+@blueprint.get("/messages/<int:message_id>/pipeline_steps")
+def get_pipeline_steps(path: MessagePath) -> PipelineSteps:
     """Return how a reply was made: the prompt as it was sent, its sections with token counts, the model, durations."""
     steps = service.pipeline_steps(current_user_id(), path.message_id)
     return PipelineSteps(
@@ -233,25 +223,31 @@ def get_pipeline_steps(path: MessagePath) -> ViewResult:
             for step in steps
         ],
         receipt=[ReceiptLine.of(line) for line in receipt_of(current_user_id(), path.message_id)],
-    ).model_dump(mode="json")
+    )
 
 
-@blueprint.get("/messages/<int:message_id>/reasoning", responses={200: Reasoning})
-@login_required
-def get_message_reasoning(path: MessagePath) -> ViewResult:
+@blueprint.get("/messages/<int:message_id>/reasoning")
+def get_message_reasoning(path: MessagePath) -> Reasoning:
     """Return what the model thought before and while it wrote a reply; 404 where nothing of it is kept."""
     row = get_reasoning(current_user_id(), path.message_id)
-    return Reasoning(message_id=row.message_id, text=row.content, duration_ms=row.duration_ms).model_dump(mode="json")
+    return Reasoning(message_id=row.message_id, text=row.content, duration_ms=row.duration_ms)
 
 
-def _accepted(turn: service.StartedTurn) -> ViewResult:
-    """Commit a started turn, launch it and say which message will be the reply."""
-    answer: dict[str, Any] = {"response_id": turn.reply.message_id}
-    if turn.question is not None:
-        answer = {"message": MessageOut.of(turn.question).model_dump(mode="json"), **answer}
-    idempotency.commit(answer, 202)
+def _accept_question(turn: service.StartedTurn) -> MessageStarted:
+    question = turn.question
+    assert question is not None
+    return _accept(turn, MessageStarted(message=MessageOut.of(question), response_id=turn.reply.message_id))
+
+
+def _accept_again(turn: service.StartedTurn) -> ResponseStarted:
+    return _accept(turn, ResponseStarted(response_id=turn.reply.message_id))
+
+
+def _accept(turn: service.StartedTurn, answer: M) -> M:
+    """Commit a started turn and launch it."""
+    idempotency.commit(answer)
     service.launch(turn)
-    return answer, 202
+    return answer
 
 
 def _stream_of(turn_id: int, cursor: Cursor = BEGINNING) -> ViewResult:

@@ -1,19 +1,18 @@
 """The buttons under a call for which a turn needs permission."""
 
-from flask import Blueprint, redirect, request, url_for
+from flask import redirect, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.chat.schemas import ToolDecision
 from webapp.chat.tool_consent import answer, pass_on
 from webapp.db.base import db
 from webapp.http.forms import read_form
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 
-blueprint = Blueprint("asking_pages", __name__)
+blueprint = PageBlueprint("asking_pages", __name__, access="user")
 
 
 @blueprint.post("/turns/<int:message_id>/tools/<int:number>")
-@login_required
 def decide(message_id: int, number: int) -> ViewResult:
     """Allow a call, allow the tool for good, or don't."""
     decision = read_form(ToolDecision).decision

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, url_for
+from flask import flash, redirect, render_template, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.chat import service
 from webapp.chat.api import limit_turns
 from webapp.chat.pages import launch_turn, place_of
@@ -12,15 +12,14 @@ from webapp.conversations import messages
 from webapp.conversations.pages import render_conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
-from webapp.http.views import wants_partial
+from webapp.http.views import PageBlueprint, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.model_choice import choices
 
-blueprint = Blueprint("branches", __name__)
+blueprint = PageBlueprint("branches", __name__, access="user")
 
 
 @blueprint.get("/messages/<int:message_id>/versions")
-@login_required
 def versions(message_id: int) -> Any:
     """All versions of a message, side by side."""
     message = messages.get_message(current_user_id(), message_id)
@@ -28,7 +27,6 @@ def versions(message_id: int) -> Any:
 
 
 @blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
-@login_required
 def restore(message_id: int, version_id: int) -> Any:
     """Switch the conversation to another version of a message, with what followed it then."""
     restored = service.restore_version(current_user_id(), message_id, version_id)
@@ -40,7 +38,6 @@ def restore(message_id: int, version_id: int) -> Any:
 
 
 @blueprint.post("/messages/<int:message_id>/branch")
-@login_required
 def branch(message_id: int) -> Any:
     """Branch off at a message into a new conversation."""
     conversation = service.branch(current_user_id(), message_id)
@@ -50,7 +47,6 @@ def branch(message_id: int) -> Any:
 
 
 @blueprint.get("/turns/<int:message_id>/models")
-@login_required
 def models(message_id: int) -> Any:
     """The models that could write a reply again: for HTMX as lines of its menu, empty if there is only one."""
     message = messages.get_message(current_user_id(), message_id)
@@ -60,7 +56,6 @@ def models(message_id: int) -> Any:
 
 
 @blueprint.post("/turns/<int:message_id>/continue")
-@login_required
 @limit_turns
 def go_on(message_id: int) -> Any:
     """Ask the model to continue a reply that was cut short, in the language of the person asking."""

@@ -5,12 +5,13 @@ They hold nobody's data, and a conversation shared with anyone needs both, so no
 
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, make_response, render_template, request
+from flask import Response, make_response, render_template, request
 
 from webapp.accounts.auth import public
 from webapp.errors import Invalid
+from webapp.http.views import PageBlueprint
 
-blueprint = Blueprint("frames", __name__)
+blueprint = PageBlueprint("frames", __name__)
 
 MAX_ADDRESS = 2_000
 

@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, render_template
+from flask import render_template
 from sqlalchemy import select
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.chat import service
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.conversations.reasoning import get_reasoning
 from webapp.db.base import db
 from webapp.errors import NotFound
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 
-blueprint = Blueprint("inspector", __name__)
+blueprint = PageBlueprint("inspector", __name__, access="user")
 
 SECTIONS = N_(
     {
@@ -107,7 +107,6 @@ def _step(message_id: int | None, name: str) -> dict[str, Any]:
 
 
 @blueprint.get("/messages/<int:message_id>/prompt")
-@login_required
 def prompt(message_id: int) -> ViewResult:
     """Return what the model was sent for a reply."""
     user_id = current_user_id()
@@ -144,7 +143,6 @@ def prompt(message_id: int) -> ViewResult:
 
 
 @blueprint.get("/messages/<int:message_id>/reasoning")
-@login_required
 def reasoning(message_id: int) -> ViewResult:
     """Return what the model thought for a reply: for the fold above it, or as a separate page."""
     row = get_reasoning(current_user_id(), message_id)

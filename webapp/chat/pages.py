@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request, stream_with_context, url_for
+from flask import Response, make_response, redirect, render_template, request, stream_with_context, url_for
 from redis.exceptions import RedisError
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.accounts.auth import current_identity, current_user_id
 from webapp.accounts.browsers import learn_from_browser
 from webapp.chat import service, sse
 from webapp.chat.api import limit_turns
@@ -25,14 +25,14 @@ from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import redis, this_app
 from webapp.http.forms import read_form, sentences
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized, split_reason
 from webapp.providers.model_choice import check_choice, remember_choice, remembered_parameters
 from webapp.text.provenance import carry_spans
 
-blueprint = Blueprint("chat_pages", __name__)
+blueprint = PageBlueprint("chat_pages", __name__, access="user")
 
 SET_UP_ERRORS = frozenset({MissingKey.code, Unauthorized.code, ModelNotFound.code})
 LABELS = N_({"content": "The message"})
@@ -71,7 +71,6 @@ def _repeated_answer(answer: dict[str, Any], _status: int) -> ViewResult:
 
 
 @blueprint.post("/conversations")
-@login_required
 @limit_turns
 @idempotency.idempotent(replay=_repeated_answer)
 def start() -> ViewResult:
@@ -105,7 +104,6 @@ def start() -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/messages")
-@login_required
 @limit_turns
 @idempotency.idempotent(replay=_repeated_answer)
 def send(conversation_id: int) -> ViewResult:
@@ -131,7 +129,6 @@ def send(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/news")
-@login_required
 def news(conversation_id: int) -> ViewResult:
     """Return what was said elsewhere since a page with `shown` as its last message was rendered; 204 if nothing."""
     if not wants_partial():
@@ -148,7 +145,6 @@ def news(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/turns/<int:message_id>/events")
-@login_required
 def events(message_id: int) -> ViewResult:
     """The HTML stream of a reply: from its current state to its end, and to the end of its background work.
 
@@ -170,7 +166,6 @@ def events(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/turns/<int:message_id>/stop")
-@login_required
 def stop(message_id: int) -> ViewResult:
     """Stop a reply; what has arrived is kept."""
     reply = service.stop_turn(current_user_id(), message_id)
@@ -182,7 +177,6 @@ def stop(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/turns/<int:message_id>/retry")
-@login_required
 @limit_turns
 def retry(message_id: int) -> ViewResult:
     """Answer again where a reply was not finished."""
@@ -190,7 +184,6 @@ def retry(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/turns/<int:message_id>/regenerate")
-@login_required
 @limit_turns
 def regenerate(message_id: int) -> ViewResult:
     """Write another version of a reply, with an `instruction` and by a `model` if they are given."""
@@ -201,7 +194,6 @@ def regenerate(message_id: int) -> ViewResult:
 
 
 @blueprint.get("/messages/<int:message_id>")
-@login_required
 def message(message_id: int) -> ViewResult:
     """A message in its place in the conversation."""
     row = messages.get_message(current_user_id(), message_id)
@@ -211,7 +203,6 @@ def message(message_id: int) -> ViewResult:
 
 
 @blueprint.get("/messages/<int:message_id>/edit")
-@login_required
 def edit(message_id: int) -> ViewResult:
     """A message of the user's, for editing."""
     row = messages.get_message(current_user_id(), message_id)
@@ -221,7 +212,6 @@ def edit(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/messages/<int:message_id>/edit")
-@login_required
 @limit_turns
 def resend(message_id: int) -> ViewResult:
     """Send an edited message; what followed is superseded, not lost."""
@@ -238,7 +228,7 @@ def resend(message_id: int) -> ViewResult:
 
 def launch_turn(turn: service.StartedTurn, *, is_new: bool = False, redraw: bool = False) -> ViewResult:
     answer = {**turn.header, "is_new": is_new, "redraw": redraw}
-    idempotency.commit(answer, 200)
+    idempotency.commit(answer)
     service.launch(turn)
     if not wants_partial():
         start_queue.leave()

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.chat.pages import place_of
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges
@@ -15,7 +15,7 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.http.problems import field_errors
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.llm.target import Target
@@ -23,7 +23,7 @@ from webapp.parameters import Parameters
 from webapp.providers.clients import completions
 from webapp.providers.model_choice import choice, choices, remember_parameters, remembered_parameters
 
-blueprint = Blueprint("parameter_pages", __name__)
+blueprint = PageBlueprint("parameter_pages", __name__, access="user")
 
 WRONG = N_(
     {
@@ -83,28 +83,24 @@ def parameter_summary(parameters: Parameters) -> str:
 
 
 @blueprint.get("/c/<int:conversation_id>/parameters")
-@login_required
 def of_conversation(conversation_id: int) -> ViewResult:
     """Return what was chosen in a conversation."""
     return _render_parameters(get_conversation(current_user_id(), conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/parameters")
-@login_required
 def choose(conversation_id: int) -> ViewResult:
     """Choose for a conversation, or go back to the defaults."""
     return _choose(get_conversation(current_user_id(), conversation_id))
 
 
 @blueprint.get("/models/parameters")
-@login_required
 def of_the_next() -> ViewResult:
     """Return what the next conversation begins with."""
     return _render_parameters(None)
 
 
 @blueprint.post("/models/parameters")
-@login_required
 def choose_for_the_next() -> ViewResult:
     """Choose for the next conversation, or go back to the defaults."""
     return _choose(None)

@@ -1,8 +1,8 @@
 """The buttons of a journey and of its points: the assistant asks, in the conversation of the journey."""
 
-from flask import Blueprint, make_response, redirect, render_template, request, url_for
+from flask import make_response, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.chat import opening_messages, service
 from webapp.chat.api import limit_turns
 from webapp.conversations import message_views, messages
@@ -10,17 +10,16 @@ from webapp.conversations.pages import CHANGED
 from webapp.db.base import db
 from webapp.extensions import this_app
 from webapp.http.answers import redirect_to
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.request_language import language_of
 from webapp.journeys.builtin import questions_of
 from webapp.journeys.models import Journey
 from webapp.journeys.points import find_point
 
-blueprint = Blueprint("chat_points_pages", __name__)
+blueprint = PageBlueprint("chat_points_pages", __name__, access="user")
 
 
 @blueprint.post("/journeys/<slug>/start")
-@login_required
 @limit_turns
 def start(slug: str) -> ViewResult:
     """Open a journey's conversation at its first question; `over` in the form starts a finished journey again."""
@@ -38,7 +37,6 @@ def start(slug: str) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>")
-@login_required
 @limit_turns
 def initiate(conversation_id: int, slug: str) -> ViewResult:
     """Have the assistant ask about a point; if its question is already there, show that question."""

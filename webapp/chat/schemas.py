@@ -123,13 +123,12 @@ class WaitQuery(BaseModel):
     wait: float = Field(0, ge=0, le=30, allow_inf_nan=False, description="Seconds to wait for the reply.")
 
 
-class MessageStarted(BaseModel):
-    message: MessageOut
-    response_id: int
-
-
 class ResponseStarted(BaseModel):
     response_id: int
+
+
+class MessageStarted(ResponseStarted):
+    message: MessageOut
 
 
 class StillWriting(BaseModel):

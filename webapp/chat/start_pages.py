@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from flask import Blueprint, render_template
+from flask import render_template
 
-from webapp.accounts.auth import login_required
 from webapp.chat.starters import FOR_THE_TOUR, Starter, starters
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.memories.web.panel_state import has_memory, panel_state
 from webapp.providers.status import status
 from webapp.spaces.models import Space
 
-blueprint = Blueprint("start", __name__)
+blueprint = PageBlueprint("start", __name__, access="user")
 
 
 @blueprint.app_context_processor
@@ -28,14 +27,12 @@ def _starters(space: Space | None) -> tuple[Starter, ...]:
 
 
 @blueprint.get("/help/memory")
-@login_required
 def about_memory() -> ViewResult:
     """Return what is kept, where, and how to get rid of it, in plain words."""
     return render_template("help/memory.html")
 
 
 @blueprint.get("/help/new")
-@login_required
 def whats_new() -> ViewResult:
     """Return what changed lately."""
     return render_template("help/new.html")

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.conversations import bulk_changes, folders, lists, service
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
 from webapp.db.base import db
@@ -14,21 +14,20 @@ from webapp.errors import DomainError, Invalid
 from webapp.http.answers import commit_and_redirect, redirect_to
 from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
 from webapp.providers.model_choice import check_choice, remember_choice
 from webapp.spaces.current_space import spaces_to_choose
 
-blueprint = Blueprint("organising_pages", __name__)
+blueprint = PageBlueprint("organising_pages", __name__, access="user")
 LABELS = N_({"name": "The name"})
 
 PAGE_LENGTH = 50
 
 
 @blueprint.get("/organise")
-@login_required
 def index() -> str:
     """Conversations by folder, tag, space, words, pin and archive; the filters are in the URL."""
     query = _query()
@@ -46,7 +45,6 @@ def index() -> str:
 
 
 @blueprint.post("/organise")
-@login_required
 def change_many() -> Any:
     """Do one thing to all that are selected."""
     ids = [number for value in request.form.getlist("id")[:500] if (number := parse_id(value)) is not None]
@@ -69,7 +67,6 @@ def change_many() -> Any:
 
 
 @blueprint.post("/organise/undelete")
-@login_required
 def undelete_many() -> Any:
     """Restore what was deleted together, identified by its time."""
     try:
@@ -82,7 +79,6 @@ def undelete_many() -> Any:
 
 
 @blueprint.post("/organise/undo/<word>")
-@login_required
 def take_back_many(word: str) -> Any:
     """Undo what was done to many conversations at once."""
     sentence = bulk_changes.restore_one(current_user_id(), word)
@@ -92,7 +88,6 @@ def take_back_many(word: str) -> Any:
 
 
 @blueprint.post("/c/<int:conversation_id>/pin")
-@login_required
 def pin(conversation_id: int) -> Any:
     """Pin a conversation to the top of the list, or unpin it."""
     pinned = request.form.get("pinned") == "1"
@@ -104,7 +99,6 @@ def pin(conversation_id: int) -> Any:
 
 
 @blueprint.post("/c/<int:conversation_id>/model")
-@login_required
 def choose_model(conversation_id: int) -> ViewResult:
     """Choose the model that answers in a conversation from now on."""
     wish = request.form.get("model", "").strip()[:220] or None
@@ -118,14 +112,12 @@ def choose_model(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/organise")
-@login_required
 def one(conversation_id: int) -> str:
     """The folder and the tags of one conversation."""
     return _render_row(conversation_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/organise")
-@login_required
 def change_one(conversation_id: int) -> Any:
     """Change the folder and the tags of one conversation."""
     tags = [tag.strip() for tag in request.form.get("tags", "").split(",") if tag.strip()]
@@ -138,7 +130,6 @@ def change_one(conversation_id: int) -> Any:
 
 
 @blueprint.post("/folders")
-@login_required
 def create_folder() -> Any:
     """Create a folder."""
     try:
@@ -149,7 +140,6 @@ def create_folder() -> Any:
 
 
 @blueprint.post("/folders/<int:folder_id>/rename")
-@login_required
 def rename_folder(folder_id: int) -> Any:
     """Rename a folder."""
     try:
@@ -160,7 +150,6 @@ def rename_folder(folder_id: int) -> Any:
 
 
 @blueprint.post("/folders/<int:folder_id>/delete")
-@login_required
 def delete_folder(folder_id: int) -> Any:
     """Delete a folder; its conversations stay."""
     folders.delete_folder(current_user_id(), folder_id)

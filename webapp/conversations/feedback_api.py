@@ -1,8 +1,6 @@
 """JSON endpoints of ratings of replies."""
 
-from typing import Any
-
-from webapp.accounts.auth import admin_only, current_user_id, login_required
+from webapp.accounts.auth import admin_only, current_user_id
 from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import (
     CountQuery,
@@ -14,52 +12,49 @@ from webapp.conversations.feedback_schemas import (
 )
 from webapp.conversations.schemas import MessagePath
 from webapp.db.base import db
-from webapp.http.answers import commit_empty, commit_json
+from webapp.http.answers import commit
+from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.views import ViewResult, api_blueprint
 
-blueprint = api_blueprint("feedback_api", __name__, tag="Feedback")
+blueprint = api_blueprint("feedback_api", __name__, tag="Feedback", access="user")
 
 
-@blueprint.get("/messages/<int:message_id>/feedback", responses={200: FeedbackOut})
-@login_required
-def get_feedback(path: MessagePath) -> dict[str, Any]:
+@blueprint.get("/messages/<int:message_id>/feedback")
+def get_feedback(path: MessagePath) -> FeedbackOut:
     """Your rating of a reply."""
-    return FeedbackOut.from_row(feedback.require_feedback(current_user_id(), path.message_id)).model_dump(mode="json")
+    return FeedbackOut.from_row(feedback.require_feedback(current_user_id(), path.message_id))
 
 
-@blueprint.put("/messages/<int:message_id>/feedback", responses={200: FeedbackOut})
-@login_required
-def give_feedback(path: MessagePath, body: NewFeedback) -> ViewResult:
+@blueprint.put("/messages/<int:message_id>/feedback")
+def give_feedback(path: MessagePath, body: NewFeedback) -> FeedbackOut:
     """Rate a reply, or change its rating."""
-    return commit_json(FeedbackOut.from_row(feedback.give_feedback(current_user_id(), path.message_id, body)))
+    return commit(FeedbackOut.from_row(feedback.give_feedback(current_user_id(), path.message_id, body)))
 
 
-@blueprint.delete("/messages/<int:message_id>/feedback", responses={204: None})
-@login_required
-def take_feedback_back(path: MessagePath) -> ViewResult:
+@blueprint.delete("/messages/<int:message_id>/feedback")
+def take_feedback_back(path: MessagePath) -> None:
     """Remove your rating of a reply."""
     feedback.take_back(current_user_id(), path.message_id)
-    return commit_empty()
+    db.session.commit()
 
 
-@blueprint.get("/feedback/counts", responses={200: Counts})
+@blueprint.get("/feedback/counts")
 @admin_only
-def count_feedback(query: CountQuery) -> dict[str, Any]:
+def count_feedback(query: CountQuery) -> Counts:
     """Return how replies were rated, by day, model and version of the prompt."""
-    return Counts(counts=feedback.counts(query.days)).model_dump(mode="json")
+    return Counts(counts=feedback.counts(query.days))
 
 
-@blueprint.get("/feedback", responses={200: ReadableList})
+@blueprint.get("/feedback")
 @admin_only
-def list_readable_feedback(query: PageQuery) -> dict[str, Any]:
+def list_readable_feedback(query: PageQuery) -> ReadableList:
     """Replies whose owners let admins read them, with their ratings. The owners can see that they were read."""
     page = feedback.readable(query)
     items = [
         ReadableFeedback(**FeedbackOut.from_row(item.feedback).model_dump(), reply=item.reply) for item in page.items
     ]
     db.session.commit()
-    return ReadableList(feedback=items, next_cursor=page.next_cursor).model_dump(mode="json")
+    return ReadableList(feedback=items, next_cursor=page.next_cursor)
 
 
 list_readable_feedback.writes = True

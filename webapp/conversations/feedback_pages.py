@@ -1,21 +1,20 @@
 """Thumbs under a reply, and the small form that asks why."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import WORDS, NewFeedback
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import MessageFeedback
 from webapp.db.base import db
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.request_language import translate
 
-blueprint = Blueprint("feedback_pages", __name__)
+blueprint = PageBlueprint("feedback_pages", __name__, access="user")
 
 
 @blueprint.get("/messages/<int:message_id>/feedback")
-@login_required
 def show(message_id: int) -> ViewResult:
     """The form to change one's rating of a reply."""
     row = feedback.find_feedback(current_user_id(), message_id)
@@ -26,7 +25,6 @@ def show(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/messages/<int:message_id>/feedback")
-@login_required
 def rate(message_id: int) -> ViewResult:
     """A thumb: rates the reply, or removes that rating if it is already set."""
     row = feedback.find_feedback(current_user_id(), message_id)
@@ -43,7 +41,6 @@ def rate(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/messages/<int:message_id>/feedback/why")
-@login_required
 def explain(message_id: int) -> ViewResult:
     """Keep the reasons for a rating."""
     row = feedback.require_feedback(current_user_id(), message_id)

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any, cast
 
-from flask import Blueprint, Response, flash, g, make_response, redirect, render_template, request, url_for
+from flask import Response, flash, g, make_response, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.accounts.auth import current_identity, current_user_id
 from webapp.conversations import lists, message_views, service
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
@@ -14,7 +14,7 @@ from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.http.forms import first_sentence, linked_draft, read_form, sentences
 from webapp.http.validation import MAX_TEXT_BYTES, parse_id
-from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
 from webapp.i18n import calendar
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -23,7 +23,7 @@ from webapp.providers.status import status
 from webapp.rendering import reader_zone
 from webapp.spaces.current_space import chosen_space, remember_choice
 
-blueprint = Blueprint("conversations_pages", __name__)
+blueprint = PageBlueprint("conversations_pages", __name__, access="user")
 TITLE_LABELS = N_({"title": "A title"})
 
 CHANGED = "conversations:changed"
@@ -93,7 +93,6 @@ def render_new(**extra: Any) -> str:
 
 
 @blueprint.get("/")
-@login_required
 def new() -> ViewResult:
     """The empty workspace; `into` switches the browser to that space, or to all of them."""
     answer = make_response(render_new())
@@ -101,7 +100,6 @@ def new() -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>")
-@login_required
 def show(conversation_id: int) -> ViewResult:
     """A conversation; with `before`, the page of messages above that one; with `at`, opened at a message."""
     left, _dot, leaving = request.cookies.get(LEFT, "").partition(".")
@@ -127,7 +125,6 @@ def show(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/title")
-@login_required
 def title(conversation_id: int) -> ViewResult:
     """The title, being edited, or with `show` as it is."""
     conversation = service.get_conversation(current_user_id(), conversation_id)
@@ -139,7 +136,6 @@ def title(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/title")
-@login_required
 def rename(conversation_id: int) -> ViewResult:
     """Save a title; from then on it is the user's."""
     in_sidebar = request.form.get("place") == "sidebar"
@@ -170,7 +166,6 @@ def rename(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/archive")
-@login_required
 def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
     row = service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=True))
@@ -179,7 +174,6 @@ def archive(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
-@login_required
 def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
     row = service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=False))
@@ -188,7 +182,6 @@ def unarchive(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/delete")
-@login_required
 def delete(conversation_id: int) -> ViewResult:
     """Delete a conversation; for a short while it can be restored. A `leaving` that a reload has undone is ignored."""
     hidden = service.hide_conversation(current_user_id(), conversation_id)
@@ -200,7 +193,6 @@ def delete(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
-@login_required
 def undelete(conversation_id: int) -> ViewResult:
     """Restore a conversation that has just been deleted."""
     row = service.unhide_conversation(current_user_id(), conversation_id)
@@ -209,7 +201,6 @@ def undelete(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/sidebar")
-@login_required
 def sidebar() -> ViewResult:
     """A page of the list; `count` is how many are shown, `after` is the last heading shown."""
     count = request.args.get("count", LIST_LENGTH, type=int)
@@ -226,7 +217,6 @@ def sidebar() -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/item")
-@login_required
 def sidebar_item(conversation_id: int) -> ViewResult:
     """One conversation's place in the list."""
     conversation = service.get_conversation(current_user_id(), conversation_id)
@@ -236,7 +226,6 @@ def sidebar_item(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/seen")
-@login_required
 def seen(conversation_id: int) -> Any:
     """Note that the user has seen the conversation as it is now."""
     service.mark_seen(current_user_id(), conversation_id)
@@ -245,7 +234,6 @@ def seen(conversation_id: int) -> Any:
 
 
 @blueprint.get("/archive")
-@login_required
 def archived() -> ViewResult:
     """Archived conversations."""
     cursor = requested_cursor()

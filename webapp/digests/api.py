@@ -17,39 +17,37 @@ from webapp.digests.schemas import (
     ConversationMemoryVersionOut,
 )
 from webapp.errors import Invalid
+from webapp.http.json_api import api_blueprint
 from webapp.http.problems import field_errors
-from webapp.http.views import ViewResult, api_blueprint
 from webapp.memories.web.api import digest_upsert
 from webapp.prompts.placeholders import find
 from webapp.prompts.schemas import Rendered, RenderRequest
 from webapp.prompts.values import fill_for
 
-blueprint = api_blueprint("digests_api", __name__, tag="Digests")
+blueprint = api_blueprint("digests_api", __name__, tag="Digests", access="user")
 
 
-@blueprint.get("/conversations/<int:conversation_id>/memory", responses={200: ConversationMemoryOut})
-@login_required
-def get_conversation_memory(path: ConversationPath) -> ViewResult:
+@blueprint.get("/conversations/<int:conversation_id>/memory")
+def get_conversation_memory(path: ConversationPath) -> ConversationMemoryOut:
     """The memory (the digest) of a conversation of yours."""
     get_conversation(current_user_id(), path.conversation_id)
-    return ConversationMemoryOut.of(service.get_digest(path.conversation_id)).model_dump(mode="json")
+    return ConversationMemoryOut.of(service.get_digest(path.conversation_id))
 
 
-@blueprint.get("/conversations/<int:conversation_id>/memory/history", responses={200: ConversationMemoryHistory})
-@login_required
-def get_conversation_memory_history(path: ConversationPath) -> ViewResult:
+@blueprint.get("/conversations/<int:conversation_id>/memory/history")
+def get_conversation_memory_history(path: ConversationPath) -> ConversationMemoryHistory:
     """Every version of a conversation's memory, newest first."""
     get_conversation(current_user_id(), path.conversation_id)
     service.get_digest(path.conversation_id)
     return ConversationMemoryHistory(
         conversation_id=path.conversation_id,
         versions=[ConversationMemoryVersionOut.of(row) for row in service.history(path.conversation_id)],
-    ).model_dump(mode="json")
+    )
 
 
-@blueprint.post("/prompts/render", responses={200: Rendered})
+@blueprint.post("/prompts/render")
 @login_required(services=True)
-def render_prompt(body: RenderRequest) -> ViewResult:
+def render_prompt(body: RenderRequest) -> Rendered:
     """Fill the placeholders of a text for a conversation. Nothing is stored or sent."""
     identity = require_identity()
     conversation = reachable_conversation(identity, body.conversation_id)
@@ -58,7 +56,7 @@ def render_prompt(body: RenderRequest) -> ViewResult:
     return Rendered(
         text=fill_for(conversation, body.prompt_text),
         placeholders=[placeholder.text for placeholder in find(body.prompt_text)],
-    ).model_dump()
+    )
 
 
 def init_digests(app: Flask) -> None:
@@ -66,7 +64,7 @@ def init_digests(app: Flask) -> None:
     digest_upsert.put(app, _upsert)
 
 
-def _upsert(identity: Identity, conversation_id: int, memory_data: dict[str, Any]) -> dict[str, Any]:
+def _upsert(identity: Identity, conversation_id: int, memory_data: dict[str, Any]) -> ConversationMemoryOut:
     """Write a digest for its owner, a service or an admin; returns the answer. Raises NotFound, Invalid."""
     try:
         data = ConversationMemoryData.model_validate(memory_data)
@@ -84,4 +82,4 @@ def _upsert(identity: Identity, conversation_id: int, memory_data: dict[str, Any
         data,
         source="service" if identity.is_service else "user",
     )
-    return ConversationMemoryOut.of(row).model_dump(mode="json")
+    return ConversationMemoryOut.of(row)

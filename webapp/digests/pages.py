@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
@@ -16,11 +16,11 @@ from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences
 from webapp.http.problems import field_errors
 from webapp.http.validation import MAX_ID
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
-blueprint = Blueprint("digests_pages", __name__, url_prefix="/c/<int:conversation_id>/digest")
+blueprint = PageBlueprint("digests_pages", __name__, url_prefix="/c/<int:conversation_id>/digest", access="user")
 
 LABELS = N_({"main_topics": "A topic", "action": "A suggestion", "typical_observation": "The observation"})
 
@@ -32,7 +32,6 @@ def _header() -> dict[str, Any]:
 
 
 @blueprint.get("")
-@login_required
 def show(conversation_id: int) -> ViewResult:
     """The digest, or with `edit` the form to change it."""
     conversation = _own_conversation(conversation_id)
@@ -40,7 +39,6 @@ def show(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("")
-@login_required
 def save(conversation_id: int) -> ViewResult:
     """Save the digest as its owner wrote it."""
     conversation = _own_conversation(conversation_id)
@@ -55,7 +53,6 @@ def save(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/generate")
-@login_required
 def generate(conversation_id: int) -> ViewResult:
     """Make the digest now."""
     _own_conversation(conversation_id)
@@ -67,7 +64,6 @@ def generate(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/history")
-@login_required
 def history(conversation_id: int) -> ViewResult:
     """The versions the digest had."""
     conversation = _own_conversation(conversation_id)
@@ -76,7 +72,6 @@ def history(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/versions/<int:version>/restore")
-@login_required
 def restore(conversation_id: int, version: int) -> ViewResult:
     """Bring back a version."""
     _own_conversation(conversation_id)

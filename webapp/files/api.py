@@ -6,7 +6,7 @@ from flask import Response, request
 from werkzeug.datastructures import FileStorage
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
@@ -25,120 +25,104 @@ from webapp.files.schemas import (
     PictureQuery,
 )
 from webapp.files.uploads import take_in
-from webapp.http.answers import commit_empty
+from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.views import ViewResult, accepts_files, api_blueprint
+from webapp.http.views import accepts_files
 from webapp.spaces.originals import original_of
 from webapp.spaces.schemas import DocumentOut, DocumentPath, SpacePath
 
-blueprint = api_blueprint("files_api", __name__, tag="Files")
+blueprint = api_blueprint("files_api", __name__, tag="Files", access="user")
 
 limit_files = limiter.shared_limit("60 per minute", scope="files", key_func=lambda: f"user:{current_user_id()}")
 
 
-@blueprint.post("/files", responses={201: FileOut})
-@login_required
+@blueprint.post("/files", status=201)
 @limit_files
 @accepts_files
 @idempotency.idempotent
-def create_file() -> tuple[Any, int]:
+def create_file() -> FileOut:
     """Upload a `file` as multipart form data; it is read at once."""
     file = request.files.get("file")
     if file is None:
         raise Invalid.field("file", "is missing")
     row = take_in(current_user_id(), file.filename or "file", stream_of(file))
-    return idempotency.commit_json(FileOut.from_row(row), 201)
+    return idempotency.commit(FileOut.from_row(row))
 
 
-@blueprint.post("/spaces/<int:space_id>/documents/files", responses={201: DocumentOut})
-@login_required
+@blueprint.post("/spaces/<int:space_id>/documents/files", status=201)
 @idempotency.idempotent
-def add_file_to_space(path: SpacePath, body: FileAsDocument) -> tuple[Any, int]:
+def add_file_to_space(path: SpacePath, body: FileAsDocument) -> DocumentOut:
     """Make one of your files a document of a space: its text is found there page by page, and members can open it."""
     document = add_to_space(current_user_id(), path.space_id, body.file_id, body.title)
-    return idempotency.commit_json(document, 201)
+    return idempotency.commit(document)
 
 
-@blueprint.get("/files", responses={200: FileList})
-@login_required
-def list_files(query: PageQuery) -> dict[str, Any]:
+@blueprint.get("/files")
+def list_files(query: PageQuery) -> FileList:
     """Your files, newest first."""
     page = service.list_files(current_user_id(), query)
-    return FileList(files=[FileOut.from_row(row) for row in page.items], next_cursor=page.next_cursor).model_dump(
-        mode="json"
-    )
+    return FileList(files=[FileOut.from_row(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@blueprint.get("/files/<int:file_id>", responses={200: FileOut})
-@login_required
-def get_file(path: FilePath) -> dict[str, Any]:
+@blueprint.get("/files/<int:file_id>")
+def get_file(path: FilePath) -> FileOut:
     """Return what is known about a file."""
-    return FileOut.from_row(service.get_file(current_user_id(), path.file_id)).model_dump(mode="json")
+    return FileOut.from_row(service.get_file(current_user_id(), path.file_id))
 
 
 @blueprint.get(
     "/files/<int:file_id>/content",
     responses={200: {"description": "The file", "content": {"*/*": {}}}},
 )
-@login_required
 def file_content(path: FilePath) -> Any:
     """The original file."""
     return send_content(path.file_id)
 
 
-@blueprint.get("/files/<int:file_id>/pages/<int:number>", responses={200: PageOut})
-@login_required
-def file_page(path: PagePath) -> dict[str, Any]:
+@blueprint.get("/files/<int:file_id>/pages/<int:number>")
+def file_page(path: PagePath) -> PageOut:
     """The text of one page."""
     row = service.get_file(current_user_id(), path.file_id)
     page = service.page_of(current_user_id(), path.file_id, path.number)
-    return PageOut(file_id=row.file_id, page=page.page, pages=row.pages, text=page.text).model_dump(mode="json")
+    return PageOut(file_id=row.file_id, page=page.page, pages=row.pages, text=page.text)
 
 
 @blueprint.get(
     "/files/<int:file_id>/picture",
     responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
 )
-@login_required
 def file_picture(path: FilePath, query: PictureQuery) -> Any:
     """A picture as models see it: upright, scaled, without the camera's metadata; or a page of a PDF."""
     return send_picture(path.file_id, query)
 
 
-@blueprint.delete("/files/<int:file_id>", responses={204: None})
-@login_required
-def delete_file(path: FilePath) -> ViewResult:
+@blueprint.delete("/files/<int:file_id>")
+def delete_file(path: FilePath) -> None:
     """Delete a file; conversations it was attached to lose it."""
     service.delete_file(current_user_id(), path.file_id)
-    return commit_empty()
+    db.session.commit()
 
 
 @blueprint.get(
     "/spaces/<int:space_id>/documents/<int:document_id>/content",
     responses={200: {"description": "The original", "content": {"*/*": {}}}},
 )
-@login_required
 def document_content(path: DocumentPath) -> Response:
     """The file that a document was read from, for members; 404 where only the text is kept."""
     return send_document(path.space_id, path.document_id)
 
 
-@blueprint.get(
-    "/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>", responses={200: DocumentPageOut}
-)
-@login_required
-def document_page(path: DocumentPagePath) -> dict[str, Any]:
+@blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>")
+def document_page(path: DocumentPagePath) -> DocumentPageOut:
     """The text of one page of a document."""
     page = page_of_document(current_user_id(), path.space_id, path.document_id, path.number)
-    out = DocumentPageOut(document_id=path.document_id, page=page.number, pages=page.document.pages, text=page.text)
-    return out.model_dump(mode="json")
+    return DocumentPageOut(document_id=path.document_id, page=page.number, pages=page.document.pages, text=page.text)
 
 
 @blueprint.get(
     "/spaces/<int:space_id>/documents/<int:document_id>/picture",
     responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
 )
-@login_required
 def document_picture(path: DocumentPath, query: PictureQuery) -> Response:
     """A page of a PDF document, as it looks, with words highlighted."""
     return send_document_picture(path.space_id, path.document_id, query)

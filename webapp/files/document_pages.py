@@ -1,24 +1,23 @@
 """Documents of spaces as original files: adding, downloading, and viewing them page by page."""
 
-from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from flask import Response, flash, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import DomainError
 from webapp.files import documents, service
 from webapp.files.api import limit_files, send_document, send_document_picture, stream_of
 from webapp.files.citations import split_around
 from webapp.files.pages import requested_picture
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
 from webapp.spaces.service import require_member, view_space
 
-blueprint = Blueprint("document_files", __name__)
+blueprint = PageBlueprint("document_files", __name__, access="user")
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/files")
-@login_required
 @limit_files
 def add(space_id: int) -> ViewResult:
     """Take in files as documents of a space."""
@@ -37,7 +36,6 @@ def add(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>")
-@login_required
 def page(space_id: int, document_id: int, number: int) -> ViewResult:
     """One page, as it looks if it can be drawn, with certain words highlighted."""
     user_id = current_user_id()
@@ -55,14 +53,12 @@ def page(space_id: int, document_id: int, number: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/picture")
-@login_required
 def picture(space_id: int, document_id: int) -> Response:
     """A page of a PDF as it looks."""
     return send_document_picture(space_id, document_id, requested_picture())
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/content")
-@login_required
 def content(space_id: int, document_id: int) -> Response:
     """The original file."""
     return send_document(space_id, document_id)

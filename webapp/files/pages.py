@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from flask import Blueprint, g, render_template, request, url_for
+from flask import g, render_template, request, url_for
 from markupsafe import Markup
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import DomainError
 from webapp.extensions import app_settings
@@ -21,13 +21,13 @@ from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import take_in
 from webapp.http.answers import commit_and_redirect
 from webapp.http.paging import PageQuery
-from webapp.http.views import ViewResult, requested_cursor
+from webapp.http.views import PageBlueprint, ViewResult, requested_cursor
 from webapp.i18n.request_language import gettext as _
 from webapp.llm.target import Target
 from webapp.providers.model_choice import choices
 from webapp.usage.token_counts import Weights, weights_of
 
-blueprint = Blueprint("files_pages", __name__)
+blueprint = PageBlueprint("files_pages", __name__, access="user")
 
 
 @blueprint.app_context_processor
@@ -86,7 +86,6 @@ def place_of(file: Citable, page: int, words: str) -> str:
 
 
 @blueprint.post("/files")
-@login_required
 @limit_files
 def attach() -> ViewResult:
     """Add the files chosen in the composer; each becomes a chip in it."""
@@ -108,7 +107,6 @@ def attach() -> ViewResult:
 
 
 @blueprint.get("/files")
-@login_required
 def index() -> ViewResult:
     """All of the user's files."""
     page = service.list_files(current_user_id(), PageQuery(limit=50, cursor=requested_cursor()))
@@ -116,7 +114,6 @@ def index() -> ViewResult:
 
 
 @blueprint.get("/files/<int:file_id>")
-@login_required
 def show(file_id: int) -> ViewResult:
     """A file, page by page, as text."""
     row = service.get_file(current_user_id(), file_id)
@@ -144,21 +141,18 @@ def requested_picture() -> PictureQuery:
 
 
 @blueprint.get("/files/<int:file_id>/picture")
-@login_required
 def picture(file_id: int) -> ViewResult:
     """A picture, or a page of a PDF, as models and readers see it."""
     return send_picture(file_id, requested_picture())
 
 
 @blueprint.get("/files/<int:file_id>/content")
-@login_required
 def content(file_id: int) -> ViewResult:
     """The original file."""
     return send_content(file_id)
 
 
 @blueprint.post("/files/<int:file_id>/delete")
-@login_required
 def delete(file_id: int) -> ViewResult:
     """Delete a file."""
     service.delete_file(current_user_id(), file_id)

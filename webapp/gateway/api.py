@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from flask import Blueprint, Flask, Response, jsonify
+from flask import Flask, Response, jsonify
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.chat import sse
 from webapp.chat.api import limit_turns
 from webapp.errors import Invalid
@@ -19,11 +19,11 @@ from webapp.gateway.requests import End
 from webapp.gateway.responses_api import blueprint as responses
 from webapp.gateway.service import LaunchableReply
 from webapp.http import problems
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.providers.catalogue import HOME_ID
 from webapp.providers.model_choice import choices
 
-blueprint = Blueprint("gateway", __name__, url_prefix="/v1")
+blueprint = PageBlueprint("gateway", __name__, url_prefix="/v1", access="user")
 
 
 def init_gateway(app: Flask) -> None:
@@ -35,7 +35,6 @@ def init_gateway(app: Flask) -> None:
 
 
 @blueprint.get("/models")
-@login_required
 def list_models() -> ViewResult:
     """The models you can choose, each also for a temporary conversation."""
     ids = dict.fromkeys([HOME_ID, *(offer.target.id for offer in choices())])
@@ -44,7 +43,6 @@ def list_models() -> ViewResult:
 
 
 @blueprint.get("/models/<path:name>")
-@login_required
 def get_model(name: str) -> ViewResult:
     """One of them."""
     service.find_model_id(wire.split_model(name)[0])
@@ -61,7 +59,6 @@ def _answer(body: wire.Completion, reply: LaunchableReply) -> Response:
 
 
 @blueprint.post("/chat/completions")
-@login_required
 @limit_turns
 @idempotency.idempotent(replay=requests.replay(wire.Completion, _answer))
 def complete() -> ViewResult:

@@ -4,22 +4,21 @@ import base64
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from flask import Blueprint
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.chat.api import limit_turns
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.gateway import requests
 from webapp.http.validation import Line, encodable
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import say
 from webapp.providers.clients import embedder
 from webapp.text.tokens import estimate_tokens
 from webapp.usage.service import require_room
 
-blueprint = Blueprint("embeddings", __name__, url_prefix="/v1")
+blueprint = PageBlueprint("embeddings", __name__, url_prefix="/v1", access="user")
 
 MOST_TEXTS = 256
 MOST_CHARACTERS = 32_000
@@ -47,7 +46,6 @@ class EmbeddingRequest(BaseModel):
 
 
 @blueprint.post("/embeddings")
-@login_required
 @limit_turns
 def create() -> ViewResult:
     """A vector for each text, of unit length, by the model with which this site searches."""

@@ -110,7 +110,7 @@ def wish(model: str, conversation_id: int | None = None) -> Wish:
 
 def launch(reply: LaunchableReply) -> None:
     """Commit a turn and hand it to the runner; no connection is held while the reply is written."""
-    idempotency.commit({"turn_id": reply.turn_id, "conversation_id": reply.conversation_id}, 200)
+    idempotency.commit({"turn_id": reply.turn_id, "conversation_id": reply.conversation_id})
     if reply.turn is not None:
         chat.launch(reply.turn)
     _let_go()

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, Response, jsonify
+from flask import Response, jsonify
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.chat import service as chat
 from webapp.chat import sse
 from webapp.chat.api import limit_turns
@@ -23,10 +23,10 @@ from webapp.gateway.previous_responses import RESPONSE
 from webapp.gateway.requests import End
 from webapp.gateway.responses_output import ResponseHeader
 from webapp.gateway.service import LaunchableReply, Wish
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.parameters import PAYLOAD
 
-blueprint = Blueprint("responses", __name__, url_prefix="/v1")
+blueprint = PageBlueprint("responses", __name__, url_prefix="/v1", access="user")
 
 _STATUSES = {"complete": "completed", "streaming": "in_progress", "stopped": "cancelled", "interrupted": "incomplete"}
 
@@ -42,7 +42,6 @@ def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Re
 
 
 @blueprint.post("/responses")
-@login_required
 @limit_turns
 @idempotency.idempotent(replay=requests.replay(responses_input.ResponseRequest, _answer))
 def create() -> ViewResult:
@@ -58,14 +57,12 @@ def create() -> ViewResult:
 
 
 @blueprint.get("/responses/<name>")
-@login_required
 def retrieve(name: str) -> ViewResult:
     """A response that was made before, as it stands now."""
     return _stored_response(previous_responses.get_reply(current_user_id(), responses_input.reply_id(name)))
 
 
 @blueprint.post("/responses/<name>/cancel")
-@login_required
 def cancel(name: str) -> ViewResult:
     """Stop a response that is being written; the answer is what there is of it. One that has ended stays as it is."""
     user_id = current_user_id()
@@ -80,7 +77,6 @@ def cancel(name: str) -> ViewResult:
 
 
 @blueprint.delete("/responses/<name>")
-@login_required
 def delete(name: str) -> ViewResult:
     """Delete a response: it can be neither fetched nor continued any more. What was said stays in its conversation."""
     reply = previous_responses.discard_reply(current_user_id(), responses_input.reply_id(name))
@@ -89,7 +85,6 @@ def delete(name: str) -> ViewResult:
 
 
 @blueprint.get("/responses/<name>/input_items")
-@login_required
 def list_input_items(name: str) -> ViewResult:
     """List the messages before a response, the last first unless asked otherwise."""
     query = requests.query_as(responses_input.ItemQuery)

@@ -3,7 +3,7 @@
 What an answer is made of is read before the commit, after which every row would be read again.
 """
 
-from typing import Any
+from typing import TypeVar
 
 from flask import Response, flash, redirect
 from pydantic import BaseModel
@@ -11,18 +11,13 @@ from pydantic import BaseModel
 from webapp.db.base import db
 from webapp.http.views import wants_partial
 
+M = TypeVar("M", bound=BaseModel)
 
-def commit_json(answer: BaseModel, status: int = 200) -> tuple[dict[str, Any], int]:
+
+def commit(answer: M) -> M:
     """Commit, and answer a program with a model."""
-    body = answer.model_dump(mode="json")
     db.session.commit()
-    return body, status
-
-
-def commit_empty() -> tuple[str, int]:
-    """Commit, and answer a program that there is nothing to say."""
-    db.session.commit()
-    return "", 204
+    return answer
 
 
 def commit_and_redirect(url: str, message: str = "") -> Response:

@@ -2,15 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
-from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from flask import Request, current_app, request
-from flask_openapi3 import APIBlueprint, Tag
+from flask import Blueprint, Request, current_app, request
+from flask_openapi3 import APIBlueprint
 from htmx_flask import request as htmx_request
 from htmx_flask.requests import HtmxAwareRequest
-from pydantic import BaseModel
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import BadRequest, NotFound, RequestEntityTooLarge
 from werkzeug.wrappers import Response
@@ -66,10 +63,6 @@ def wants_partial() -> bool:
     """Return whether to answer with the fragment alone: an HTMX request that is not a boosted page load."""
     htmx = htmx_request.htmx
     return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
-
-
-Responses = dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None]
-"""An endpoint's answers by status: a model, or a description as in OpenAPI."""
 
 
 class BoundedValues(ImmutableMultiDict[str, str]):
@@ -131,78 +124,16 @@ def check_ids() -> None:
         raise NotFound("There is nothing at this address.")
 
 
-class Problem(BaseModel):
-    """An RFC 9457 problem."""
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    detail: str = ""
-    errors: list[dict[str, Any]] | None = None
+Access = Literal["user", "admin", "service"]
+"""Who may call the views of a blueprint; a view with a mark of its own, which all public ones have, is an exception."""
 
 
-USUAL_PROBLEMS = {
-    400: "Malformed request",
-    401: "No valid token or session",
-    403: "Not allowed",
-    404: "Unknown, or somebody else's",
-    405: "Method not allowed",
-    409: "Conflict",
-    413: "Too large",
-    415: "Not JSON",
-    422: "Validation failed",
-    429: "Too many requests",
-    503: "A dependency is away",
-}
-"""The problems any endpoint may return, as far as they apply to it (webapp/openapi/document.py)."""
+class PageBlueprint(Blueprint):
+    """A blueprint of pages, each with its mark where `access` does not say who may call it (accounts/access.py)."""
 
-
-class JsonBlueprint(APIBlueprint):
-    """A blueprint that validates requests without generating their models' schemas again.
-
-    flask-openapi3 asks the model of a query or a form for its JSON schema with every request, to find out which of its
-    fields are lists: half a millisecond each time for something that never changes.
-    """
-
-    @staticmethod
-    def create_view_func(
-        func: Any, header: Any, cookie: Any, path: Any, query: Any, form: Any, *rest: Any, **options: Any
-    ) -> Any:
-        """Return the view with its validation around it, as flask-openapi3 makes it."""
-        for model in (query, form):
-            if model is not None:
-                _plain(model)
-                model.model_json_schema = classmethod(_described_once)
-        return APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **options)
-
-
-def _described_once(model: type[BaseModel], *args: Any, **wishes: Any) -> dict[str, Any]:
-    return _describe(model, *args, **wishes) if args or wishes else _plain(model)
-
-
-# Pydantic's own: a model whose parent describes once would inherit that otherwise, and be described as its parent.
-_describe: Callable[..., dict[str, Any]] = BaseModel.model_json_schema.__func__  # type: ignore[attr-defined]
-_plain = cache(_describe)
-
-
-def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/api") -> APIBlueprint:
-    """Return a JSON blueprint with the responses every endpoint can give."""
-    problems: Responses = {
-        status: {
-            "description": text,
-            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-        }
-        for status, text in USUAL_PROBLEMS.items()
-    }
-    return JsonBlueprint(
-        name,
-        import_name,
-        url_prefix=url_prefix,
-        abp_tags=[Tag(name=tag)],
-        abp_security=[{"token": []}, {"session": []}],
-        abp_responses=problems,
-        operation_id_callback=lambda *, name, **_: name,
-    )
+    def __init__(self, name: str, import_name: str, *, access: Access | None = None, **options: Any) -> None:
+        super().__init__(name, import_name, **options)
+        self.access = access
 
 
 def absolute(path: str = "") -> str:

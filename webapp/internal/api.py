@@ -1,21 +1,20 @@
 """JSON endpoints for services; an admin may use them too, and what they read is recorded."""
 
-from webapp.accounts.auth import require_identity, service_only
+from webapp.accounts.auth import require_identity
 from webapp.conversations.schemas import ConversationPath
 from webapp.digests.access import note_look, reachable_conversation, require_user
 from webapp.digests.schemas import ConversationMemoryOut
 from webapp.digests.service import digests_of_user, get_digest
-from webapp.http.views import ViewResult, api_blueprint
+from webapp.http.json_api import api_blueprint
 from webapp.internal.schemas import DigestsQuery, HistoryQuery, MessagesForBrain, SpokenMessage, UserMemories
 from webapp.internal.service import finished_messages
 from webapp.tasks.schemas import UserPath
 
-blueprint = api_blueprint("internal_api", __name__, tag="Internal", url_prefix="/api/internal")
+blueprint = api_blueprint("internal_api", __name__, tag="Internal", url_prefix="/api/internal", access="service")
 
 
-@blueprint.get("/conversations/<int:conversation_id>/messages_for_brain", responses={200: MessagesForBrain})
-@service_only
-def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> ViewResult:
+@blueprint.get("/conversations/<int:conversation_id>/messages_for_brain")
+def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> MessagesForBrain:
     """The messages of a conversation, for a service that makes something of them."""
     conversation = reachable_conversation(require_identity(), path.conversation_id)
     user_id, title = conversation.user_id, conversation.title
@@ -31,21 +30,19 @@ def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> ViewResul
             for row in page_rows
         ],
         next_after=page_rows[-1].message_id if len(rows) > query.limit else None,
-    ).model_dump(mode="json")
+    )
 
 
-@blueprint.get("/conversations/<int:conversation_id>/memory", responses={200: ConversationMemoryOut})
-@service_only
-def conversation_memory(path: ConversationPath) -> ViewResult:
+@blueprint.get("/conversations/<int:conversation_id>/memory")
+def conversation_memory(path: ConversationPath) -> ConversationMemoryOut:
     """The memory (the digest) of a conversation."""
     owner_id = reachable_conversation(require_identity(), path.conversation_id).user_id
     note_look(require_identity(), owner_id, f"digest of conversation {path.conversation_id}")
-    return ConversationMemoryOut.of(get_digest(path.conversation_id)).model_dump(mode="json")
+    return ConversationMemoryOut.of(get_digest(path.conversation_id))
 
 
-@blueprint.get("/users/<int:user_id>/memories", responses={200: UserMemories})
-@service_only
-def user_memories(path: UserPath, query: DigestsQuery) -> ViewResult:
+@blueprint.get("/users/<int:user_id>/memories")
+def user_memories(path: UserPath, query: DigestsQuery) -> UserMemories:
     """The memories of all conversations of a user, a page at a time."""
     require_user(require_identity(), path.user_id)
     note_look(require_identity(), path.user_id, "digests")
@@ -55,4 +52,4 @@ def user_memories(path: UserPath, query: DigestsQuery) -> ViewResult:
         user_id=path.user_id,
         memories=[ConversationMemoryOut.of(row) for row in page_rows],
         next_after=page_rows[-1].id if len(rows) > query.limit else None,
-    ).model_dump(mode="json")
+    )

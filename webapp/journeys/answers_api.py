@@ -1,11 +1,11 @@
 """JSON endpoints for changing points by hand: everything the panel of a conversation can do."""
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.conversations.schemas import ConversationPath
 from webapp.db.base import db
-from webapp.http.answers import commit_json
-from webapp.http.views import ViewResult, api_blueprint
+from webapp.http.answers import commit
+from webapp.http.json_api import api_blueprint
 from webapp.journeys import answers, service
 from webapp.journeys.guide_state import pause
 from webapp.journeys.point_views import PointView
@@ -19,50 +19,45 @@ from webapp.journeys.schemas import (
     SkipWish,
 )
 
-blueprint = api_blueprint("point_answers_api", __name__, tag="Journeys")
+blueprint = api_blueprint("point_answers_api", __name__, tag="Journeys", access="user")
 
 PLACE = "/conversations/<int:conversation_id>/points/<point>"
 
 
-@blueprint.post(f"{PLACE}/answer", responses={200: PointOut})
-@login_required
-def answer(path: ConversationPointPath, body: PointAnswer) -> ViewResult:
+@blueprint.post(f"{PLACE}/answer")
+def answer(path: ConversationPointPath, body: PointAnswer) -> PointOut:
     """Say whether something is still true, is not right, or what is right instead."""
     return _point_response(path, _take(path, body))
 
 
-@blueprint.post(f"{PLACE}/skip", responses={200: PointOut})
-@login_required
-def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
+@blueprint.post(f"{PLACE}/skip")
+def skip(path: ConversationPointPath, body: SkipWish) -> PointOut:
     """Do not be asked about a point, or only after all others."""
     wish = "later" if body.until == "later" else "skip"
     return _point_response(path, answers.skip(current_user_id(), path.conversation_id, path.point, wish))
 
 
-@blueprint.put("/conversations/<int:conversation_id>/guide", responses={200: GuideState})
-@login_required
-def guide(path: ConversationPath, body: GuideState) -> ViewResult:
+@blueprint.put("/conversations/<int:conversation_id>/guide")
+def guide(path: ConversationPath, body: GuideState) -> GuideState:
     """Stop the questions of a guided conversation, or let them go on."""
     pause(current_user_id(), path.conversation_id, paused=body.paused)
     db.session.commit()
-    return body.model_dump()
+    return body
 
 
-@blueprint.post(f"{PLACE}/reopen", responses={200: PointOut})
-@login_required
-def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
+@blueprint.post(f"{PLACE}/reopen")
+def reopen(path: ConversationPointPath, body: ReopenWish) -> PointOut:
     """Be asked about a point again: a skip is undone, else what is known moves to its history; or undo that."""
     change = answers.undo if body.undo else answers.ask_again
     return _point_response(path, change(current_user_id(), path.conversation_id, path.point))
 
 
-@blueprint.post(f"{PLACE}/reset", responses={202: PointReset})
-@login_required
+@blueprint.post(f"{PLACE}/reset", status=202)
 @idempotency.idempotent
-def reset(path: ConversationPointPath) -> ViewResult:
+def reset(path: ConversationPointPath) -> PointReset:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""
     count = service.reset_here(current_user_id(), path.conversation_id, path.point)
-    return idempotency.commit_json(PointReset(conversations_read_again=count), 202)
+    return idempotency.commit(PointReset(conversations_read_again=count))
 
 
 def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
@@ -79,6 +74,6 @@ def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
     return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*key)
 
 
-def _point_response(path: ConversationPointPath, view: PointView) -> ViewResult:
+def _point_response(path: ConversationPointPath, view: PointView) -> PointOut:
     _, journey = service.conversation_view(current_user_id(), path.conversation_id)
-    return commit_json(PointOut.from_view(view, journey.next_slug if journey else None))
+    return commit(PointOut.from_view(view, journey.next_slug if journey else None))

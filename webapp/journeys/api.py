@@ -4,12 +4,13 @@ from typing import Literal
 
 from flask import Response, jsonify, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.conversations.schemas import ConversationPath
 from webapp.db.base import now
 from webapp.http.answers import download
+from webapp.http.json_api import Responses, api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.views import Responses, ViewResult, api_blueprint
+from webapp.http.views import ViewResult
 from webapp.journeys import reports, service
 from webapp.journeys.report_content import as_data, as_markdown, file_name
 from webapp.journeys.reports import texts_in, wait_for_report
@@ -24,8 +25,8 @@ from webapp.journeys.schemas import (
     SummaryStatus,
 )
 
-blueprint = api_blueprint("journeys_api", __name__, tag="Journeys")
-points_blueprint = api_blueprint("journey_points_api", __name__, tag="Journeys", url_prefix="/memory")
+blueprint = api_blueprint("journeys_api", __name__, tag="Journeys", access="user")
+points_blueprint = api_blueprint("journey_points_api", __name__, tag="Journeys", url_prefix="/memory", access="user")
 
 PDF: Responses = {
     200: {
@@ -40,45 +41,36 @@ PDF: Responses = {
 }
 
 
-@blueprint.get("/journeys", responses={200: JourneyList})
-@login_required
-def list_journeys(query: PageQuery) -> ViewResult:
+@blueprint.get("/journeys")
+def list_journeys(query: PageQuery) -> JourneyList:
     """The published journeys."""
     page = service.page_of_journeys(current_user_id(), query)
     journeys = [JourneyOut.from_row(row) for row in page.items]
-    return JourneyList(journeys=journeys, next_cursor=page.next_cursor).model_dump(mode="json")
+    return JourneyList(journeys=journeys, next_cursor=page.next_cursor)
 
 
-@blueprint.get("/journeys/<slug>", responses={200: JourneyDetail})
-@login_required
-def get_journey(path: JourneyPath) -> ViewResult:
+@blueprint.get("/journeys/<slug>")
+def get_journey(path: JourneyPath) -> JourneyDetail:
     """A journey with the definitions of its points; one that was never published only to who writes it."""
-    return JourneyDetail.model_validate(service.get_journey(current_user_id(), path.slug)).model_dump(mode="json")
+    return JourneyDetail.model_validate(service.get_journey(current_user_id(), path.slug))
 
 
-@points_blueprint.get(
-    "/conversation/<int:conversation_id>/points/", responses={200: ConversationPoints}, strict_slashes=False
-)
-@login_required
-def list_points(path: ConversationPath) -> ViewResult:
+@points_blueprint.get("/conversation/<int:conversation_id>/points/", strict_slashes=False)
+def list_points(path: ConversationPath) -> ConversationPoints:
     """The points of a conversation's journey: completion, confidence, evidence, and what is known from elsewhere."""
     conversation, view = service.conversation_view(current_user_id(), path.conversation_id)
-    return ConversationPoints.of(conversation.conversation_id, view).model_dump(mode="json")
+    return ConversationPoints.of(conversation.conversation_id, view)
 
 
-@points_blueprint.get(
-    "/conversation/<int:conversation_id>/summary/status/", responses={200: SummaryStatus}, strict_slashes=False
-)
-@login_required
-def summary_status(path: ConversationPath) -> ViewResult:
+@points_blueprint.get("/conversation/<int:conversation_id>/summary/status/", strict_slashes=False)
+def summary_status(path: ConversationPath) -> SummaryStatus:
     """Return whether the PDF summary exists and reflects what is known now."""
     state = reports.report_state(current_user_id(), path.conversation_id)
     url = url_for(".download_summary", conversation_id=path.conversation_id)
-    return SummaryStatus.of(state, url).model_dump(mode="json")
+    return SummaryStatus.of(state, url)
 
 
 @points_blueprint.get("/conversation/<int:conversation_id>/summary/download/", responses=PDF, strict_slashes=False)
-@login_required
 def download_summary(path: ConversationPath, query: SummaryQuery) -> ViewResult:
     """The current summary: the PDF, created if necessary (202 with Retry-After if that takes longer than a request),
     or the same as Markdown or JSON."""

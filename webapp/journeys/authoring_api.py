@@ -9,17 +9,19 @@ from flask import Response
 from pydantic import BaseModel, Field
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
+from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.answers import commit_empty, commit_json, download
+from webapp.http.answers import commit, download
+from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Instant, Whole
-from webapp.http.views import ViewResult, api_blueprint
+from webapp.http.views import ViewResult
 from webapp.journeys import authoring
 from webapp.journeys.authoring import Work
 from webapp.journeys.definitions import MAX_TEXT, JourneyBody, read_definition, write_definition
 from webapp.journeys.schemas import JourneyPath
 
-blueprint = api_blueprint("journey_authoring_api", __name__, tag="Journeys")
+blueprint = api_blueprint("journey_authoring_api", __name__, tag="Journeys", access="user")
 
 FILE: dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None] = {
     200: {"description": "The journey as a file", "content": {"application/json": {}, "application/yaml": {}}}
@@ -89,69 +91,61 @@ class ExportQuery(BaseModel):
     format: Literal["json", "yaml"] = "json"
 
 
-@blueprint.post("/journeys", responses={201: JourneyWork})
-@login_required
+@blueprint.post("/journeys", status=201)
 @idempotency.idempotent
-def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
+def create_journey(body: JourneyBody, query: NewJourneyQuery) -> JourneyWork:
     """Write a journey: a draft, which people see once it is published."""
     work = authoring.create_draft(current_user_id(), body, is_private=query.private)
-    return idempotency.commit_json(JourneyWork.of(work), 201)
+    return idempotency.commit(JourneyWork.of(work))
 
 
-@blueprint.post("/journeys/import", responses={201: JourneyWork})
-@login_required
+@blueprint.post("/journeys/import", status=201)
 @idempotency.idempotent
-def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
+def import_journey(body: ImportBody, query: NewJourneyQuery) -> JourneyWork:
     """Create a draft from a journey's file."""
     try:
         definition = read_definition(body.text)
     except ValueError as error:
         raise Invalid.field("text", str(error)) from None
     work = authoring.create_draft(current_user_id(), definition, is_private=query.private)
-    return idempotency.commit_json(JourneyWork.of(work), 201)
+    return idempotency.commit(JourneyWork.of(work))
 
 
-@blueprint.put("/journeys/<slug>", responses={200: JourneyWork})
-@login_required
-def change_journey(path: JourneyPath, body: JourneyBody) -> ViewResult:
+@blueprint.put("/journeys/<slug>")
+def change_journey(path: JourneyPath, body: JourneyBody) -> JourneyWork:
     """Change the draft of a journey; what is published stays until the draft is."""
-    return commit_json(JourneyWork.of(authoring.save_draft(current_user_id(), path.slug, body)))
+    return commit(JourneyWork.of(authoring.save_draft(current_user_id(), path.slug, body)))
 
 
-@blueprint.get("/journeys/<slug>/draft", responses={200: JourneyWork})
-@login_required
-def get_draft(path: JourneyPath) -> ViewResult:
+@blueprint.get("/journeys/<slug>/draft")
+def get_draft(path: JourneyPath) -> JourneyWork:
     """A journey as its author sees it: the draft, its versions, its state."""
-    return JourneyWork.of(authoring.work_on(current_user_id(), path.slug)).model_dump(mode="json")
+    return JourneyWork.of(authoring.work_on(current_user_id(), path.slug))
 
 
-@blueprint.post("/journeys/<slug>/publish", responses={200: JourneyWork})
-@login_required
+@blueprint.post("/journeys/<slug>/publish")
 @idempotency.idempotent
-def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
+def publish_journey(path: JourneyPath, body: PublishWish) -> JourneyWork:
     """Publish the draft, or restore an earlier version."""
-    return idempotency.commit_json(JourneyWork.of(authoring.publish(current_user_id(), path.slug, body.version)), 200)
+    return idempotency.commit(JourneyWork.of(authoring.publish(current_user_id(), path.slug, body.version)))
 
 
-@blueprint.post("/journeys/<slug>/duplicate", responses={201: JourneyWork})
-@login_required
+@blueprint.post("/journeys/<slug>/duplicate", status=201)
 @idempotency.idempotent
-def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
+def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> JourneyWork:
     """A copy, as your own draft."""
     work = authoring.duplicate(current_user_id(), path.slug, is_private=query.private)
-    return idempotency.commit_json(JourneyWork.of(work), 201)
+    return idempotency.commit(JourneyWork.of(work))
 
 
-@blueprint.delete("/journeys/<slug>", responses={204: None})
-@login_required
-def archive_journey(path: JourneyPath) -> ViewResult:
+@blueprint.delete("/journeys/<slug>")
+def archive_journey(path: JourneyPath) -> None:
     """Withdraw a journey; a draft that was never published is deleted."""
     authoring.archive(current_user_id(), path.slug)
-    return commit_empty()
+    db.session.commit()
 
 
 @blueprint.get("/journeys/<slug>/export", responses=FILE)
-@login_required
 def export_journey(path: JourneyPath, query: ExportQuery) -> ViewResult:
     """A journey you may change, as a file."""
     return file_response(authoring.work_on(current_user_id(), path.slug), query.format)

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.http.answers import commit_and_redirect
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
 from webapp.journeys import authoring, forms
@@ -19,20 +19,18 @@ from webapp.journeys.authoring_api import file_response
 from webapp.journeys.definitions import JourneyBody, read_definition
 from webapp.journeys.journey_files import problems
 
-blueprint = Blueprint("journey_authoring", __name__)
+blueprint = PageBlueprint("journey_authoring", __name__, access="user")
 
 NEW: dict[str, Any] = {"points": [{}]}
 
 
 @blueprint.get("/journeys/mine")
-@login_required
 def mine() -> ViewResult:
     """The journeys the user may change."""
     return _render_own()
 
 
 @blueprint.post("/journeys/mine")
-@login_required
 def take_file() -> ViewResult:
     """Create a draft from a pasted file."""
     text = request.form.get("text", "")
@@ -45,14 +43,12 @@ def take_file() -> ViewResult:
 
 
 @blueprint.get("/journeys/new")
-@login_required
 def new() -> ViewResult:
     """The empty editor."""
     return render_template("journeys/editor.html", work=None, definition=NEW, errors=[])
 
 
 @blueprint.post("/journeys/new")
-@login_required
 def create() -> ViewResult:
     """Save a new draft, or change the form."""
     definition, state = _read_editor(None)
@@ -63,7 +59,6 @@ def create() -> ViewResult:
 
 
 @blueprint.get("/journeys/<slug>/edit")
-@login_required
 def edit(slug: str) -> ViewResult:
     """The editor of a journey, with its versions."""
     work = authoring.work_on(current_user_id(), slug)
@@ -71,7 +66,6 @@ def edit(slug: str) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/edit")
-@login_required
 def save(slug: str) -> ViewResult:
     """Save the draft, publish it, try it, or change the form."""
     work = authoring.work_on(current_user_id(), slug)
@@ -94,7 +88,6 @@ def save(slug: str) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/versions/<int:number>")
-@login_required
 def roll_back(slug: str, number: int) -> ViewResult:
     """Restore an earlier version."""
     authoring.publish(current_user_id(), slug, min(number, 1_000_000))
@@ -102,7 +95,6 @@ def roll_back(slug: str, number: int) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/duplicate")
-@login_required
 def duplicate(slug: str) -> ViewResult:
     """Copy a journey into the user's own."""
     copy = authoring.duplicate(current_user_id(), slug, language=language_of(this_app()).code).journey.slug
@@ -110,7 +102,6 @@ def duplicate(slug: str) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/archive")
-@login_required
 def archive(slug: str) -> ViewResult:
     """Withdraw a journey, or delete a draft."""
     authoring.archive(current_user_id(), slug)
@@ -120,7 +111,6 @@ def archive(slug: str) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/restore")
-@login_required
 def restore(slug: str) -> ViewResult:
     """Publish an archived journey again."""
     authoring.publish(current_user_id(), slug)
@@ -128,7 +118,6 @@ def restore(slug: str) -> ViewResult:
 
 
 @blueprint.get("/journeys/<slug>/file/<form>")
-@login_required
 def export(slug: str, form: str) -> ViewResult:
     """A journey as a file."""
     if form not in ("json", "yaml"):

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask import flash, g, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.errors import Invalid, require
 from webapp.extensions import this_app
 from webapp.http.validation import MAX_ID, parse_id
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n import calendar
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
@@ -25,7 +25,7 @@ from webapp.journeys.progress import journeys_with_progress
 from webapp.journeys.reports import wait_for_report
 from webapp.journeys.start_page import conversations_to_continue
 
-blueprint = Blueprint("journeys", __name__)
+blueprint = PageBlueprint("journeys", __name__, access="user")
 
 
 @blueprint.app_context_processor
@@ -72,14 +72,12 @@ def _load_next_point(conversation: Conversation, view: JourneyView) -> PointView
 
 
 @blueprint.get("/journeys")
-@login_required
 def picker() -> ViewResult:
     """The published journeys, each with how far the user is."""
     return render_template("journeys/page.html", journeys=journeys_with_progress(current_user_id()))
 
 
 @blueprint.get("/journeys/<slug>/over")
-@login_required
 def over(slug: str) -> ViewResult:
     """Show what starting a finished journey over will do."""
     user_id = current_user_id()
@@ -88,7 +86,6 @@ def over(slug: str) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/points")
-@login_required
 def points(conversation_id: int) -> ViewResult:
     """The points of a conversation: the panel as a fragment or, without scripts, as a page."""
     conversation = get_conversation(current_user_id(), conversation_id)
@@ -96,7 +93,6 @@ def points(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/still")
-@login_required
 def still(conversation_id: int, slug: str) -> ViewResult:
     """Confirm what other conversations established about a point, or ask again: `answer` is yes or no."""
     if _answer():
@@ -107,7 +103,6 @@ def still(conversation_id: int, slug: str) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/memories/<int:memory_id>")
-@login_required
 def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
     """Confirm a memory from elsewhere as an answer to a point, or dismiss it: `answer` is yes or no."""
     take = answers.confirm_memory if _answer() else answers.dismiss_memory
@@ -116,7 +111,6 @@ def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/change")
-@login_required
 def change(conversation_id: int, slug: str) -> ViewResult:
     """Change a point by hand; `do` says how."""
     key = (current_user_id(), conversation_id, slug)
@@ -143,7 +137,6 @@ def change(conversation_id: int, slug: str) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/summary")
-@login_required
 def summary(conversation_id: int) -> ViewResult:
     """The PDF summary, created if necessary."""
     report = wait_for_report(current_user_id(), conversation_id)
@@ -154,7 +147,6 @@ def summary(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/summary/page")
-@login_required
 def summary_page(conversation_id: int) -> ViewResult:
     """The summary as a page to read and print."""
     conversation, report = reports.current_report(current_user_id(), conversation_id)
@@ -163,7 +155,6 @@ def summary_page(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/summary/file/<form>")
-@login_required
 def summary_text(conversation_id: int, form: str) -> ViewResult:
     """The summary as Markdown or JSON."""
     if form not in ("md", "json"):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.conversations import service as conversations
 from webapp.conversations.lists import list_conversations
 from webapp.conversations.models import Conversation
@@ -15,7 +15,7 @@ from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.paging import Page
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.legacies import conversation_moves, facts
@@ -27,7 +27,7 @@ from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import list_memories
 from webapp.spaces import current_space, service
 
-blueprint = Blueprint("legacies_pages", __name__)
+blueprint = PageBlueprint("legacies_pages", __name__, access="user")
 
 LABELS = N_({"content": "The fact", "category": "The category"})
 ON_HOME = 5
@@ -53,14 +53,12 @@ def _facts(space_id: int) -> list[Memory]:
 
 
 @blueprint.get("/spaces/<int:space_id>/facts")
-@login_required
 def index(space_id: int) -> ViewResult:
     """The facts of a legacy: the reader's own and the shared ones, or, with `as=member`, what another member sees."""
     return _index(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/facts")
-@login_required
 def add(space_id: int) -> ViewResult:
     """Write a fact by hand."""
     user_id = current_user_id()
@@ -76,7 +74,6 @@ def add(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/facts/<int:memory_id>/visibility")
-@login_required
 def set_visibility(memory_id: int) -> ViewResult:
     """Share a fact or withdraw it."""
     fact = facts.set_visibility(current_user_id(), memory_id, read_form(VisibilityChange).visibility)
@@ -92,7 +89,6 @@ def set_visibility(memory_id: int) -> ViewResult:
 
 
 @blueprint.post("/facts/<int:memory_id>/delete")
-@login_required
 def delete(memory_id: int) -> ViewResult:
     """Forget a fact for good."""
     space_id = facts.get_fact(current_user_id(), memory_id).memory.space_id
@@ -101,7 +97,6 @@ def delete(memory_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/move")
-@login_required
 def ask(conversation_id: int) -> ViewResult:
     """Show where a conversation can be moved to, and what that does."""
     user_id = current_user_id()
@@ -121,7 +116,6 @@ def ask(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/move")
-@login_required
 def move(conversation_id: int) -> ViewResult:
     """Move a conversation; the form has said what happens to memories."""
     to = parse_id(request.form.get("to", ""))

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flask import Blueprint, Flask, Response, jsonify, request
+from flask import Flask, Response, jsonify, request
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, login_required, public
@@ -13,14 +13,14 @@ from webapp.db.base import db
 from webapp.errors import DomainError
 from webapp.extensions import limiter
 from webapp.http import problems
-from webapp.http.views import ViewResult, absolute
+from webapp.http.views import PageBlueprint, ViewResult, absolute
 from webapp.mcp_server import access, protocol, read_tools, schedule_tools, schemas, write_tools
 from webapp.mcp_server.protocol import Call, ProtocolError
 from webapp.oauth.service import GRANTABLE
 
 log = logging.getLogger(__name__)
 
-blueprint = Blueprint("mcp", __name__)
+blueprint = PageBlueprint("mcp", __name__)
 RATE = "120 per minute"
 _METADATA = "/.well-known/oauth-protected-resource"
 _RUN: dict[str, Callable[[int, Any], dict[str, Any]]] = {

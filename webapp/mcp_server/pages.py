@@ -1,25 +1,24 @@
 """The page that explains how to connect other programs, and lists what they did."""
 
-from flask import Blueprint, render_template
+from flask import render_template
 from sqlalchemy import select
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.accounts.scopes import WORDS
 from webapp.audit.actions import Action, words
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db
-from webapp.http.views import absolute
+from webapp.http.views import PageBlueprint, absolute
 from webapp.oauth.service import list_grants, scopes_in
 from webapp.spaces.schemas import SpaceQuery
 from webapp.spaces.service import list_spaces
 
-blueprint = Blueprint("mcp_pages", __name__)
+blueprint = PageBlueprint("mcp_pages", __name__, access="user")
 
 SHOWN = 20
 
 
 @blueprint.get("/settings/programs")
-@login_required
 def index() -> str:
     """URLs, set-up instructions for common programs, and what programs have read or changed lately."""
     wanted = (Action.MEMORIES_READ, Action.MEMORIES_CHANGED, Action.SCHEDULES_CHANGED)

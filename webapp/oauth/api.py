@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Blueprint, Flask, Response, jsonify, request
+from flask import Flask, Response, jsonify, request
 from pydantic import ValidationError
 
 from webapp.accounts.auth import cookieless, public
 from webapp.db.base import db
 from webapp.extensions import limiter
 from webapp.http import problems
-from webapp.http.views import PROGRAMS, ViewResult, absolute
+from webapp.http.views import PROGRAMS, PageBlueprint, ViewResult, absolute
 from webapp.oauth import clients, registry, service
 from webapp.oauth.clients import Metadata
 
-blueprint = Blueprint("oauth", __name__)
+blueprint = PageBlueprint("oauth", __name__)
 METADATA = "/.well-known/oauth-authorization-server"
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, make_response, render_template, request, url_for
+from flask import Response, make_response, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, login_required, password_required
 from webapp.db.base import db
@@ -12,7 +12,7 @@ from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences
 from webapp.http.security_headers import POLICY
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_, say
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.stored_texts import retold
@@ -21,7 +21,7 @@ from webapp.oauth.api import server
 from webapp.spaces.schemas import SpaceQuery
 from webapp.spaces.service import list_spaces
 
-blueprint = Blueprint("oauth_pages", __name__)
+blueprint = PageBlueprint("oauth_pages", __name__, access="user")
 
 PERSONAL = 0
 """Among spaces, stands for everything that is in none."""
@@ -68,7 +68,6 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
 
 
 @blueprint.post("/oauth/authorize")
-@login_required
 @password_required
 def decide() -> ViewResult:
     """Redirect to the program with the decision."""
@@ -95,7 +94,6 @@ decide.asks_again = True  # type: ignore[attr-defined]  # its answer leads to th
 
 
 @blueprint.post("/settings/programs/<int:grant_id>/disconnect")
-@login_required
 def disconnect(grant_id: int) -> ViewResult:
     """Disconnect a program."""
     service.disconnect(current_user_id(), grant_id)
@@ -103,7 +101,6 @@ def disconnect(grant_id: int) -> ViewResult:
 
 
 @blueprint.post("/settings/programs/<int:grant_id>/trust")
-@login_required
 def trust(grant_id: int) -> ViewResult:
     """Let a program write to memory without asking each time, or let it only propose again."""
     service.trust(current_user_id(), grant_id, request.form.get("on") == "1")

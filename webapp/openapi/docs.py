@@ -4,14 +4,16 @@ import re
 from threading import Lock
 from typing import Any
 
-from flask import Blueprint, Flask, current_app, render_template
+from flask import Flask, current_app, render_template
 from flask_openapi3 import APIBlueprint, OpenAPI
 
+from webapp.accounts.access import access_of
 from webapp.accounts.auth import public
-from webapp.http.views import USUAL_PROBLEMS, ViewResult
+from webapp.http.json_api import USUAL_PROBLEMS
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.openapi.document import METHODS, ViewFacts, refine
 
-blueprint = Blueprint("openapi", __name__)
+blueprint = PageBlueprint("openapi", __name__)
 
 _making = Lock()
 
@@ -63,7 +65,7 @@ def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
         path = re.sub(r"<(?:[^<>:]+:)?([^<>]+)>", r"{\1}", rule.rule)
         for method in rule.methods or ():
             facts[method.lower(), path] = ViewFacts(
-                access=getattr(view, "access", "user"),
+                access=access_of(app, rule.endpoint),
                 services=getattr(view, "services", False),
                 session_only=getattr(view, "session_only", False),
                 idempotent=getattr(view, "idempotent", False),

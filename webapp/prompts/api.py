@@ -1,10 +1,10 @@
 """JSON endpoints of prompts and their versions."""
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import admin_only, current_user_id, login_required
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.db.base import db
+from webapp.http.json_api import api_blueprint
 from webapp.http.paging import Keyset, PageQuery
-from webapp.http.views import ViewResult, api_blueprint
 from webapp.prompts import service
 from webapp.prompts.catalogue import CATALOGUE, NAMES
 from webapp.prompts.schemas import (
@@ -18,47 +18,45 @@ from webapp.prompts.schemas import (
     PromptWithVersions,
 )
 
-blueprint = api_blueprint("prompts_api", __name__, tag="Prompts")
+blueprint = api_blueprint("prompts_api", __name__, tag="Prompts", access="admin")
 
 # Known names only, so that /prompts/render is not taken for a prompt.
 NAMED = f"/prompts/<any({', '.join(NAMES)}):name>"
 
 
-@blueprint.get("/prompts", responses={200: PromptList})
+@blueprint.get("/prompts")
 @login_required(services=True)
-def list_prompts(query: PageQuery) -> ViewResult:
+def list_prompts(query: PageQuery) -> PromptList:
     """Every prompt that the product sends to a model."""
     names = list(CATALOGUE)
     keyset = Keyset("prompts", query, int)
     page = keyset.page_of(service.list_prompts(), lambda state: (names.index(state.definition.name),))
     prompts = [PromptOut.of(state) for state in page.items]
-    return PromptList(prompts=prompts, next_cursor=page.next_cursor).model_dump(mode="json")
+    return PromptList(prompts=prompts, next_cursor=page.next_cursor)
 
 
-@blueprint.get(NAMED, responses={200: PromptWithVersions})
+@blueprint.get(NAMED)
 @login_required(services=True)
-def get_prompt(path: PromptPath) -> ViewResult:
+def get_prompt(path: PromptPath) -> PromptWithVersions:
     """A prompt with the text in use and all its versions."""
     state = service.get_prompt(path.name)
-    return PromptWithVersions.of_versions(state, list(service.versions(path.name))).model_dump(mode="json")
+    return PromptWithVersions.of_versions(state, list(service.versions(path.name)))
 
 
-@blueprint.post(f"{NAMED}/versions", responses={201: PromptVersionOut})
-@admin_only
+@blueprint.post(f"{NAMED}/versions", status=201)
 @idempotency.idempotent
-def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVersion) -> ViewResult:
+def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVersion) -> PromptVersionOut:
     """Add a version of a prompt. With `set_active` it is in use from the next turn on, in every process."""
     row = service.add_version(
         current_user_id(), path.name, body.prompt_text, set_active=query.set_active, note=body.note
     )
     active = service.get_prompt(path.name).active_version
-    return idempotency.commit(PromptVersionOut.of(row, active).model_dump(mode="json"), 201), 201
+    return idempotency.commit(PromptVersionOut.of(row, active))
 
 
-@blueprint.post(f"{NAMED}/versions/<int:version>/activate", responses={200: PromptOut})
-@admin_only
-def activate_prompt_version(path: PromptVersionPath) -> ViewResult:
+@blueprint.post(f"{NAMED}/versions/<int:version>/activate")
+def activate_prompt_version(path: PromptVersionPath) -> PromptOut:
     """Put a version into use, a newer or an older one."""
-    answer = PromptOut.of(service.activate(current_user_id(), path.name, path.version)).model_dump(mode="json")
+    answer = PromptOut.of(service.activate(current_user_id(), path.name, path.version))
     db.session.commit()
     return answer

@@ -1,14 +1,12 @@
 """JSON endpoints of connections, for admins, and of the models users may choose."""
 
-from typing import Any
-
 from webapp.accounts import idempotency
-from webapp.accounts.auth import admin_only, current_identity, login_required
+from webapp.accounts.auth import current_identity, login_required
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings, limiter
+from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.views import api_blueprint
 from webapp.i18n.marks import say
 from webapp.llm.settings import ModelSettings
 from webapp.providers import connection_check, connection_setup, deletion, grades, model_choice, service
@@ -28,14 +26,14 @@ from webapp.providers.schemas import (
     Price,
 )
 
-blueprint = api_blueprint("models_api", __name__, tag="Models")
+blueprint = api_blueprint("models_api", __name__, tag="Models", access="admin")
 
 
-@blueprint.get("/models", responses={200: ModelList})
+@blueprint.get("/models")
 @login_required
-def list_models() -> dict[str, Any]:
+def list_models() -> ModelList:
     """The models you can choose."""
-    return ModelList(models=choices()).model_dump(mode="json")
+    return ModelList(models=choices())
 
 
 def choices() -> list[ModelOut]:
@@ -63,43 +61,38 @@ def choices() -> list[ModelOut]:
     ]
 
 
-@blueprint.post("/models/<path:model_id>/exam", responses={202: ExamQueued})
-@admin_only
-def examine_model(path: ModelPath) -> tuple[Any, int]:
+@blueprint.post("/models/<path:model_id>/exam", status=202)
+def examine_model(path: ModelPath) -> ExamQueued:
     """Examine how well a model writes memories. This takes several calls and a few minutes; the grade is then
     among the models."""
-    return ExamQueued(job_id=grades.request_exam(path.model_id)).model_dump(), 202
+    return ExamQueued(job_id=grades.request_exam(path.model_id))
 
 
-@blueprint.get("/connections", responses={200: ConnectionList})
-@admin_only
-def list_connections(query: PageQuery) -> dict[str, Any]:
+@blueprint.get("/connections")
+def list_connections(query: PageQuery) -> ConnectionList:
     """The connections to model servers."""
     page = service.list_connections(query)
-    return {"connections": [_out(row) for row in page.items], "next_cursor": page.next_cursor}
+    return ConnectionList(connections=[_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@blueprint.post("/connections", responses={201: ConnectionOut})
-@admin_only
+@blueprint.post("/connections", status=201)
 @idempotency.idempotent
-def create_connection(body: NewConnection) -> tuple[Any, int]:
+def create_connection(body: NewConnection) -> ConnectionOut:
     """Connect a model server. Its key is write-only. Without `models` it is tested first, and offers what it lists."""
     db.session.rollback()  # nothing is held while the server answers
     _require(connection_setup.settings_of(body), body)
     body, result = (body, None) if body.models is not None else connection_setup.complete(body)
-    return idempotency.commit(_out(service.create_connection(body, result)), 201), 201
+    return idempotency.commit(_out(service.create_connection(body, result)))
 
 
-@blueprint.get("/connections/<int:connection_id>", responses={200: ConnectionOut})
-@admin_only
-def get_connection(path: ConnectionPath) -> dict[str, Any]:
+@blueprint.get("/connections/<int:connection_id>")
+def get_connection(path: ConnectionPath) -> ConnectionOut:
     """One connection."""
     return _out(service.get_connection(path.connection_id))
 
 
-@blueprint.patch("/connections/<int:connection_id>", responses={200: ConnectionOut})
-@admin_only
-def update_connection(path: ConnectionPath, body: ConnectionChanges) -> dict[str, Any]:
+@blueprint.patch("/connections/<int:connection_id>")
+def update_connection(path: ConnectionPath, body: ConnectionChanges) -> ConnectionOut:
     """Change a connection or the models it offers."""
     answer = _out(change_connection(path.connection_id, body))
     db.session.commit()
@@ -130,19 +123,16 @@ def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges)
         raise Invalid.field("background_model", say("cannot do this: %(trouble)s", trouble=problem))
 
 
-@blueprint.delete("/connections/<int:connection_id>", responses={204: None})
-@admin_only
-def delete_connection(path: ConnectionPath) -> tuple[str, int]:
+@blueprint.delete("/connections/<int:connection_id>")
+def delete_connection(path: ConnectionPath) -> None:
     """Delete a connection with its models."""
     deletion.delete_connection(path.connection_id)
     db.session.commit()
-    return "", 204
 
 
-@blueprint.post("/connections/<int:connection_id>/test", responses={200: ConnectionOut})
-@admin_only
+@blueprint.post("/connections/<int:connection_id>/test")
 @limiter.limit("30 per minute")
-def try_connection(path: ConnectionPath) -> dict[str, Any]:
+def try_connection(path: ConnectionPath) -> ConnectionOut:
     """Test what works on a connection, and why something does not."""
     return _out(run_test(path.connection_id))
 
@@ -160,7 +150,5 @@ def run_test(connection_id: int) -> ModelConnection:
     return row
 
 
-def _out(row: ModelConnection) -> dict[str, Any]:
-    return ConnectionOut.of(
-        row, service.offers_of(row.connection_id), service.groups_of_offers(row.connection_id)
-    ).model_dump(mode="json")
+def _out(row: ModelConnection) -> ConnectionOut:
+    return ConnectionOut.of(row, service.offers_of(row.connection_id), service.groups_of_offers(row.connection_id))

@@ -3,15 +3,14 @@
 import hashlib
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import admin_only
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
 from webapp.extensions import app_settings, this_app
 from webapp.http.forms import first_sentence, sentences, validate
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
@@ -24,7 +23,7 @@ from webapp.providers.schemas import NewConnection, OfferFields, header_lines
 from webapp.providers.server_models import Choice, stored_speed
 from webapp.providers.status import status
 
-blueprint = Blueprint("connect_pages", __name__)
+blueprint = PageBlueprint("connect_pages", __name__, access="admin")
 
 LOCAL, ANOTHER = "local", "another"
 """Tiles that are no provider: a server on this machine, and one at any URL."""
@@ -34,7 +33,6 @@ LABELS = N_({"name": "The name", "base_url": "The address", "api_key": "The key"
 
 
 @blueprint.get("/admin/models/new")
-@admin_only
 def new() -> ViewResult:
     """Show what can be connected: the servers on this machine first, then providers by name."""
     wish = request.args.get("provider", "")
@@ -42,7 +40,6 @@ def new() -> ViewResult:
 
 
 @blueprint.post("/admin/models/new")
-@admin_only
 def look() -> ViewResult:
     """Show what the server offers; nothing is stored."""
     provider = request.form.get("provider", "")
@@ -56,7 +53,6 @@ def look() -> ViewResult:
 
 
 @blueprint.post("/admin/models/new/models")
-@admin_only
 def connect() -> ViewResult:
     """Connect the server with the models that were ticked, once the default has answered."""
     try:
@@ -86,14 +82,12 @@ def connect() -> ViewResult:
 
 
 @blueprint.get("/admin/models/nearby")
-@admin_only
 def look_around() -> ViewResult:
     """The servers on this machine that could be used; nothing if a real model answers. Fetched by the start page."""
     return "" if status().is_connected else render_template("models/_nearby.html", servers=_servers())
 
 
 @blueprint.post("/admin/models/nearby")
-@admin_only
 def use_nearby() -> ViewResult:
     """Connect a server on this machine."""
     places = app_settings().local_servers
@@ -107,7 +101,6 @@ def use_nearby() -> ViewResult:
 
 
 @blueprint.get("/admin/models/new/local")
-@admin_only
 def local() -> ViewResult:
     """Show what is on this machine now; no content if the page shows that already. Fetched by the page."""
     if not wants_partial():
@@ -119,7 +112,6 @@ def local() -> ViewResult:
 
 
 @blueprint.post("/admin/models/new/local/pull")
-@admin_only
 def pull() -> ViewResult:
     """Let Ollama fetch a model, or resume that."""
     name, model = request.form.get("name", ""), request.form.get("model", "").strip()
@@ -131,7 +123,6 @@ def pull() -> ViewResult:
 
 
 @blueprint.post("/admin/models/new/local/cancel")
-@admin_only
 def cancel() -> ViewResult:
     """Stop fetching a model."""
     downloads.cancel_pull(request.form.get("name", ""))

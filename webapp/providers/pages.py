@@ -2,17 +2,17 @@
 
 from typing import Any, get_args
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import admin_only, login_required
+from webapp.accounts.auth import login_required
 from webapp.accounts.groups import list_groups
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.http.forms import first_sentence, sentences
 from webapp.http.paging import PageQuery
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.parameters import Effort
@@ -26,7 +26,7 @@ from webapp.providers.schemas import ConnectionChanges, OfferFields, Parameters,
 from webapp.providers.server_models import budget, stored_speed, stored_window
 from webapp.providers.status import state_of
 
-blueprint = Blueprint("models_pages", __name__)
+blueprint = PageBlueprint("models_pages", __name__, access="admin")
 
 LABELS = N_(
     {
@@ -66,14 +66,12 @@ def favour() -> ViewResult:
 
 
 @blueprint.get("/admin/models")
-@admin_only
 def index() -> ViewResult:
     """Connections to model servers."""
     return _page()
 
 
 @blueprint.post("/admin/models/exam")
-@admin_only
 def examine() -> ViewResult:
     """Examine how well a model writes memories."""
     model_id = request.form.get("model", "")[:220]
@@ -84,14 +82,12 @@ def examine() -> ViewResult:
 
 
 @blueprint.get("/admin/models/<int:connection_id>")
-@admin_only
 def show(connection_id: int) -> ViewResult:
     """One connection: what works, and which of its models are offered."""
     return _connection(connection_id)
 
 
 @blueprint.post("/admin/models/<int:connection_id>")
-@admin_only
 def change(connection_id: int) -> ViewResult:
     """Change a connection."""
     fields: dict[str, Any] = {
@@ -114,7 +110,6 @@ def change(connection_id: int) -> ViewResult:
 
 
 @blueprint.post("/admin/models/<int:connection_id>/offers")
-@admin_only
 def offer(connection_id: int) -> ViewResult:
     """Set which models of a connection people can choose."""
     try:
@@ -134,14 +129,12 @@ def offer(connection_id: int) -> ViewResult:
 
 
 @blueprint.post("/admin/models/<int:connection_id>/embeddings")
-@admin_only
 def embed(connection_id: int) -> ViewResult:
     """Let a model of this connection make the vectors of the whole site, or none of them."""
     return _let(connection_id, "embedding_model", "embeddings")
 
 
 @blueprint.post("/admin/models/<int:connection_id>/background")
-@admin_only
 def work(connection_id: int) -> ViewResult:
     """Let a model of this connection do the background work of the whole site, or none of them."""
     return _let(connection_id, "background_model", "background")
@@ -160,7 +153,6 @@ def _let(connection_id: int, role: str, place: str) -> ViewResult:
 
 
 @blueprint.post("/admin/models/<int:connection_id>/test")
-@admin_only
 def test(connection_id: int) -> ViewResult:
     """Test a connection."""
     run_test(connection_id)
@@ -168,7 +160,6 @@ def test(connection_id: int) -> ViewResult:
 
 
 @blueprint.post("/admin/models/<int:connection_id>/delete")
-@admin_only
 def delete(connection_id: int) -> ViewResult:
     """Delete a connection, which can be undone for a minute."""
     deletion.delete_connection(connection_id)
@@ -177,7 +168,6 @@ def delete(connection_id: int) -> ViewResult:
 
 
 @blueprint.post("/admin/models/<int:connection_id>/restore")
-@admin_only
 def restore(connection_id: int) -> ViewResult:
     """Undo the deletion of a connection."""
     row = deletion.undo_deletion(connection_id)

@@ -208,7 +208,7 @@ class LocalServerPath(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class LocalServer(BaseModel):
+class LocalServer(Output):
     name: str
     base_url: str
     models: list[str] = Field(description="Its chat models, the most capable first.")
@@ -225,7 +225,7 @@ class PullRequest(BaseModel):
     model: ModelName = Field(description="Its name in Ollama's library, such as qwen3:1.7b.")
 
 
-class PullOut(BaseModel):
+class PullOut(Output):
     model: str
     state: Literal["running", "done", "failed", "cancelled"]
     completed: int = Field(description="Bytes fetched so far.")

@@ -1,9 +1,9 @@
 """JSON endpoints of search and of receipts."""
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.conversations.schemas import MessagePath
 from webapp.db.base import db
-from webapp.http.views import ViewResult, api_blueprint
+from webapp.http.json_api import api_blueprint
 from webapp.retrieval import receipts, service
 from webapp.retrieval.schemas import (
     Receipt,
@@ -16,12 +16,11 @@ from webapp.retrieval.schemas import (
 )
 from webapp.spaces.service import require_member
 
-blueprint = api_blueprint("retrieval_api", __name__, tag="Search")
+blueprint = api_blueprint("retrieval_api", __name__, tag="Search", access="user")
 
 
-@blueprint.get("/search", responses={200: SearchResults})
-@login_required
-def search(query: SearchQuery) -> ViewResult:
+@blueprint.get("/search")
+def search(query: SearchQuery) -> SearchResults:
     """Search memories, messages, summaries and documents by words and meaning."""
     if query.space_id is not None:
         require_member(current_user_id(), query.space_id)
@@ -39,21 +38,19 @@ def search(query: SearchQuery) -> ViewResult:
         results=[SearchHit.of(item, query.q) for item in results.items],
         with_meaning=results.with_meaning,
         indexed=results.indexed,
-    ).model_dump(mode="json")
+    )
 
 
-@blueprint.get("/messages/<int:message_id>/receipt", responses={200: Receipt})
-@login_required
-def get_receipt(path: MessagePath) -> ViewResult:
+@blueprint.get("/messages/<int:message_id>/receipt")
+def get_receipt(path: MessagePath) -> Receipt:
     """Return what a reply was given: memories and passages retrieved and injected, with revision, score and reason."""
     lines = receipts.receipt_of(current_user_id(), path.message_id)
-    return Receipt(message_id=path.message_id, items=[ReceiptLine.of(line) for line in lines]).model_dump(mode="json")
+    return Receipt(message_id=path.message_id, items=[ReceiptLine.of(line) for line in lines])
 
 
-@blueprint.post("/messages/<int:message_id>/receipt/feedback", responses={200: VerdictDone})
-@login_required
-def judge(path: MessagePath, body: Verdict) -> ViewResult:
+@blueprint.post("/messages/<int:message_id>/receipt/feedback")
+def judge(path: MessagePath, body: Verdict) -> VerdictDone:
     """Say that something on the receipt is wrong, outdated, not relevant here, or to be forgotten."""
     result = receipts.judge(current_user_id(), path.message_id, body.kind, body.id, body.verdict)
     db.session.commit()
-    return VerdictDone(**result).model_dump(mode="json")
+    return VerdictDone(**result)

@@ -4,20 +4,20 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
-from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
+from flask import Response, flash, g, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.accounts.auth import current_identity, current_user_id
 from webapp.conversations import messages
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.memories.web.pages import CHANGED
 from webapp.retrieval import receipt_views, receipts
 from webapp.retrieval.schemas import Verdict
 
-blueprint = Blueprint("retrieval", __name__)
+blueprint = PageBlueprint("retrieval", __name__, access="user")
 
 
 @blueprint.app_context_processor
@@ -49,7 +49,6 @@ def note_replies(messages: Iterable[Any]) -> None:
 
 
 @blueprint.get("/messages/<int:message_id>/used")
-@login_required
 def used(message_id: int) -> ViewResult:
     """The receipt of a reply."""
     lines = receipts.receipt_of(current_user_id(), message_id)
@@ -61,7 +60,6 @@ def used(message_id: int) -> ViewResult:
 
 
 @blueprint.post("/messages/<int:message_id>/used")
-@login_required
 def judge(message_id: int) -> ViewResult:
     """Say that something is wrong, outdated, not relevant here, or to be forgotten; its line says what was done."""
     try:
@@ -87,7 +85,6 @@ def judge(message_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/used")
-@login_required
 def used_here(conversation_id: int) -> ViewResult:
     """Return what the newest reply of a conversation used."""
     conversation = get_conversation(current_user_id(), conversation_id)
@@ -105,14 +102,12 @@ def day_in(text: str) -> date | None:
 
 
 @blueprint.get("/search")
-@login_required
 def search() -> ViewResult:
     """The URL of search from the time when it found only conversations."""
     return redirect(url_for(".find", q=request.args.get("q") or None), 301)
 
 
 @blueprint.get("/find")
-@login_required
 def find() -> ViewResult:
     """Everything of the user's that matches the words: a page, or the results in the palette."""
     q = request.args.get("q", "")[:200].strip()

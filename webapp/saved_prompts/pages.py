@@ -4,16 +4,16 @@ import json
 from datetime import datetime
 from typing import Any
 
-from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from flask import Response, flash, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.conversations.pages import render_new
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
 from webapp.http.answers import commit_and_redirect, download
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext, ngettext
 from webapp.rendering import reader_zone
@@ -22,20 +22,18 @@ from webapp.saved_prompts.schemas import NewSavedPrompt, SavedPromptChanges
 from webapp.saved_prompts.variables import Variable, variables_to_fill
 from webapp.spaces.current_space import spaces_to_choose
 
-blueprint = Blueprint("library_pages", __name__)
+blueprint = PageBlueprint("library_pages", __name__, access="user")
 
 LABELS = N_({"name": "The name", "description": "The description", "content": "The text", "space_id": "The space"})
 
 
 @blueprint.get("/prompts")
-@login_required
 def index() -> ViewResult:
     """The user's own prompts, and those of their spaces."""
     return _index()
 
 
 @blueprint.get("/prompts/choose")
-@login_required
 def choose() -> ViewResult:
     """Return what `/` in the composer offers."""
     if not wants_partial():
@@ -44,14 +42,12 @@ def choose() -> ViewResult:
 
 
 @blueprint.get("/prompts/new")
-@login_required
 def new() -> ViewResult:
     """A new prompt."""
     return _form({"content": request.args.get("content", "")[: formats.LONGEST_CONTENT]})
 
 
 @blueprint.post("/prompts/new")
-@login_required
 def create() -> ViewResult:
     """Save a new prompt."""
     try:
@@ -64,7 +60,6 @@ def create() -> ViewResult:
 
 
 @blueprint.get("/prompts/<int:saved_prompt_id>")
-@login_required
 def show(saved_prompt_id: int) -> ViewResult:
     """A prompt, to read or change."""
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
@@ -72,7 +67,6 @@ def show(saved_prompt_id: int) -> ViewResult:
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>")
-@login_required
 def save(saved_prompt_id: int) -> ViewResult:
     """Save changes to a prompt."""
     prompt = service.get_prompt(current_user_id(), saved_prompt_id, edit=True)
@@ -87,7 +81,6 @@ def save(saved_prompt_id: int) -> ViewResult:
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/duplicate")
-@login_required
 def duplicate(saved_prompt_id: int) -> ViewResult:
     """Copy a prompt into the user's own, and open the copy."""
     copy_id = service.duplicate_prompt(current_user_id(), saved_prompt_id).prompt.saved_prompt_id
@@ -95,7 +88,6 @@ def duplicate(saved_prompt_id: int) -> ViewResult:
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/delete")
-@login_required
 def delete(saved_prompt_id: int) -> ViewResult:
     """Delete a prompt."""
     name = service.delete_prompt(current_user_id(), saved_prompt_id)
@@ -103,7 +95,6 @@ def delete(saved_prompt_id: int) -> ViewResult:
 
 
 @blueprint.get("/prompts/<int:saved_prompt_id>/use")
-@login_required
 def use(saved_prompt_id: int) -> ViewResult:
     """The form for a prompt's variables; a prompt without any starts a conversation at once."""
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
@@ -114,7 +105,6 @@ def use(saved_prompt_id: int) -> ViewResult:
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/use")
-@login_required
 def filled(saved_prompt_id: int) -> ViewResult:
     """The filled text: as it is for the composer, otherwise at the start of a conversation."""
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
@@ -130,7 +120,6 @@ def filled(saved_prompt_id: int) -> ViewResult:
 
 
 @blueprint.get("/prompts/export")
-@login_required
 def export() -> ViewResult:
     """The user's own prompts as a file."""
     text = json.dumps(service.export_prompts(current_user_id()), ensure_ascii=False, indent=2)
@@ -138,7 +127,6 @@ def export() -> ViewResult:
 
 
 @blueprint.post("/prompts/import")
-@login_required
 def take_in() -> ViewResult:
     """Import a file of prompts."""
     file = request.files.get("file")

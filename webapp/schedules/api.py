@@ -1,13 +1,12 @@
 """JSON endpoints of schedules."""
 
-from typing import Any
-
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required, session_only
+from webapp.accounts.auth import current_user_id, session_only
 from webapp.accounts.identity import require_identity
-from webapp.http.answers import commit_empty, commit_json
+from webapp.db.base import db
+from webapp.http.answers import commit
+from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.views import ViewResult, api_blueprint
 from webapp.schedules import feed, service
 from webapp.schedules.schemas import (
     FeedOut,
@@ -20,30 +19,27 @@ from webapp.schedules.schemas import (
     SchedulePath,
 )
 
-blueprint = api_blueprint("schedules_api", __name__, tag="Schedules")
+blueprint = api_blueprint("schedules_api", __name__, tag="Schedules", access="user")
 
 
-@blueprint.get("/schedules", responses={200: ScheduleList})
-@login_required
-def list_schedules(query: PageQuery) -> dict[str, Any]:
+@blueprint.get("/schedules")
+def list_schedules(query: PageQuery) -> ScheduleList:
     """Your schedules, those due next first."""
     page = service.page_of_schedules(current_user_id(), query)
     schedules = [ScheduleOut.of(row) for row in page.items]
-    return ScheduleList(schedules=schedules, next_cursor=page.next_cursor).model_dump(mode="json")
+    return ScheduleList(schedules=schedules, next_cursor=page.next_cursor)
 
 
-@blueprint.post("/schedules", responses={201: ScheduleOut})
-@login_required
+@blueprint.post("/schedules", status=201)
 @idempotency.idempotent
-def create_schedule(body: ScheduleFields) -> ViewResult:
+def create_schedule(body: ScheduleFields) -> ScheduleOut:
     """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
     row = service.create_schedule(current_user_id(), body, token_id=require_identity().token_id)
-    return idempotency.commit_json(ScheduleOut.of(row), 201)
+    return idempotency.commit(ScheduleOut.of(row))
 
 
-@blueprint.get("/schedules/feed", responses={200: FeedOut})
-@login_required
-def read_feed() -> ViewResult:
+@blueprint.get("/schedules/feed")
+def read_feed() -> FeedOut:
     """Return the URL of a calendar (iCalendar) of your schedules, which is made the first time."""
     return _feed(feed.feed_of(current_user_id()))
 
@@ -51,63 +47,56 @@ def read_feed() -> ViewResult:
 read_feed.writes = True  # the first time
 
 
-@blueprint.post("/schedules/feed", responses={201: FeedOut})
-@login_required
+@blueprint.post("/schedules/feed", status=201)
 @session_only
 @idempotency.idempotent
-def renew_feed() -> ViewResult:
+def renew_feed() -> FeedOut:
     """Make a new URL of your calendar; the one before opens nothing any more."""
     return _feed(feed.make_feed(current_user_id()), 201)
 
 
-@blueprint.delete("/schedules/feed", responses={204: None})
-@login_required
+@blueprint.delete("/schedules/feed")
 @session_only
-def delete_feed() -> ViewResult:
+def delete_feed() -> None:
     """Withdraw the URL of your calendar."""
     feed.delete_feed(current_user_id())
-    return commit_empty()
+    db.session.commit()
 
 
-@blueprint.get("/schedules/<int:schedule_id>", responses={200: ScheduleOut})
-@login_required
-def get_schedule(path: SchedulePath) -> dict[str, Any]:
+@blueprint.get("/schedules/<int:schedule_id>")
+def get_schedule(path: SchedulePath) -> ScheduleOut:
     """One schedule."""
-    return ScheduleOut.of(service.get_schedule(current_user_id(), path.schedule_id)).model_dump(mode="json")
+    return ScheduleOut.of(service.get_schedule(current_user_id(), path.schedule_id))
 
 
-@blueprint.patch("/schedules/<int:schedule_id>", responses={200: ScheduleOut})
-@login_required
-def change_schedule(path: SchedulePath, body: ScheduleEdit) -> ViewResult:
+@blueprint.patch("/schedules/<int:schedule_id>")
+def change_schedule(path: SchedulePath, body: ScheduleEdit) -> ScheduleOut:
     """Change a schedule, only the given fields; pause it, or let it go on."""
     row = service.change_schedule(current_user_id(), path.schedule_id, body, token_id=require_identity().token_id)
-    return commit_json(ScheduleOut.of(row))
+    return commit(ScheduleOut.of(row))
 
 
-@blueprint.delete("/schedules/<int:schedule_id>", responses={204: None})
-@login_required
-def delete_schedule(path: SchedulePath) -> ViewResult:
+@blueprint.delete("/schedules/<int:schedule_id>")
+def delete_schedule(path: SchedulePath) -> None:
     """Delete a schedule; the conversations it began stay."""
     service.delete_schedule(current_user_id(), path.schedule_id)
-    return commit_empty()
+    db.session.commit()
 
 
-@blueprint.post("/schedules/<int:schedule_id>/run", responses={202: RunOut})
-@login_required
+@blueprint.post("/schedules/<int:schedule_id>/run", status=202)
 @idempotency.idempotent
-def run_schedule(path: SchedulePath) -> ViewResult:
+def run_schedule(path: SchedulePath) -> RunOut:
     """Send its message now, beside its times."""
-    return idempotency.commit_json(RunOut.of(service.run_now(current_user_id(), path.schedule_id), None), 202)
+    return idempotency.commit(RunOut.of(service.run_now(current_user_id(), path.schedule_id), None))
 
 
-@blueprint.get("/schedules/<int:schedule_id>/runs", responses={200: RunList})
-@login_required
-def list_runs(path: SchedulePath, query: PageQuery) -> dict[str, Any]:
+@blueprint.get("/schedules/<int:schedule_id>/runs")
+def list_runs(path: SchedulePath, query: PageQuery) -> RunList:
     """The times it was due, newest first, and what became of each."""
     page = service.list_runs(current_user_id(), path.schedule_id, query)
     runs = [RunOut.of(row, conversation_id) for row, conversation_id in page.items]
-    return RunList(runs=runs, next_cursor=page.next_cursor).model_dump(mode="json")
+    return RunList(runs=runs, next_cursor=page.next_cursor)
 
 
-def _feed(calendar: feed.Feed, status: int = 200) -> ViewResult:
-    return idempotency.commit_json(FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at), status)
+def _feed(calendar: feed.Feed, status: int = 200) -> FeedOut:
+    return idempotency.commit(FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at))

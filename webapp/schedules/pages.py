@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from flask import Response, flash, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import cookieless, current_user_id, login_required, public
+from webapp.accounts.auth import cookieless, current_user_id, public
 from webapp.accounts.mails import is_set_up as mail_is_set_up
 from webapp.accounts.service import get_user
 from webapp.conversations.messages import get_message
@@ -17,7 +17,7 @@ from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences, validate
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.journeys.service import list_journeys
@@ -30,7 +30,7 @@ from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
 
 SHOWN_RUNS = 50
 
-blueprint = Blueprint("schedules_pages", __name__)
+blueprint = PageBlueprint("schedules_pages", __name__, access="user")
 
 VISITS = "120 per minute"
 
@@ -67,7 +67,6 @@ def _proposals() -> dict[str, Any]:
 
 
 @blueprint.get("/schedules")
-@login_required
 def index() -> ViewResult:
     """The user's schedules."""
     return _list()
@@ -83,7 +82,6 @@ def calendar(secret: str) -> Response:
 
 
 @blueprint.post("/schedules/calendar")
-@login_required
 def change_calendar() -> ViewResult:
     """Make or withdraw the URL of the user's calendar; `do` says which. It is shown this once."""
     user_id, action = current_user_id(), request.form.get("do", "")
@@ -98,7 +96,6 @@ def change_calendar() -> ViewResult:
 
 
 @blueprint.get("/schedules/new")
-@login_required
 def new() -> ViewResult:
     """The form for a new schedule; its message is that of `message_id`, what was asked last in `conversation_id`, a
     saved prompt, or `prompt`.
@@ -116,7 +113,6 @@ def new() -> ViewResult:
 
 
 @blueprint.post("/schedules/new")
-@login_required
 def create() -> ViewResult:
     """Make a schedule."""
     try:
@@ -133,7 +129,6 @@ def create() -> ViewResult:
 
 
 @blueprint.get("/schedules/<int:schedule_id>")
-@login_required
 def show(schedule_id: int) -> ViewResult:
     """A schedule, to read or change, and what it brought."""
     row = service.get_schedule(current_user_id(), schedule_id)
@@ -141,7 +136,6 @@ def show(schedule_id: int) -> ViewResult:
 
 
 @blueprint.post("/schedules/<int:schedule_id>")
-@login_required
 def save(schedule_id: int) -> ViewResult:
     """Save changes to a schedule."""
     row = service.get_schedule(current_user_id(), schedule_id)
@@ -157,7 +151,6 @@ def save(schedule_id: int) -> ViewResult:
 
 
 @blueprint.post("/schedules/<int:schedule_id>/do")
-@login_required
 def act(schedule_id: int) -> ViewResult:
     """Pause, resume, run or delete a schedule; `do` says which."""
     user_id, action = current_user_id(), request.form.get("do", "")

@@ -3,22 +3,22 @@
 from datetime import timedelta
 from typing import Any
 
-from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
+from flask import Response, flash, make_response, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_identity, current_user_id, login_required, public
+from webapp.accounts.auth import current_identity, current_user_id, public
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import limiter
 from webapp.http.answers import commit_and_redirect
 from webapp.http.validation import MAX_ID, parse_id
-from webapp.http.views import requested_cursor
+from webapp.http.views import PageBlueprint, requested_cursor
 from webapp.i18n.request_language import gettext as _
 from webapp.sharing import service
 from webapp.sharing.api import limit_links, share_url
 from webapp.sharing.schemas import NewShare, ShareQuery
 
-blueprint = Blueprint("sharing_pages", __name__)
+blueprint = PageBlueprint("sharing_pages", __name__, access="user")
 
 EXPIRY_DAYS = {"": None, "1": 1, "7": 7, "30": 30}
 VISITS = "120 per minute"
@@ -40,14 +40,12 @@ def shared(token: str) -> Any:
 
 
 @blueprint.get("/c/<int:conversation_id>/share")
-@login_required
 def share(conversation_id: int) -> str:
     """The form for a new link to a conversation, with the existing ones."""
     return _share_page(conversation_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/share")
-@login_required
 @limit_links
 def create(conversation_id: int) -> Any:
     """Create a link."""
@@ -67,7 +65,6 @@ def create(conversation_id: int) -> Any:
 
 
 @blueprint.get("/shares")
-@login_required
 def index() -> str:
     """All links the user has created."""
     query = ShareQuery(cursor=requested_cursor())
@@ -76,7 +73,6 @@ def index() -> str:
 
 
 @blueprint.post("/shares/<int:share_id>/revoke")
-@login_required
 def revoke(share_id: int) -> Response:
     """End a link."""
     row = service.get_share(current_user_id(), share_id)

@@ -46,6 +46,8 @@ class NewShare(BaseModel):
 
 
 class ShareOut(Output):
+    model_config = ConfigDict(serialize_by_alias=True)
+
     share_id: int
     url: str
     conversation_id: int

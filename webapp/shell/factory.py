@@ -30,7 +30,8 @@ from webapp.files.service import init_files
 from webapp.files.storage import init_storage
 from webapp.http import problems, security_headers
 from webapp.http.compression import init_compression
-from webapp.http.views import BoundedRequest, Problem
+from webapp.http.json_api import Problem
+from webapp.http.views import BoundedRequest
 from webapp.journeys.setup import init_journeys
 from webapp.legacies.setup import init_spaces
 from webapp.memories.history.dependents import init_dependents

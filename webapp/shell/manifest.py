@@ -8,15 +8,15 @@ import json
 from pathlib import Path
 from urllib.parse import urlencode
 
-from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
+from flask import Response, current_app, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import cookieless, public
 from webapp.http.compression import read_asset
 from webapp.http.forms import SHARED
-from webapp.http.views import ViewResult, static_version
+from webapp.http.views import PageBlueprint, ViewResult, static_version
 from webapp.templating import asset
 
-blueprint = Blueprint("installing", __name__)
+blueprint = PageBlueprint("installing", __name__)
 
 SHEETS = ("tokens", "base", "layout", "controls", "forms", "pages", "thread", "prose", "rich", "offline")
 """The style sheets of the page without a connection."""

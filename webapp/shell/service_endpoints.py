@@ -3,7 +3,7 @@
 import ipaddress
 from contextlib import suppress
 
-from flask import Blueprint, Response, current_app, request
+from flask import Response, current_app, request
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 from prometheus_client.core import REGISTRY
 from redis.exceptions import RedisError
@@ -18,11 +18,11 @@ from webapp.chat.turns.runtime import runtime
 from webapp.errors import Forbidden, NotFound
 from webapp.extensions import db, redis
 from webapp.http import streaming_probe
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.readiness import readiness
 from webapp.telemetry.metrics import GatheredMetrics, shared_metrics
 
-blueprint = Blueprint("service", __name__)
+blueprint = PageBlueprint("service", __name__)
 
 
 @blueprint.get("/healthz")

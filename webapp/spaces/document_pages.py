@@ -2,35 +2,33 @@
 
 from typing import Any
 
-from flask import Blueprint, render_template, request, url_for
+from flask import render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
 from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.paging import PageQuery
-from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.spaces import documents, service
 from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.schemas import NewDocument
 
-blueprint = Blueprint("documents_pages", __name__)
+blueprint = PageBlueprint("documents_pages", __name__, access="user")
 
 LABELS = N_({"title": "The title", "content": "The text"})
 
 
 @blueprint.get("/spaces/<int:space_id>/documents")
-@login_required
 def index(space_id: int) -> ViewResult:
     """The documents of a space."""
     return _index(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/documents")
-@login_required
 def add(space_id: int) -> ViewResult:
     """Add a text."""
     service.require_member(current_user_id(), space_id)
@@ -45,7 +43,6 @@ def add(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
-@login_required
 def show(space_id: int, document_id: int) -> ViewResult:
     """A document; for HTMX, its line in the list with its progress."""
     user_id = current_user_id()
@@ -60,7 +57,6 @@ def show(space_id: int, document_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/delete")
-@login_required
 def delete(space_id: int, document_id: int) -> ViewResult:
     """Delete a document."""
     documents.delete_document(current_user_id(), space_id, document_id)
@@ -68,7 +64,6 @@ def delete(space_id: int, document_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/retry")
-@login_required
 def retry(space_id: int, document_id: int) -> ViewResult:
     """Retry preparing a document that could not be prepared."""
     documents.retry_document(current_user_id(), space_id, document_id)

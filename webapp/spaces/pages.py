@@ -2,15 +2,15 @@
 
 from typing import Any, cast
 
-from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for
+from flask import flash, g, make_response, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
 from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.paging import PageQuery
-from webapp.http.views import ViewResult, requested_cursor
+from webapp.http.views import PageBlueprint, ViewResult, requested_cursor
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.spaces import current_space, documents, members, service
@@ -19,7 +19,7 @@ from webapp.spaces.models import Space
 from webapp.spaces.personas import PERSONAS
 from webapp.spaces.schemas import Invitation, NewOwner, NewSpace, SpaceChanges, SpaceQuery
 
-blueprint = Blueprint("spaces_pages", __name__)
+blueprint = PageBlueprint("spaces_pages", __name__, access="user")
 
 ON_HOME = 5
 """Documents that the home of a space lists."""
@@ -55,14 +55,12 @@ def _choices() -> current_space.Choices:
 
 
 @blueprint.get("/spaces")
-@login_required
 def index() -> ViewResult:
     """The user's spaces, their invitations, and a form for a new one."""
     return _index()
 
 
 @blueprint.post("/spaces")
-@login_required
 def create() -> ViewResult:
     """Create a space and switch to it."""
     try:
@@ -76,7 +74,6 @@ def create() -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>")
-@login_required
 def about(space_id: int) -> ViewResult:
     """The home of a space; for somebody invited, whether they want to join."""
     user_id = current_user_id()
@@ -93,14 +90,12 @@ def about(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/settings")
-@login_required
 def settings(space_id: int) -> ViewResult:
     """Name, description, instructions and voice: for the owner to change, for other members to read."""
     return _settings(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>")
-@login_required
 def change(space_id: int) -> ViewResult:
     """Change name, description, instructions or persona."""
     try:
@@ -113,14 +108,12 @@ def change(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/members")
-@login_required
 def people(space_id: int) -> ViewResult:
     """Show the members of a space."""
     return _people(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/members")
-@login_required
 @limit_invitations
 def invite(space_id: int) -> ViewResult:
     """Invite somebody by the address of their account."""
@@ -138,7 +131,6 @@ def invite(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/accept")
-@login_required
 def accept(space_id: int) -> ViewResult:
     """Join."""
     space = members.accept(current_user_id(), space_id)
@@ -148,7 +140,6 @@ def accept(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/decline")
-@login_required
 def decline(space_id: int) -> ViewResult:
     """Decline an invitation."""
     view = service.view_space(current_user_id(), space_id)
@@ -159,7 +150,6 @@ def decline(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/members/<int:user_id>/remove")
-@login_required
 def remove(space_id: int, user_id: int) -> ViewResult:
     """Remove a member."""
     members.remove(current_user_id(), space_id, user_id)
@@ -169,7 +159,6 @@ def remove(space_id: int, user_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/invitations/<int:invitation_id>/withdraw")
-@login_required
 def withdraw(space_id: int, invitation_id: int) -> ViewResult:
     """Withdraw an invitation."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
@@ -177,7 +166,6 @@ def withdraw(space_id: int, invitation_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/owner")
-@login_required
 def hand_over(space_id: int) -> ViewResult:
     """Hand the space over to another member."""
     members.hand_over(current_user_id(), space_id, read_form(NewOwner).user_id)
@@ -185,7 +173,6 @@ def hand_over(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/end")
-@login_required
 def ask(space_id: int) -> ViewResult:
     """Return what leaving a space, or for its owner deleting it, will do."""
     space = service.view_space(current_user_id(), space_id)
@@ -194,7 +181,6 @@ def ask(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/end")
-@login_required
 def end(space_id: int) -> ViewResult:
     """Leave a space, or, as its owner, delete it."""
     user_id, forget = current_user_id(), request.form.get("forget") == "memories"

@@ -1,12 +1,12 @@
 """JSON endpoints of tasks: digests on demand, and the state of a job."""
 
-from webapp.accounts.auth import login_required, require_identity, service_only
+from webapp.accounts.auth import login_required, require_identity
 from webapp.background.queues import enqueue_or_find
 from webapp.digests import generation
 from webapp.digests.access import note_look, reachable_conversation, require_user
 from webapp.digests.service import get_digest
 from webapp.extensions import app_settings, limiter, redis
-from webapp.http.views import ViewResult, api_blueprint
+from webapp.http.json_api import Answer, api_blueprint
 from webapp.tasks.schemas import (
     DigestMade,
     DigestPath,
@@ -20,7 +20,7 @@ from webapp.tasks.schemas import (
 )
 from webapp.tasks.service import job_state
 
-blueprint = api_blueprint("tasks_api", __name__, tag="Tasks")
+blueprint = api_blueprint("tasks_api", __name__, tag="Tasks", access="service")
 
 
 def task_rate() -> str:
@@ -36,48 +36,46 @@ limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"
 )
 @login_required(services=True)
 @limit_tasks
-def generate_memory_for_conversation(path: DigestPath, query: SyncQuery) -> ViewResult:
+def generate_memory_for_conversation(path: DigestPath, query: SyncQuery) -> Answer:
     """Make the memory (the digest) of a conversation. With `sync` at once, in the answer; else as a job."""
     identity = require_identity()
     conversation = reachable_conversation(identity, path.conversation_id)
     owner_id = conversation.user_id
     if not query.sync:
-        return TaskQueued(job_id=enqueue_or_find("digest", conversation_id=path.conversation_id)).model_dump(), 202
+        return TaskQueued(job_id=enqueue_or_find("digest", conversation_id=path.conversation_id)), 202
     note_look(identity, owner_id, f"digest of conversation {path.conversation_id}")
     generation.generate_now(path.conversation_id)
-    return DigestMade.of(get_digest(path.conversation_id)).model_dump(mode="json")
+    return DigestMade.of(get_digest(path.conversation_id))
 
 
 @blueprint.post("/tasks/generate-memories-for-user/<int:user_id>", responses={200: DigestsMade, 202: TaskQueued})
 @login_required(services=True)
 @limit_tasks
-def generate_memories_for_user(path: UserPath, query: UserDigestsQuery) -> ViewResult:
+def generate_memories_for_user(path: UserPath, query: UserDigestsQuery) -> Answer:
     """Make the memories of a user's conversations. Which ones the filters say; `sync` waits for all of them."""
     require_user(require_identity(), path.user_id)
     filters = query.model_dump(exclude={"sync"})
     if query.sync:
-        return DigestsMade(**generation.make_digests(path.user_id, **filters)).model_dump()
-    return TaskQueued(job_id=enqueue_or_find("digests", user_id=path.user_id, **filters)).model_dump(), 202
+        return DigestsMade(**generation.make_digests(path.user_id, **filters))
+    return TaskQueued(job_id=enqueue_or_find("digests", user_id=path.user_id, **filters)), 202
 
 
-@blueprint.post("/tasks/trigger-memory-generation", responses={202: TaskQueued})
-@service_only
+@blueprint.post("/tasks/trigger-memory-generation", status=202)
 @limit_tasks
-def trigger_memory_generation() -> ViewResult:
+def trigger_memory_generation() -> TaskQueued:
     """Make the memories of all conversations that need one, as happens every night."""
-    return TaskQueued(job_id=enqueue_or_find("digests")).model_dump(), 202
+    return TaskQueued(job_id=enqueue_or_find("digests"))
 
 
-@blueprint.post("/tasks/trigger-memory-generation/sync", responses={200: DigestsMade})
-@service_only
+@blueprint.post("/tasks/trigger-memory-generation/sync")
 @limit_tasks
-def trigger_memory_generation_sync() -> ViewResult:
+def trigger_memory_generation_sync() -> DigestsMade:
     """Make the memories of all conversations that need one, and wait until they are made."""
-    return DigestsMade(**generation.make_digests(None)).model_dump()
+    return DigestsMade(**generation.make_digests(None))
 
 
-@blueprint.get("/tasks/<job_id>", responses={200: TaskState})
+@blueprint.get("/tasks/<job_id>")
 @login_required(services=True)
-def get_task(path: TaskPath) -> ViewResult:
+def get_task(path: TaskPath) -> TaskState:
     """The state of a job: queued, started, finished with its result, or failed with the reason."""
-    return job_state(redis(), require_identity(), path.job_id).model_dump(mode="json")
+    return job_state(redis(), require_identity(), path.job_id)

@@ -2,15 +2,14 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import admin_only
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.tools.api import run_web_test
@@ -19,20 +18,18 @@ from webapp.tools.schemas import WebAccessFields
 from webapp.tools.web import service as web
 from webapp.tools.web.providers import PROVIDERS
 
-blueprint = Blueprint("tools_admin", __name__, url_prefix="/admin/tools")
+blueprint = PageBlueprint("tools_admin", __name__, url_prefix="/admin/tools", access="admin")
 
 LABELS = N_({"provider": "The engine", "address": "The address", "api_key": "The key"})
 
 
 @blueprint.get("")
-@admin_only
 def index() -> ViewResult:
     """Return what replies may use of the web."""
     return _page()
 
 
 @blueprint.post("/web")
-@admin_only
 def set_web() -> ViewResult:
     """Set up the search engine, and switch the web on or off."""
     fields: dict[str, Any] = {
@@ -52,7 +49,6 @@ def set_web() -> ViewResult:
 
 
 @blueprint.post("/web/test")
-@admin_only
 def test_web() -> ViewResult:
     """Search for a word with what is set up."""
     result = run_web_test()

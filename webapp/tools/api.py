@@ -1,14 +1,13 @@
 """JSON endpoints of tools: what admins set up of the web, and MCP servers."""
 
 import asyncio
-from typing import Any
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import admin_only, current_user_id, login_required, session_only
+from webapp.accounts.auth import admin_only, current_user_id, session_only
 from webapp.db.base import db
 from webapp.extensions import limiter
-from webapp.http.answers import commit_empty, commit_json
-from webapp.http.views import ViewResult, api_blueprint
+from webapp.http.answers import commit
+from webapp.http.json_api import api_blueprint
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
 from webapp.tools.refusals import refusals_by_tool
@@ -27,29 +26,29 @@ from webapp.tools.servers import limit_tries, try_server
 from webapp.tools.toolset import ToolFailed
 from webapp.tools.web import service as web
 
-blueprint = api_blueprint("tools_api", __name__, tag="Tools")
+blueprint = api_blueprint("tools_api", __name__, tag="Tools", access="user")
 
 
-@blueprint.get("/web-access", responses={200: WebAccessOut})
+@blueprint.get("/web-access")
 @admin_only
-def get_web_access() -> dict[str, Any]:
+def get_web_access() -> WebAccessOut:
     """The search engine that replies may use."""
-    return WebAccessOut.of(web.access()).model_dump(mode="json")
+    return WebAccessOut.of(web.access())
 
 
-@blueprint.put("/web-access", responses={200: WebAccessOut})
+@blueprint.put("/web-access")
 @admin_only
-def set_web_access(body: WebAccessFields) -> ViewResult:
+def set_web_access(body: WebAccessFields) -> WebAccessOut:
     """Set up the search engine, and switch the web on or off. The key goes in and never comes out."""
-    return commit_json(WebAccessOut.of(web.set_access(body)))
+    return commit(WebAccessOut.of(web.set_access(body)))
 
 
-@blueprint.post("/web-access/test", responses={200: WebTest})
+@blueprint.post("/web-access/test")
 @admin_only
 @limiter.limit("30 per minute")
-def try_web_access() -> dict[str, Any]:
+def try_web_access() -> WebTest:
     """Search for a word with what is set up."""
-    return run_web_test().model_dump(mode="json")
+    return run_web_test()
 
 
 def run_web_test() -> WebTest:
@@ -64,56 +63,50 @@ def run_web_test() -> WebTest:
         return WebTest(ok=False, detail=str(error))
 
 
-@blueprint.get("/tool-servers", responses={200: ToolServerList})
-@login_required
-def list_tool_servers() -> dict[str, Any]:
+@blueprint.get("/tool-servers")
+def list_tool_servers() -> ToolServerList:
     """Your own MCP servers, and, for admins, everybody's."""
     rows = servers.servers_of(current_user_id()) + (servers.servers_of(None) if is_admin() else [])
-    return ToolServerList(servers=[_out(row) for row in rows]).model_dump(mode="json")
+    return ToolServerList(servers=[_out(row) for row in rows])
 
 
-@blueprint.post("/tool-servers", responses={201: ToolServerOut})
-@login_required
+@blueprint.post("/tool-servers", status=201)
 @session_only
 @idempotency.idempotent
-def create_tool_server(body: NewToolServer) -> tuple[Any, int]:
+def create_tool_server(body: NewToolServer) -> ToolServerOut:
     """Add an MCP server. Its token goes in and never comes out; its tools are known once it is tested, and off."""
     row = servers.create_server(current_user_id(), body, is_admin=is_admin())
-    return idempotency.commit_json(_out(row), 201)
+    return idempotency.commit(_out(row))
 
 
-@blueprint.get("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
-@login_required
-def get_tool_server(path: ToolServerPath) -> dict[str, Any]:
+@blueprint.get("/tool-servers/<int:server_id>")
+def get_tool_server(path: ToolServerPath) -> ToolServerOut:
     """One server with its tools."""
-    return _out(_row(path)).model_dump(mode="json")
+    return _out(_row(path))
 
 
-@blueprint.patch("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
-@login_required
+@blueprint.patch("/tool-servers/<int:server_id>")
 @session_only
-def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> ViewResult:
+def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> ToolServerOut:
     """Change a server, or which of its tools are on."""
     row = _row(path)
     servers.update_server(row, body)
-    return commit_json(_out(row))
+    return commit(_out(row))
 
 
-@blueprint.delete("/tool-servers/<int:server_id>", responses={204: None})
-@login_required
+@blueprint.delete("/tool-servers/<int:server_id>")
 @session_only
-def delete_tool_server(path: ToolServerPath) -> ViewResult:
+def delete_tool_server(path: ToolServerPath) -> None:
     """Delete a server with what was allowed on it."""
     servers.delete_server(_row(path))
-    return commit_empty()
+    db.session.commit()
 
 
-@blueprint.post("/tool-servers/<int:server_id>/test", responses={200: ToolServerOut})
-@login_required
+@blueprint.post("/tool-servers/<int:server_id>/test")
 @limit_tries
-def try_tool_server(path: ToolServerPath) -> dict[str, Any]:
+def try_tool_server(path: ToolServerPath) -> ToolServerOut:
     """Ask a server which tools it has."""
-    return _out(try_server(_row(path))).model_dump(mode="json")
+    return _out(try_server(_row(path)))
 
 
 def _row(path: ToolServerPath) -> ToolServer:

@@ -2,21 +2,21 @@
 
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 
 from webapp.accounts import service as accounts
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.accounts.schemas import AccountChanges, SettingsChanges
 from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import update_conversation
 from webapp.conversations.tool_records import arguments_line, sources_of
 from webapp.db.base import db
 from webapp.http.answers import commit_and_redirect
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.tools.web.service import web
 
-blueprint = Blueprint("tools_pages", __name__)
+blueprint = PageBlueprint("tools_pages", __name__, access="user")
 blueprint.add_app_template_filter(sources_of, "tool_sources")
 blueprint.add_app_template_filter(arguments_line, "tool_input")
 
@@ -28,7 +28,6 @@ def _globe() -> dict[str, Any]:
 
 
 @blueprint.post("/c/<int:conversation_id>/web")
-@login_required
 def use_web(conversation_id: int) -> ViewResult:
     """Let replies in a conversation look on the web, or not."""
     changes = ConversationChanges(uses_web="uses_web" in request.form)
@@ -40,14 +39,12 @@ def use_web(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/settings/tools")
-@login_required
 def index() -> ViewResult:
     """The tools that replies to the user may use."""
     return render_template("tools/index.html", wished=accounts.user_settings(current_user_id()))
 
 
 @blueprint.post("/settings/tools")
-@login_required
 def switch() -> ViewResult:
     """Switch the built-in tools on or off."""
     changes = SettingsChanges(builtin_tools_enabled="builtin_tools" in request.form)

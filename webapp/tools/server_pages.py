@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.accounts.auth import current_identity, current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict, DomainError, Invalid
 from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.tools import servers
@@ -20,7 +20,7 @@ from webapp.tools.refusals import refusals_by_tool
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
 from webapp.tools.servers import limit_tries, try_server
 
-blueprint = Blueprint("tool_servers", __name__, url_prefix="/settings/tools/servers")
+blueprint = PageBlueprint("tool_servers", __name__, url_prefix="/settings/tools/servers", access="user")
 blueprint.add_app_template_filter(translate_result, "told_of_tools")
 
 LABELS = N_({"name": "The name", "url": "The address", "token": "The token"})
@@ -39,7 +39,6 @@ def _servers() -> dict[str, Any]:
 
 
 @blueprint.post("")
-@login_required
 @limit_tries
 def create() -> ViewResult:
     """Add a server, and immediately ask it which tools it has."""
@@ -61,14 +60,12 @@ def create() -> ViewResult:
 
 
 @blueprint.get("/<int:server_id>")
-@login_required
 def show(server_id: int) -> ViewResult:
     """A server and its tools."""
     return _page(_row(server_id))
 
 
 @blueprint.post("/<int:server_id>")
-@login_required
 def change(server_id: int) -> ViewResult:
     """Change a server, or which of its tools are on."""
     row = _row(server_id)
@@ -90,7 +87,6 @@ def change(server_id: int) -> ViewResult:
 
 
 @blueprint.post("/<int:server_id>/test")
-@login_required
 @limit_tries
 def test(server_id: int) -> ViewResult:
     """Ask a server which tools it has."""
@@ -99,7 +95,6 @@ def test(server_id: int) -> ViewResult:
 
 
 @blueprint.post("/<int:server_id>/delete")
-@login_required
 def delete(server_id: int) -> ViewResult:
     """Delete a server."""
     row = _row(server_id)
@@ -109,7 +104,6 @@ def delete(server_id: int) -> ViewResult:
 
 
 @blueprint.post("/grants/<int:grant_id>/delete")
-@login_required
 def revoke(grant_id: int) -> ViewResult:
     """Ask again before a tool is called."""
     servers.revoke(current_user_id(), grant_id)

@@ -1,30 +1,28 @@
 """The pages on which people delete their account, change their mind, and see that nothing is left."""
 
-from flask import Blueprint, make_response, redirect, render_template, request, url_for
+from flask import make_response, redirect, render_template, request, url_for
 from flask_babel import gettext
 
 from webapp.accounts import auth, deletion, service
-from webapp.accounts.auth import current_user_id, login_required, public
+from webapp.accounts.auth import current_user_id, public
 from webapp.accounts.password_check_pages import returning_owner
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
 from webapp.http.answers import commit_and_redirect
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.transfer.account_contents import list_account_contents
 
-blueprint = Blueprint("leaving_pages", __name__)
+blueprint = PageBlueprint("leaving_pages", __name__, access="user")
 
 
 @blueprint.get("/settings/delete")
-@login_required
 def ask() -> ViewResult:
     """Return what goes when the account is deleted, what stays, and a field for the password."""
     return _form()
 
 
 @blueprint.post("/settings/delete")
-@login_required
 def delete_account() -> ViewResult:
     """Close the account; it is deleted after the waiting time."""
     user_id = current_user_id()

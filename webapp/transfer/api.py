@@ -9,10 +9,11 @@ from webapp.accounts.auth import current_user_id, login_required, password_requi
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
-from webapp.http.answers import commit_json
+from webapp.http.answers import commit
 from webapp.http.forms import validate
+from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.views import ViewResult, accepts_files, api_blueprint
+from webapp.http.views import accepts_files
 from webapp.transfer import export_jobs, import_learning, service, storage
 from webapp.transfer.models import Import
 from webapp.transfer.schemas import (
@@ -32,17 +33,16 @@ from webapp.transfer.schemas import (
     StartImport,
 )
 
-blueprint = api_blueprint("transfer_api", __name__, tag="Import and export")
+blueprint = api_blueprint("transfer_api", __name__, tag="Import and export", access="user")
 
 limit_transfers = limiter.shared_limit("60 per hour", scope="transfer", key_func=lambda: f"user:{current_user_id()}")
 
 
-@blueprint.post("/imports", responses={202: ImportOut})
-@login_required
+@blueprint.post("/imports", status=202)
 @limit_transfers
 @accepts_files
 @idempotency.idempotent
-def create_import() -> tuple[Any, int]:
+def create_import() -> ImportOut:
     """Bring in an export: a `file` as multipart form data, or pasted `text` as JSON. It is looked at first."""
     if request.is_json:
         row = service.paste(current_user_id(), validate(PastedImport, request.get_json()))
@@ -51,108 +51,92 @@ def create_import() -> tuple[Any, int]:
         if file is None:
             raise Invalid.field("file", "is missing")
         row = service.upload(current_user_id(), file, request.form.get("format") or None)
-    return idempotency.commit_json(ImportOut.of(row), 202)
+    return idempotency.commit(ImportOut.of(row))
 
 
-@blueprint.get("/imports", responses={200: ImportList})
-@login_required
-def list_imports(query: PageQuery) -> dict[str, Any]:
+@blueprint.get("/imports")
+def list_imports(query: PageQuery) -> ImportList:
     """Your imports, newest first."""
     page = service.list_imports(current_user_id(), query)
-    listing = ImportList(imports=[ImportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
-    return listing.model_dump(mode="json")
+    return ImportList(imports=[ImportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@blueprint.get("/imports/<int:import_id>", responses={200: ImportOut})
-@login_required
-def get_import(path: ImportPath) -> dict[str, Any]:
+@blueprint.get("/imports/<int:import_id>")
+def get_import(path: ImportPath) -> ImportOut:
     """Return how far an import is, and what is in its file."""
-    return ImportOut.of(service.get_import(current_user_id(), path.import_id)).model_dump(mode="json")
+    return ImportOut.of(service.get_import(current_user_id(), path.import_id))
 
 
-@blueprint.get("/imports/<int:import_id>/items", responses={200: ItemList})
-@login_required
-def list_items(path: ImportPath, query: ItemQuery) -> dict[str, Any]:
+@blueprint.get("/imports/<int:import_id>/items")
+def list_items(path: ImportPath, query: ItemQuery) -> ItemList:
     """Return what became of each part of an import, and why."""
     page = service.list_items(current_user_id(), path.import_id, query)
-    listing = ItemList(items=[ItemOut.of(row) for row in page.items], next_cursor=page.next_cursor)
-    return listing.model_dump(mode="json")
+    return ItemList(items=[ItemOut.of(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@blueprint.post("/imports/<int:import_id>/start", responses={202: ImportOut})
-@login_required
-def start_import(path: ImportPath, body: StartImport) -> ViewResult:
+@blueprint.post("/imports/<int:import_id>/start", status=202)
+def start_import(path: ImportPath, body: StartImport) -> ImportOut:
     """Take in what is in the file, or a part of it."""
-    return commit_json(ImportOut.of(service.start(current_user_id(), path.import_id, body)), 202)
+    return commit(ImportOut.of(service.start(current_user_id(), path.import_id, body)))
 
 
-@blueprint.post("/imports/<int:import_id>/cancel", responses={202: ImportOut})
-@login_required
-def cancel_import(path: ImportPath) -> ViewResult:
+@blueprint.post("/imports/<int:import_id>/cancel", status=202)
+def cancel_import(path: ImportPath) -> ImportOut:
     """Stop an import. What it has taken in stays until it is undone."""
-    return commit_json(ImportOut.of(service.cancel(current_user_id(), path.import_id)), 202)
+    return commit(ImportOut.of(service.cancel(current_user_id(), path.import_id)))
 
 
-@blueprint.post("/imports/<int:import_id>/undo", responses={202: ImportOut})
-@login_required
-def undo_import(path: ImportPath) -> ViewResult:
+@blueprint.post("/imports/<int:import_id>/undo", status=202)
+def undo_import(path: ImportPath) -> ImportOut:
     """Take back everything an import brought."""
-    return commit_json(ImportOut.of(service.undo(current_user_id(), path.import_id)), 202)
+    return commit(ImportOut.of(service.undo(current_user_id(), path.import_id)))
 
 
-@blueprint.get("/imports/<int:import_id>/learning", responses={200: LearningOut})
-@login_required
-def get_learning(path: ImportPath) -> dict[str, Any]:
+@blueprint.get("/imports/<int:import_id>/learning")
+def get_learning(path: ImportPath) -> LearningOut:
     """Return what learning from the conversations of an import would cost, and how it stands."""
     return _learning(service.get_import(current_user_id(), path.import_id))
 
 
-@blueprint.post("/imports/<int:import_id>/learning", responses={202: LearningOut})
-@login_required
-def start_learning(path: ImportPath, body: LearnFields) -> tuple[Any, int]:
+@blueprint.post("/imports/<int:import_id>/learning", status=202)
+def start_learning(path: ImportPath, body: LearnFields) -> LearningOut:
     """Learn from the conversations of an import, or go on after a pause; what is found waits in review."""
-    return _learning(import_learning.begin(current_user_id(), path.import_id, body), commit=True), 202
+    return _learning(import_learning.begin(current_user_id(), path.import_id, body), commit=True)
 
 
-@blueprint.post("/imports/<int:import_id>/learning/pause", responses={202: LearningOut})
-@login_required
-def pause_learning(path: ImportPath) -> tuple[Any, int]:
+@blueprint.post("/imports/<int:import_id>/learning/pause", status=202)
+def pause_learning(path: ImportPath) -> LearningOut:
     """Wait after the question that is being asked."""
-    return _learning(import_learning.pause(current_user_id(), path.import_id), commit=True), 202
+    return _learning(import_learning.pause(current_user_id(), path.import_id), commit=True)
 
 
-@blueprint.post("/imports/<int:import_id>/learning/stop", responses={202: LearningOut})
-@login_required
-def stop_learning(path: ImportPath) -> tuple[Any, int]:
+@blueprint.post("/imports/<int:import_id>/learning/stop", status=202)
+def stop_learning(path: ImportPath) -> LearningOut:
     """Learn nothing more from this import."""
-    return _learning(import_learning.stop(current_user_id(), path.import_id), commit=True), 202
+    return _learning(import_learning.stop(current_user_id(), path.import_id), commit=True)
 
 
-@blueprint.post("/exports", responses={202: ExportOut})
-@login_required
+@blueprint.post("/exports", status=202)
 @password_required
 @limit_transfers
 @idempotency.idempotent
-def create_export(body: NewExport) -> tuple[Any, int]:
+def create_export(body: NewExport) -> ExportOut:
     """Have your account, a conversation or your memories written to a file."""
     row = export_jobs.create_export(current_user_id(), body)
-    return idempotency.commit_json(ExportOut.from_row(row), 202)
+    return idempotency.commit(ExportOut.from_row(row))
 
 
-@blueprint.get("/exports", responses={200: ExportList})
-@login_required
-def list_exports(query: PageQuery) -> dict[str, Any]:
+@blueprint.get("/exports")
+def list_exports(query: PageQuery) -> ExportList:
     """Your exports, newest first."""
     page = export_jobs.list_exports(current_user_id(), query)
-    listing = ExportList(exports=[ExportOut.from_row(row) for row in page.items], next_cursor=page.next_cursor)
-    return listing.model_dump(mode="json")
+    return ExportList(exports=[ExportOut.from_row(row) for row in page.items], next_cursor=page.next_cursor)
 
 
-@blueprint.get("/exports/<int:export_id>", responses={200: ExportOut})
-@login_required
-def get_export(path: ExportPath) -> dict[str, Any]:
+@blueprint.get("/exports/<int:export_id>")
+def get_export(path: ExportPath) -> ExportOut:
     """Return whether an export is ready."""
-    return ExportOut.from_row(export_jobs.get_export(current_user_id(), path.export_id)).model_dump(mode="json")
+    return ExportOut.from_row(export_jobs.get_export(current_user_id(), path.export_id))
 
 
 @blueprint.get(
@@ -174,9 +158,9 @@ def send_export(export_id: int) -> Any:
     return send_file(place, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
 
 
-def _learning(row: Import, *, commit: bool = False) -> dict[str, Any]:
+def _learning(row: Import, *, commit: bool = False) -> LearningOut:
     status, progress, user_id, import_id = row.learn_status, row.learning, row.user_id, row.import_id
     if commit:
         db.session.commit()
     estimate = import_learning.estimate(user_id, import_id)
-    return LearningOut(status=status, progress=progress, **estimate.model_dump()).model_dump(mode="json")
+    return LearningOut(status=status, progress=progress, **estimate.model_dump())

@@ -2,7 +2,7 @@
 
 from typing import Any, get_args
 
-from flask import Blueprint, flash, make_response, redirect, render_template, request, send_file, url_for
+from flask import flash, make_response, redirect, render_template, request, send_file, url_for
 
 from webapp.accounts.auth import current_user_id, login_required, password_required
 from webapp.db.base import db
@@ -11,7 +11,7 @@ from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.spaces.current_space import spaces_to_choose
@@ -21,7 +21,7 @@ from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, Outcome, PastedImport, StartImport
 
-blueprint = Blueprint("transfer_pages", __name__)
+blueprint = PageBlueprint("transfer_pages", __name__, access="user")
 
 PAGE_ROWS = 20
 ITEMS = 50
@@ -68,14 +68,12 @@ COUNT_LABELS = N_(
 
 
 @blueprint.get("/transfer")
-@login_required
 def index() -> ViewResult:
     """Imports and exports, and the forms for new ones."""
     return _page()
 
 
 @blueprint.post("/imports")
-@login_required
 @limit_transfers
 def create_import() -> ViewResult:
     """Upload a file, or paste memories."""
@@ -94,7 +92,6 @@ def create_import() -> ViewResult:
 
 
 @blueprint.get("/imports/<int:import_id>")
-@login_required
 def show_import(import_id: int) -> ViewResult:
     """An import: what is in its file, its progress, and the outcome of every part."""
     row = service.get_import(current_user_id(), import_id)
@@ -128,7 +125,6 @@ def show_import(import_id: int) -> ViewResult:
 
 
 @blueprint.post("/imports/<int:import_id>/start")
-@login_required
 def start(import_id: int) -> ViewResult:
     """Import what was chosen."""
     if "restore" in request.form:
@@ -149,7 +145,6 @@ def start(import_id: int) -> ViewResult:
 
 
 @blueprint.get("/imports/<int:import_id>/learning")
-@login_required
 def show_learning(import_id: int) -> ViewResult:
     """The progress of learning from an import."""
     row = service.get_import(current_user_id(), import_id)
@@ -160,7 +155,6 @@ def show_learning(import_id: int) -> ViewResult:
 
 
 @blueprint.post("/imports/<int:import_id>/learning/<wish>")
-@login_required
 def change_learning(import_id: int, wish: str) -> ViewResult:
     """Start learning from an import, continue, pause or stop."""
     user_id = current_user_id()
@@ -186,7 +180,6 @@ def _learning(row: Import) -> dict[str, Any]:
 
 
 @blueprint.post("/imports/<int:import_id>/cancel")
-@login_required
 def cancel(import_id: int) -> ViewResult:
     """Stop an import."""
     service.cancel(current_user_id(), import_id)
@@ -196,7 +189,6 @@ def cancel(import_id: int) -> ViewResult:
 
 
 @blueprint.post("/imports/<int:import_id>/undo")
-@login_required
 def undo(import_id: int) -> ViewResult:
     """Undo an import."""
     row = service.undo(current_user_id(), import_id)
@@ -207,7 +199,6 @@ def undo(import_id: int) -> ViewResult:
 
 
 @blueprint.post("/exports")
-@login_required
 @password_required
 @limit_transfers
 def create_export() -> ViewResult:
@@ -225,7 +216,6 @@ def create_export() -> ViewResult:
 
 
 @blueprint.post("/exports/chosen")
-@login_required
 @limit_transfers
 def export_chosen() -> ViewResult:
     """The chosen conversations as an immediate download."""

@@ -3,14 +3,12 @@
 import base64
 from datetime import UTC, datetime, tzinfo
 
-from flask import Blueprint
-
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db, now
 from webapp.errors import NotFound, Unavailable
 from webapp.extensions import limiter, this_app
 from webapp.files.subprocesses import run_bounded
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.calendar import full_date
 from webapp.i18n.dates import is_dated
 from webapp.i18n.request_language import gettext as _
@@ -22,7 +20,7 @@ from webapp.rendering import reader_zone
 from webapp.spaces.service import view_space
 from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource
 
-blueprint = Blueprint("portrait_files", __name__)
+blueprint = PageBlueprint("portrait_files", __name__, access="user")
 
 WRITER = "webapp.transfer.writers.portrait_pdf"
 
@@ -30,7 +28,6 @@ limit_files = limiter.limit("20 per minute", key_func=lambda: f"portrait:{curren
 
 
 @blueprint.get("/memories/portrait/pdf")
-@login_required
 @limit_files
 def own() -> ViewResult:
     """Return what is known of the person as a PDF."""
@@ -38,7 +35,6 @@ def own() -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/portrait/pdf")
-@login_required
 @limit_files
 def of_space(space_id: int) -> ViewResult:
     """Return the portrait of a space as a PDF, to its members."""

@@ -2,12 +2,12 @@
 
 import time
 
-from flask import Blueprint, flash, redirect, request, url_for
+from flask import flash, redirect, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
 from webapp.memories.models import Memory
@@ -15,14 +15,13 @@ from webapp.memories.review.queue import show_queue
 from webapp.memories.rules.user_decisions import Decision
 from webapp.transfer import proposals, service
 
-blueprint = Blueprint("proposal_pages", __name__)
+blueprint = PageBlueprint("proposal_pages", __name__, access="user")
 
 SECONDS = 8.0
 """How long a request works on a large group; then the person is told how many are left."""
 
 
 @blueprint.get("/imports/<int:import_id>/proposals")
-@login_required
 def show(import_id: int) -> ViewResult:
     """The memories from one import that are waiting for review."""
     group = proposals.group_of(service.get_import(current_user_id(), import_id))
@@ -31,7 +30,6 @@ def show(import_id: int) -> ViewResult:
 
 
 @blueprint.post("/imports/<int:import_id>/proposals")
-@login_required
 def decide(import_id: int) -> ViewResult:
     """Keep or drop all of them, in batches; those that cannot be kept without replacing another memory are left."""
     user_id, decision = current_user_id(), request.form.get("decision", "")

@@ -1,63 +1,57 @@
 """JSON endpoints of usage: what was used, and for admins the limits of everybody and of one person."""
 
-from typing import Any
-
 from webapp.accounts import service as accounts
-from webapp.accounts.auth import admin_only, current_identity, current_user_id, login_required
+from webapp.accounts.auth import current_identity, current_user_id, login_required
 from webapp.accounts.schemas import UserPath
 from webapp.db.base import db
 from webapp.errors import Forbidden
-from webapp.http.views import api_blueprint
+from webapp.http.json_api import api_blueprint
 from webapp.usage import service
 from webapp.usage.schemas import Quotas, UsageQuery, UsageReport
 
-blueprint = api_blueprint("usage_api", __name__, tag="Models")
+blueprint = api_blueprint("usage_api", __name__, tag="Models", access="admin")
 
 
-@blueprint.get("/usage", responses={200: UsageReport})
+@blueprint.get("/usage")
 @login_required
-def read_usage(query: UsageQuery) -> dict[str, Any]:
+def read_usage(query: UsageQuery) -> UsageReport:
     """Return what you used; all users' for admins."""
     identity = current_identity()
     everyone = query.everyone or query.by == "user"
     if everyone and not (identity and identity.is_admin):
         raise Forbidden("Only admins can see what everybody used.")
-    return service.report(current_user_id(), query, everyone=everyone).model_dump(mode="json")
+    return service.report(current_user_id(), query, everyone=everyone)
 
 
-@blueprint.get("/quotas", responses={200: Quotas})
-@admin_only
-def read_quotas() -> dict[str, Any]:
+@blueprint.get("/quotas")
+def read_quotas() -> Quotas:
     """The limits of everybody who has none of their own or of a group."""
     return _held(None)
 
 
-@blueprint.put("/quotas", responses={200: Quotas})
-@admin_only
-def replace_quotas(body: Quotas) -> dict[str, Any]:
+@blueprint.put("/quotas")
+def replace_quotas(body: Quotas) -> Quotas:
     """Set the limits of everybody who has none of their own or of a group, in place of those there are."""
     return _set(None, body)
 
 
-@blueprint.get("/users/<int:user_id>/quotas", responses={200: Quotas})
-@admin_only
-def read_quotas_of(path: UserPath) -> dict[str, Any]:
+@blueprint.get("/users/<int:user_id>/quotas")
+def read_quotas_of(path: UserPath) -> Quotas:
     """The limits of one person's own; empty where a group's or everybody's hold."""
     return _held(accounts.get_user(path.user_id).user_id)
 
 
-@blueprint.put("/users/<int:user_id>/quotas", responses={200: Quotas})
-@admin_only
-def replace_quotas_of(path: UserPath, body: Quotas) -> dict[str, Any]:
+@blueprint.put("/users/<int:user_id>/quotas")
+def replace_quotas_of(path: UserPath, body: Quotas) -> Quotas:
     """Set the limits of one person, in place of those they have; an empty list leaves them a group's or everybody's."""
     return _set(accounts.get_user(path.user_id).user_id, body)
 
 
-def _held(user_id: int | None) -> dict[str, Any]:
-    return Quotas.of(service.quotas_of(user_id)).model_dump(mode="json")
+def _held(user_id: int | None) -> Quotas:
+    return Quotas.of(service.quotas_of(user_id))
 
 
-def _set(user_id: int | None, body: Quotas) -> dict[str, Any]:
+def _set(user_id: int | None, body: Quotas) -> Quotas:
     service.set_quotas(user_id, body.quotas)
     db.session.commit()
     return _held(user_id)

@@ -5,25 +5,25 @@ import io
 from datetime import date, timedelta
 from typing import Any
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Response, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts import service as accounts
 from webapp.accounts import site
-from webapp.accounts.auth import admin_only, current_user_id, login_required
+from webapp.accounts.auth import current_user_id, login_required
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.http.answers import commit_and_redirect, download
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.usage import pictures, service
 from webapp.usage.reports import span
 from webapp.usage.schemas import QuotaFields, UsageQuery, UsageReport
 
-blueprint = Blueprint("usage_pages", __name__)
+blueprint = PageBlueprint("usage_pages", __name__, access="admin")
 
 
 @blueprint.app_context_processor
@@ -44,7 +44,6 @@ def index() -> ViewResult:
 
 
 @blueprint.get("/admin/usage")
-@admin_only
 def everybody() -> ViewResult:
     """Show what everybody has used."""
     if request.args.get("user"):  # where somebody's limits were
@@ -53,7 +52,6 @@ def everybody() -> ViewResult:
 
 
 @blueprint.get("/admin/usage/quotas")
-@admin_only
 def limits() -> ViewResult:
     """Show what somebody, or everybody, may use."""
     user_id = parse_id(request.args.get("user", ""))
@@ -69,7 +67,6 @@ def limits() -> ViewResult:
 
 
 @blueprint.post("/admin/usage/quotas")
-@admin_only
 def set_quotas() -> ViewResult:
     """Set the quotas of somebody, or of everybody."""
     user_id = parse_id(request.form.get("user", ""))
@@ -89,7 +86,6 @@ def as_csv() -> ViewResult:
 
 
 @blueprint.get("/admin/usage.csv")
-@admin_only
 def everybody_as_csv() -> ViewResult:
     """Return what everybody has used, as CSV."""
     return _csv(service.report(current_user_id(), _query(BY_ALL), everyone=True))

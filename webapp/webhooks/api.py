@@ -1,11 +1,11 @@
 """JSON endpoints of webhooks, and the stream of events."""
 
-from typing import Any
-
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required, password_required
-from webapp.http.answers import commit_empty, commit_json
-from webapp.http.views import Responses, ViewResult, api_blueprint
+from webapp.accounts.auth import current_user_id, password_required
+from webapp.db.base import db
+from webapp.http.answers import commit
+from webapp.http.json_api import Responses, api_blueprint
+from webapp.http.views import ViewResult
 from webapp.webhooks import events_api, service
 from webapp.webhooks.events_api import EventQuery
 from webapp.webhooks.schemas import (
@@ -19,7 +19,7 @@ from webapp.webhooks.schemas import (
     WebhookPath,
 )
 
-blueprint = api_blueprint("webhooks_api", __name__, tag="Events")
+blueprint = api_blueprint("webhooks_api", __name__, tag="Events", access="user")
 
 STREAM: Responses = {
     200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
@@ -27,7 +27,6 @@ STREAM: Responses = {
 
 
 @blueprint.get("/events", responses=STREAM)
-@login_required
 def events(query: EventQuery) -> ViewResult:
     """Return what happens to your conversations, memories and journeys, as it happens; ids only.
 
@@ -36,60 +35,53 @@ def events(query: EventQuery) -> ViewResult:
     return events_api.response(current_user_id(), query)
 
 
-@blueprint.get("/webhooks", responses={200: WebhookList})
-@login_required
-def list_webhooks() -> dict[str, Any]:
+@blueprint.get("/webhooks")
+def list_webhooks() -> WebhookList:
     """Your webhooks, newest first."""
     hooks = [WebhookOut.of(row) for row in service.list_webhooks(current_user_id())]
-    return WebhookList(webhooks=hooks).model_dump(mode="json")
+    return WebhookList(webhooks=hooks)
 
 
-@blueprint.post("/webhooks", responses={201: CreatedWebhook})
-@login_required
+@blueprint.post("/webhooks", status=201)
 @password_required
 @idempotency.idempotent
-def create_webhook(body: NewWebhook) -> tuple[Any, int]:
+def create_webhook(body: NewWebhook) -> CreatedWebhook:
     """Have a URL told what happens. The answer holds the secret, this once. One made by a token ends with it."""
     row, secret = service.create_webhook(current_user_id(), body)
-    return idempotency.commit_json(CreatedWebhook.of(row, secret=secret), 201)
+    return idempotency.commit(CreatedWebhook.of(row, secret=secret))
 
 
-@blueprint.patch("/webhooks/<int:webhook_id>", responses={200: WebhookOut})
-@login_required
+@blueprint.patch("/webhooks/<int:webhook_id>")
 @password_required
-def change_webhook(path: WebhookPath, body: WebhookChanges) -> ViewResult:
+def change_webhook(path: WebhookPath, body: WebhookChanges) -> WebhookOut:
     """Change a webhook; only the given fields."""
     row = service.change_webhook(current_user_id(), path.webhook_id, body)
-    return commit_json(WebhookOut.of(row))
+    return commit(WebhookOut.of(row))
 
 
-@blueprint.delete("/webhooks/<int:webhook_id>", responses={204: None})
-@login_required
-def delete_webhook(path: WebhookPath) -> ViewResult:
+@blueprint.delete("/webhooks/<int:webhook_id>")
+def delete_webhook(path: WebhookPath) -> None:
     """End a webhook at once, and what waits for it."""
     service.delete_webhook(current_user_id(), path.webhook_id)
-    return commit_empty()
+    db.session.commit()
 
 
-@blueprint.post("/webhooks/<int:webhook_id>/secret", responses={200: CreatedWebhook})
-@login_required
+@blueprint.post("/webhooks/<int:webhook_id>/secret")
 @password_required
-def renew_secret(path: WebhookPath) -> ViewResult:
+def renew_secret(path: WebhookPath) -> CreatedWebhook:
     """A new secret; the old one signs nothing any more."""
     row, secret = service.renew_secret(current_user_id(), path.webhook_id)
-    return commit_json(CreatedWebhook.of(row, secret=secret))
+    return commit(CreatedWebhook.of(row, secret=secret))
 
 
-@blueprint.post("/webhooks/<int:webhook_id>/test", responses={202: DeliveryOut})
-@login_required
-def test_webhook(path: WebhookPath) -> ViewResult:
+@blueprint.post("/webhooks/<int:webhook_id>/test", status=202)
+def test_webhook(path: WebhookPath) -> DeliveryOut:
     """Send a `ping`."""
-    return commit_json(DeliveryOut.from_row(service.ping(current_user_id(), path.webhook_id)), 202)
+    return commit(DeliveryOut.from_row(service.ping(current_user_id(), path.webhook_id)))
 
 
-@blueprint.get("/webhooks/<int:webhook_id>/deliveries", responses={200: DeliveryList})
-@login_required
-def list_deliveries(path: WebhookPath) -> dict[str, Any]:
+@blueprint.get("/webhooks/<int:webhook_id>/deliveries")
+def list_deliveries(path: WebhookPath) -> DeliveryList:
     """Return what a webhook was told last, and how it answered."""
     rows = service.list_deliveries(current_user_id(), path.webhook_id)
-    return DeliveryList(deliveries=[DeliveryOut.from_row(row) for row in rows]).model_dump(mode="json")
+    return DeliveryList(deliveries=[DeliveryOut.from_row(row) for row in rows])

@@ -2,22 +2,22 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, login_required, password_required
+from webapp.accounts.auth import current_user_id, password_required
 from webapp.audit.targets import reason
 from webapp.db.base import db
 from webapp.errors import DomainError
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.webhooks import service
 from webapp.webhooks.schemas import ALL, NewWebhook, WebhookChanges
 
-blueprint = Blueprint("webhooks_pages", __name__)
+blueprint = PageBlueprint("webhooks_pages", __name__, access="user")
 
 WORDS = N_(
     {
@@ -36,7 +36,6 @@ WORDS = N_(
 
 
 @blueprint.get("/settings/webhooks")
-@login_required
 @password_required
 def index() -> ViewResult:
     """The webhooks, their latest deliveries, and the form for a new one."""
@@ -44,7 +43,6 @@ def index() -> ViewResult:
 
 
 @blueprint.post("/settings/webhooks")
-@login_required
 @password_required
 def create() -> ViewResult:
     """Add a webhook; the page shows its secret, only this once."""
@@ -62,7 +60,6 @@ def create() -> ViewResult:
 
 
 @blueprint.post("/settings/webhooks/<int:webhook_id>")
-@login_required
 @password_required
 def change(webhook_id: int) -> ViewResult:
     """Switch on or off, test, or delete."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -43,7 +43,7 @@ class WebhookOut(Output):
     created_at: Instant
 
     @classmethod
-    def of(cls, row: Webhook, **fields: Any) -> WebhookOut:
+    def of(cls, row: Webhook, **fields: Any) -> Self:
         return cls.from_row(row, kinds=row.kind_list, **fields)
 
 

@@ -45,7 +45,7 @@ class MemoryOut(BaseModel):
     edited_by_user: bool
     revision: int
     evidence_count: int
-    score: float | None = Field(None, description="Relevance; only with `q`.")
+    score: float | None = Field(None, exclude_if=lambda score: score is None, description="Relevance; only with `q`.")
 
     @classmethod
     def of(cls, row: Memory, score: float | None = None) -> MemoryOut:
@@ -70,10 +70,6 @@ class MemoryOut(BaseModel):
         )
         defaults: dict[str, Any] = {"access_count": 0, "evidence_count": 0, "is_pinned": False}
         return result.model_copy(update=defaults | dict.fromkeys(hidden))
-
-    def as_json(self) -> dict[str, Any]:
-        """As sent: `score` only where there is one."""
-        return self.model_dump(mode="json", exclude={"score"} if self.score is None else None)
 
 
 class MemoryList(BaseModel):
@@ -210,8 +206,8 @@ class ForgetReport(BaseModel):
         return cls(memories=len(forgotten.memory_ids), **asdict(forgotten))
 
 
-class ForgottenOrArchived(RootModel[ForgetReport | MemoryOut]):
-    """The report; or the memory, if it was only archived."""
+class ForgottenOrMemory(RootModel[ForgetReport | MemoryOut]):
+    """The report; or the memory, if it was not forgotten."""
 
 
 class ProfileOut(BaseModel):

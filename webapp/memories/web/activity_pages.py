@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from flask import Response, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_user_id, login_required, safe_next
+from webapp.accounts.auth import current_user_id, safe_next
 from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult, requested_cursor, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
@@ -32,7 +32,7 @@ from webapp.memories.store.reply_uses import Uses, uses_of
 from webapp.memories.web.pages import CHANGED, fragment
 from webapp.rendering import reader_zone
 
-blueprint = Blueprint("memory_activity", __name__)
+blueprint = PageBlueprint("memory_activity", __name__, access="user")
 
 
 @blueprint.app_context_processor
@@ -46,14 +46,12 @@ def uses_of_forgotten(row: MemoryChangeSet) -> Uses:
 
 
 @blueprint.get("/memories/review")
-@login_required
 def review() -> ViewResult:
     """Show what is waiting for a decision, one by one; what came together is a group with a queue of its own."""
     return _review()
 
 
 @blueprint.post("/memories/<int:memory_id>/review")
-@login_required
 def decide(memory_id: int) -> ViewResult:
     """Carry out a decision, and show what it did; in the queue, the next question."""
     if "queue" in request.form:
@@ -71,7 +69,6 @@ def decide(memory_id: int) -> ViewResult:
 
 
 @blueprint.get("/memories/changes")
-@login_required
 def changes() -> ViewResult:
     """The change log."""
     query = PageQuery(limit=20, cursor=requested_cursor())
@@ -81,7 +78,6 @@ def changes() -> ViewResult:
 
 
 @blueprint.get("/memories/changes/<int:change_set_id>")
-@login_required
 def change(change_set_id: int) -> ViewResult:
     """Return what one change did."""
     view = change_sets.get_change_set(current_user_id(), change_set_id)
@@ -91,7 +87,6 @@ def change(change_set_id: int) -> ViewResult:
 
 
 @blueprint.post("/memories/changes/<int:change_set_id>/undo")
-@login_required
 def undo(change_set_id: int) -> ViewResult:
     """Undo a change as a whole, or say what prevents it."""
     user_id = current_user_id()
@@ -129,7 +124,6 @@ def undo(change_set_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/memory")
-@login_required
 def switch_here(conversation_id: int) -> ViewResult:
     """Switch memory on or off in one conversation."""
     switches.switch_conversation(current_user_id(), conversation_id, request.form.get("on") == "1")
@@ -138,7 +132,6 @@ def switch_here(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/memories/switch")
-@login_required
 def switch_everywhere() -> ViewResult:
     """Switch memory on or off altogether."""
     switches.switch_memory(current_user_id(), request.form.get("on") == "1")
@@ -147,7 +140,6 @@ def switch_everywhere() -> ViewResult:
 
 
 @blueprint.get("/memories/health")
-@login_required
 def health() -> ViewResult:
     """Return what may need tidying."""
     return render_template(
@@ -156,7 +148,6 @@ def health() -> ViewResult:
 
 
 @blueprint.post("/memories/health/keep/<int:memory_id>")
-@login_required
 def keep_one(memory_id: int) -> ViewResult:
     """Archive the other memories of a group of duplicates."""
     user_id = current_user_id()
@@ -172,7 +163,6 @@ def keep_one(memory_id: int) -> ViewResult:
 
 
 @blueprint.post("/memories/<int:memory_id>/still-true")
-@login_required
 def still_true(memory_id: int) -> ViewResult:
     """Record the answer to whether a memory is still true: yes confirms it as of now, no ends it."""
     user_id = current_user_id()
@@ -189,7 +179,6 @@ def still_true(memory_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/delete")
-@login_required
 def ask_to_delete(conversation_id: int) -> ViewResult:
     """Return what rests on a conversation that is to be deleted."""
     user_id = current_user_id()
@@ -202,7 +191,6 @@ def ask_to_delete(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/delete-with-memories")
-@login_required
 def delete_conversation(conversation_id: int) -> ViewResult:
     """Delete a conversation and forget what rests on it alone; the conversation can be restored for a while,
     the memories cannot."""

@@ -1,12 +1,12 @@
 """Many memories at once: archived, pinned or forgotten from the compact list, decided together in review."""
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
 from webapp.http.validation import parse_id
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import NN_, say
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
@@ -18,7 +18,7 @@ from webapp.memories.showing import cards
 from webapp.memories.store import forgetting
 from webapp.memories.store.forgetting import Forgotten
 
-blueprint = Blueprint("memory_bulk", __name__)
+blueprint = PageBlueprint("memory_bulk", __name__, access="user")
 
 MOST = 100
 _DONE = {
@@ -30,7 +30,6 @@ _DONE = {
 
 
 @blueprint.post("/memories/many")
-@login_required
 def act() -> ViewResult:
     """Archive, pin or forget the chosen memories; what will be forgotten is shown first."""
     user_id, ids, action = current_user_id(), _chosen_ids(), request.form.get("action", "")
@@ -61,7 +60,6 @@ def act() -> ViewResult:
 
 
 @blueprint.post("/memories/review")
-@login_required
 def review() -> ViewResult:
     """Keep the chosen memories in review, or say that they are wrong; those that contradict another are skipped."""
     user_id = current_user_id()

@@ -1,20 +1,19 @@
 """The extraction started with the button: its progress, stopping it, and its result."""
 
-from flask import Blueprint, flash, redirect, render_template, url_for
+from flask import flash, redirect, render_template, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.conversations.service import get_conversation
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.memories.learning import requests
 from webapp.memories.learning.results import COUNTS
 from webapp.memories.web.pages import fragment
 
-blueprint = Blueprint("memory_extraction", __name__)
+blueprint = PageBlueprint("memory_extraction", __name__, access="user")
 
 
 @blueprint.post("/c/<int:conversation_id>/memory/extract")
-@login_required
 def extract(conversation_id: int) -> ViewResult:
     """Read a conversation for memories now; the response follows the progress."""
     job_id = requests.request_extraction(current_user_id(), conversation_id)
@@ -25,7 +24,6 @@ def extract(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/memory/extract/<job_id>")
-@login_required
 def extraction_state(conversation_id: int, job_id: str) -> ViewResult:
     """The state of an extraction: working, done with its numbers, or failed with nothing lost."""
     get_conversation(current_user_id(), conversation_id)
@@ -42,7 +40,6 @@ def extraction_state(conversation_id: int, job_id: str) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/memory/extract/stop")
-@login_required
 def stop_extraction(conversation_id: int) -> ViewResult:
     """Stop reading a long conversation after the current part."""
     requests.stop(current_user_id(), conversation_id)

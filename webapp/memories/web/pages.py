@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from flask import Blueprint, current_app, flash, g, redirect, render_template, request, url_for
+from flask import current_app, flash, g, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.accounts.auth import current_identity, current_user_id
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.http.forms import first_sentence, read_form, sentences
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.memories import service
@@ -21,7 +21,7 @@ from webapp.memories.store import forgetting
 from webapp.memories.switches import switches
 from webapp.memories.web.filters import read_filters
 
-blueprint = Blueprint("memories", __name__)
+blueprint = PageBlueprint("memories", __name__, access="user")
 
 CHANGED = "memories:changed"
 """The browser event after which the panel is fetched again."""
@@ -74,7 +74,6 @@ def note_messages(messages: list[Any]) -> None:
 
 
 @blueprint.get("/memory")
-@login_required
 def page() -> ViewResult:
     """All of memory at full width."""
     user_id, filters = current_user_id(), read_filters()
@@ -85,7 +84,6 @@ def page() -> ViewResult:
 
 
 @blueprint.get("/memories/panel")
-@login_required
 def panel() -> ViewResult:
     """The updated panel, as fragments for the parts of it that a page has.
 
@@ -108,7 +106,6 @@ def panel() -> ViewResult:
 
 
 @blueprint.get("/memories/counts")
-@login_required
 def counts() -> ViewResult:
     """Only the badge, of a panel that lists everything or a space."""
     number = cards.counts(current_user_id(), read_filters().space)
@@ -116,7 +113,6 @@ def counts() -> ViewResult:
 
 
 @blueprint.get("/memories/list")
-@login_required
 def listed() -> ViewResult:
     """A page of the list."""
     filters = read_filters()
@@ -127,7 +123,6 @@ def listed() -> ViewResult:
 
 
 @blueprint.get("/memories/new")
-@login_required
 def new() -> ViewResult:
     """The form for writing one by hand."""
     template = "memories/_add.html" if wants_partial() else "memories/add.html"
@@ -135,7 +130,6 @@ def new() -> ViewResult:
 
 
 @blueprint.post("/memories")
-@login_required
 def create() -> ViewResult:
     """Store what the user wrote; it replaces a memory that says the same."""
     try:
@@ -153,7 +147,6 @@ def create() -> ViewResult:
 
 
 @blueprint.get("/memories/<int:memory_id>")
-@login_required
 def show(memory_id: int) -> ViewResult:
     """One memory: its card, or a page with its quotes and history."""
     card = cards.card(current_user_id(), memory_id)
@@ -164,7 +157,6 @@ def show(memory_id: int) -> ViewResult:
 
 
 @blueprint.get("/memories/<int:memory_id>/edit")
-@login_required
 def edit(memory_id: int) -> ViewResult:
     """A memory, being edited in its place."""
     card = _own_card(memory_id)
@@ -174,7 +166,6 @@ def edit(memory_id: int) -> ViewResult:
 
 
 @blueprint.post("/memories/<int:memory_id>/edit")
-@login_required
 def save(memory_id: int) -> ViewResult:
     """Save an edit as a new revision; one based on an older wording is refused, with both shown."""
     card = _own_card(memory_id)
@@ -196,7 +187,6 @@ def save(memory_id: int) -> ViewResult:
 
 
 @blueprint.post("/memories/<int:memory_id>/pin")
-@login_required
 def pin(memory_id: int) -> ViewResult:
     """Put a memory into every prompt, or stop doing so."""
     pinned = request.form.get("on") != "0"
@@ -206,7 +196,6 @@ def pin(memory_id: int) -> ViewResult:
 
 
 @blueprint.post("/memories/<int:memory_id>/archive")
-@login_required
 def archive(memory_id: int) -> ViewResult:
     """Archive a memory, or restore it."""
     archived = request.form.get("on") != "0"
@@ -216,7 +205,6 @@ def archive(memory_id: int) -> ViewResult:
 
 
 @blueprint.get("/memories/<int:memory_id>/forget")
-@login_required
 def ask_to_forget(memory_id: int) -> ViewResult:
     """Return what forgetting will remove, with one confirmation."""
     card = _own_card(memory_id)
@@ -227,7 +215,6 @@ def ask_to_forget(memory_id: int) -> ViewResult:
 
 
 @blueprint.post("/memories/<int:memory_id>/forget")
-@login_required
 def forget(memory_id: int) -> ViewResult:
     """Forget for good, and report what was removed."""
     user_id = current_user_id()
@@ -241,7 +228,6 @@ def forget(memory_id: int) -> ViewResult:
 
 
 @blueprint.get("/memories/<int:memory_id>/history")
-@login_required
 def revisions(memory_id: int) -> ViewResult:
     """Every wording a memory has had, newest first."""
     if not wants_partial():
@@ -250,7 +236,6 @@ def revisions(memory_id: int) -> ViewResult:
 
 
 @blueprint.post("/memories/<int:memory_id>/restore")
-@login_required
 def restore(memory_id: int) -> ViewResult:
     """Restore an earlier wording of a memory."""
     row = restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from flask import Blueprint, render_template, request
+from flask import render_template, request
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.extensions import this_app
-from webapp.http.views import ViewResult
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n import calendar
 from webapp.i18n.request_language import language_of
 from webapp.memories.showing import texts
@@ -14,13 +14,12 @@ from webapp.memories.showing.name_map import map_of, name_page
 from webapp.memories.showing.timeline import Period, timeline_of
 from webapp.rendering import reader_zone
 
-blueprint = Blueprint("picture_pages", __name__)
+blueprint = PageBlueprint("picture_pages", __name__, access="user")
 
 _LONGEST_NAME = 500
 
 
 @blueprint.get("/memories/timeline")
-@login_required
 def timeline() -> ViewResult:
     """Return what was learned, held and replaced when; `year`, `month` and `kind` narrow it, and odd ones do not."""
     kind = request.args.get("kind", "")
@@ -39,7 +38,6 @@ def timeline() -> ViewResult:
 
 
 @blueprint.get("/memories/map")
-@login_required
 def name_map() -> ViewResult:
     """Return the picture of people and things; with `name`, the memories that mention it, from the one at `start`."""
     code = language_of(this_app()).code

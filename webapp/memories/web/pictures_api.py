@@ -1,20 +1,19 @@
 """JSON endpoints of what the timeline and the picture of people and things are drawn from."""
 
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.extensions import this_app
+from webapp.http.json_api import api_blueprint
 from webapp.http.validation import AwareTime, Day, Instant
-from webapp.http.views import api_blueprint
 from webapp.i18n.request_language import language_of
 from webapp.memories.showing.name_map import MOST_NAMES, links_of, names_shown
 from webapp.memories.showing.timeline import rows_between
 from webapp.rendering import reader_zone
 
-blueprint = api_blueprint("pictures_api", __name__, tag="Memories")
+blueprint = api_blueprint("pictures_api", __name__, tag="Memories", access="user")
 
 
 class TimelineQuery(BaseModel):
@@ -63,9 +62,8 @@ class MapOut(BaseModel):
     left_out: int
 
 
-@blueprint.get("/memories/timeline", responses={200: TimelineOut})
-@login_required
-def read_timeline(query: TimelineQuery) -> dict[str, Any]:
+@blueprint.get("/memories/timeline")
+def read_timeline(query: TimelineQuery) -> TimelineOut:
     """Return what was learned, held and replaced, latest first."""
     rows, left_out = rows_between(current_user_id(), _moment(query.first), _moment(query.last, days=1))
     spans = [
@@ -75,12 +73,11 @@ def read_timeline(query: TimelineQuery) -> dict[str, Any]:
         )
         for row in rows
     ]
-    return TimelineOut(rows=spans, left_out=left_out).model_dump(mode="json")
+    return TimelineOut(rows=spans, left_out=left_out)
 
 
-@blueprint.get("/memories/map", responses={200: MapOut})
-@login_required
-def read_map(query: MapQuery) -> dict[str, Any]:
+@blueprint.get("/memories/map")
+def read_map(query: MapQuery) -> MapOut:
     """Return the people and things that your memories name, and what they name together."""
     names, left_out = names_shown(current_user_id(), language_of(this_app()).code, query.limit)
     nodes = [NodeOut(name=name.label, count=len(name.memory_ids), memory_ids=list(name.memory_ids)) for name in names]
@@ -89,7 +86,7 @@ def read_map(query: MapQuery) -> dict[str, Any]:
         one, other = names[link.one], names[link.other]
         shared = sorted(set(one.memory_ids).intersection(other.memory_ids))
         links.append(LinkOut(names=(one.label, other.label), count=link.shared, memory_ids=shared))
-    return MapOut(nodes=nodes, links=links, left_out=left_out).model_dump(mode="json")
+    return MapOut(nodes=nodes, links=links, left_out=left_out)
 
 
 def _moment(value: date | datetime | None, *, days: int = 0) -> datetime | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
+from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import Id, Instant
-from webapp.http.views import ViewResult, api_blueprint
 from webapp.memories.portrait import service
 from webapp.memories.portrait.service import PortraitView
 
-blueprint = api_blueprint("portrait_api", __name__, tag="Memories")
+blueprint = api_blueprint("portrait_api", __name__, tag="Memories", access="user")
 
 
 class SentenceOut(BaseModel):
@@ -38,19 +38,17 @@ class PortraitQuery(BaseModel):
 
 
 @blueprint.get("/memories/portrait", responses={200: PortraitOut, 204: None})
-@login_required
-def read_portrait(query: PortraitQuery) -> ViewResult:
+def read_portrait(query: PortraitQuery) -> Answer:
     """Return your portrait in prose, or a space's, each sentence with the memories it rests on; 204 without one."""
     view = service.portrait_of(current_user_id(), query.space_id)
     if not view.sentences and not view.problem:
         return "", 204
-    return PortraitOut.of(view).model_dump(mode="json"), 200
+    return PortraitOut.of(view), 200
 
 
-@blueprint.post("/memories/portrait", responses={202: PortraitOut})
-@login_required
-def write_portrait(query: PortraitQuery) -> ViewResult:
+@blueprint.post("/memories/portrait", status=202)
+def write_portrait(query: PortraitQuery) -> PortraitOut:
     """Have it written anew; a worker does so."""
     service.ask_for_portrait(current_user_id(), query.space_id)
     db.session.commit()
-    return PortraitOut.of(service.portrait_of(current_user_id(), query.space_id)).model_dump(mode="json"), 202
+    return PortraitOut.of(service.portrait_of(current_user_id(), query.space_id))

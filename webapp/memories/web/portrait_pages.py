@@ -1,11 +1,11 @@
 """The pages of portraits: a person's, the first of the memory pages, and a space's."""
 
-from flask import Blueprint, redirect, render_template, url_for
+from flask import redirect, render_template, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.memories.portrait import service
 from webapp.memories.showing.cards import COUNTED_TO
@@ -13,12 +13,11 @@ from webapp.memories.showing.facets import tiles
 from webapp.spaces.schemas import SpaceOut
 from webapp.spaces.service import view_space
 
-blueprint = Blueprint("portrait_pages", __name__)
+blueprint = PageBlueprint("portrait_pages", __name__, access="user")
 
 
 @blueprint.get("/memories/portrait")
 @blueprint.get("/spaces/<int:space_id>/portrait")
-@login_required
 def page(space_id: int | None = None) -> ViewResult:
     """Return the portrait of the person, or of a space for its members, or the part of the page that asks again."""
     return _page(space_id)
@@ -26,7 +25,6 @@ def page(space_id: int | None = None) -> ViewResult:
 
 @blueprint.post("/memories/portrait")
 @blueprint.post("/spaces/<int:space_id>/portrait")
-@login_required
 def write(space_id: int | None = None) -> ViewResult:
     """Have it written anew."""
     try:

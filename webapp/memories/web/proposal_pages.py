@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, request, url_for
+from flask import flash, redirect, request, url_for
 
-from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.accounts.auth import current_identity, current_user_id
 from webapp.conversations import messages
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.memories.review import proposals
 from webapp.memories.web.pages import fragment
 
-blueprint = Blueprint("memory_proposals", __name__)
+blueprint = PageBlueprint("memory_proposals", __name__, access="user")
 
 
 @blueprint.app_context_processor
@@ -27,7 +27,6 @@ def proposals_under_reply(message: Any) -> list[proposals.Proposal]:
 
 
 @blueprint.post("/turns/<int:message_id>/proposals")
-@login_required
 def settle(message_id: int) -> ViewResult:
     """Carry out the answer to what a reply proposes: `accept` or `discard`, for the chosen ones."""
     user_id = current_user_id()

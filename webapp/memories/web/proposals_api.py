@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from webapp.accounts.auth import current_user_id, login_required
-from webapp.http.answers import commit_json
+from webapp.accounts.auth import current_user_id
+from webapp.http.answers import commit
+from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Instant
-from webapp.http.views import ViewResult, api_blueprint
 from webapp.memories.review import proposals
 from webapp.memories.review.proposals import Proposal, SettlementResult
 from webapp.memories.schemas import ProposalPath, ProposalQuery
 from webapp.memories.showing.responses import ForgetReport, MemoryOut
 
-blueprint = api_blueprint("proposals_api", __name__, tag="Memories")
+blueprint = api_blueprint("proposals_api", __name__, tag="Memories", access="user")
 
 
 class ProposalOut(BaseModel):
@@ -60,24 +60,20 @@ class SettledOut(BaseModel):
         )
 
 
-@blueprint.get("/proposals", responses={200: ProposalList})
-@login_required
-def list_proposals(query: ProposalQuery) -> ViewResult:
+@blueprint.get("/proposals")
+def list_proposals(query: ProposalQuery) -> ProposalList:
     """List what waits for you: what is to be forgotten first, then memories in review, last changed first."""
     page = proposals.list_proposals(current_user_id(), query)
-    listing = ProposalList(proposals=[ProposalOut.of(item) for item in page.items], next_cursor=page.next_cursor)
-    return listing.model_dump(mode="json")
+    return ProposalList(proposals=[ProposalOut.of(item) for item in page.items], next_cursor=page.next_cursor)
 
 
-@blueprint.post("/proposals/<proposal_id>/accept", responses={200: SettledOut})
-@login_required
-def accept_proposal(path: ProposalPath) -> ViewResult:
+@blueprint.post("/proposals/<proposal_id>/accept")
+def accept_proposal(path: ProposalPath) -> SettledOut:
     """Do what is proposed: keep a memory, in the place of another or not, or forget one for good."""
-    return commit_json(SettledOut.of(proposals.accept(current_user_id(), path.proposal_id)))
+    return commit(SettledOut.of(proposals.accept(current_user_id(), path.proposal_id)))
 
 
-@blueprint.post("/proposals/<proposal_id>/discard", responses={200: SettledOut})
-@login_required
-def discard_proposal(path: ProposalPath) -> ViewResult:
+@blueprint.post("/proposals/<proposal_id>/discard")
+def discard_proposal(path: ProposalPath) -> SettledOut:
     """Leave everything as it was. What was to be kept is not learned again."""
-    return commit_json(SettledOut.of(proposals.discard(current_user_id(), path.proposal_id)))
+    return commit(SettledOut.of(proposals.discard(current_user_id(), path.proposal_id)))

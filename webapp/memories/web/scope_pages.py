@@ -1,14 +1,14 @@
 """The reach of personal conversations: the switch for documents of the user's spaces."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id
 from webapp.accounts.schemas import AccountChanges, SettingsChanges
 from webapp.accounts.service import update_account, user_settings
 from webapp.db.base import db
-from webapp.http.views import ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 
-blueprint = Blueprint("memory_scopes", __name__)
+blueprint = PageBlueprint("memory_scopes", __name__, access="user")
 
 
 @blueprint.app_context_processor
@@ -17,7 +17,6 @@ def _template_values() -> dict[str, object]:
 
 
 @blueprint.post("/memories/space-documents")
-@login_required
 def switch_space_documents() -> ViewResult:
     """Let replies in personal conversations look into documents of the user's spaces, or not."""
     is_on = request.form.get("on") == "1"
