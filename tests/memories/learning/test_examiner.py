@@ -64,9 +64,7 @@ def grade(app: Flask) -> MemoryGrade | None:
         return grade_of(worker())
 
 
-def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(
-    app: Flask, model: ServerHandle, run_jobs: Jobs
-) -> None:
+def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, model, run_jobs):
     answer_with(model, rights)
     with app.app_context():
         assert not trust.policy().is_trusted
@@ -108,9 +106,7 @@ def test_what_cannot_be_read_finds_nothing(answer: str, app: Flask, model: Serve
     assert found is not None and found.recall == found.false_share == 0
 
 
-def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(
-    app: Flask, model: ServerHandle, run_jobs: Jobs
-) -> None:
+def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(app, model, run_jobs):
     answer_with(model, rights)
     with app.app_context():
         for _ in range(3):
@@ -151,9 +147,7 @@ def test_lost_marks_begin_the_exam_again(app: Flask, model: ServerHandle, run_jo
     assert grade(app) is not None
 
 
-def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_then(
-    app: Flask, model: ServerHandle, run_jobs: Jobs
-) -> None:
+def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_then(app, model, run_jobs):
     with app.app_context():
         grade_model(recall=1.0)
         examiner.examine(HOME_ID)  # one that was left unfinished
@@ -166,9 +160,7 @@ def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_t
     assert found is not None and found.recall == 0
 
 
-def test_the_demonstration_is_not_examined_and_a_model_that_is_gone_neither(
-    app: Flask, model: ServerHandle, run_jobs: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_demonstration_is_not_examined_and_a_model_that_is_gone_neither(app, model, run_jobs, monkeypatch):
     with app.app_context():
         assert not examiner.examine("999/gone")
         assert target_of(HOME_ID) == worker()

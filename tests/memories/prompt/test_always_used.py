@@ -23,17 +23,15 @@ from webapp.retrieval.scope import Scope
 def fill(user_id: int, count: int) -> None:
     """So many memories, every other a keyed fact, the older the further back."""
     at = now() - timedelta(days=100)
+    same = {"user_id": user_id, "memory_type": "fact", "category": "misc"}
     rows = [
         {
-            "user_id": user_id,
-            "memory_type": "fact",
+            **same,
             "content": f"Memory number {n} about boats.",
-            "category": "misc",
             "fact_key": f"misc/attribute_{n}" if n % 2 else None,
             "importance": 0.3 + (n % 7) / 10,
             "statement_hash": f"{user_id}-{n}",
-            "created_at": at + timedelta(minutes=n),
-            "updated_at": at + timedelta(minutes=n),
+            **dict.fromkeys(("created_at", "updated_at"), at + timedelta(minutes=n)),
         }
         for n in range(count)
     ]
@@ -50,17 +48,9 @@ def rows_read() -> int:
 
 
 def add(user_id: int, number: int) -> None:
+    fields = {"memory_type": "fact", "category": "birds", "fact_key": f"birds/bird_{number}", "importance": 0.9}
     with write_transaction():
-        create_memory(
-            user_id,
-            MemoryFields(
-                content=f"Number {number} is a heron.",
-                memory_type="fact",
-                category="birds",
-                fact_key=f"birds/bird_{number}",
-                importance=0.9,
-            ),
-        )
+        create_memory(user_id, MemoryFields(content=f"Number {number} is a heron.", **fields))
 
 
 @pytest.mark.mysql_only
