@@ -90,6 +90,7 @@ def test_an_odd_message_costs_no_more_than_itself(tmp_path, row):
         "title": talk.title,
         "left_out": talk.left_out,
         "began": talk.created_at and talk.created_at.isoformat(),
+        "thoughts": [message.thought for message in talk.messages],
         "models": [message.model for message in talk.messages],
         "years": [message.at and message.at.year for message in talk.messages],
     }
