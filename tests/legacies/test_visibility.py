@@ -93,11 +93,12 @@ def test_what_is_only_thought_counts_once(app: Flask, user: Person, sent: list[A
     assert [sorted(ids) for what, ids in sent if what == "stripped"] == [ids[:2]]
 
 
-def test_conversations_are_looked_through_a_few_at_a_time(app: Flask, user: Person) -> None:
+def test_conversations_are_looked_through_a_few_at_a_time(app, user, monkeypatch):
+    monkeypatch.setattr(index_hints, "AT_ONCE", 8)
     long = "Herons. " * 1_000
     talk = add_conversation(app, user.user_id)
-    ids = add_replies(app, talk, [*[long] * 500, f"{TOLD}."], tool_calls=[{"tool_name": "x", "output": long}])
-    add_thoughts(app, ids, [*[long] * 500, f"{TOLD}."])
+    ids = add_replies(app, talk, [*[long] * 120, f"{TOLD}."], tool_calls=[{"tool_name": "x", "output": long}])
+    add_thoughts(app, ids, [*[long] * 120, f"{TOLD}."])
     with app.app_context(), write_transaction():
         visibility._take_from(user.user_id, [talk], set(), {"Sails a boat"})  # what is compiled once does not count
         db.session.expunge_all()
@@ -108,4 +109,4 @@ def test_conversations_are_looked_through_a_few_at_a_time(app: Flask, user: Pers
         finally:
             tracemalloc.stop()
     assert done.replies == 1 and "walnuts" not in "".join(contents(app, Message, ids[-1:]))
-    assert peak < 2_500_000  # all at once are 12 million
+    assert peak < 900_000  # all at once are 3 million
