@@ -10,8 +10,6 @@ from tests.transfer.test_imports import _bring
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Conflict
 from webapp.memories.models import Memory, MemoryEvidence
-from webapp.memories.rules.proposals import for_review
-from webapp.memories.rules.state import AddEvidence, Close, Draft, Flag, Insert, Revise
 from webapp.providers.catalogue import catalogue
 from webapp.transfer import import_learning, service
 from webapp.transfer.models import Import
@@ -229,18 +227,6 @@ def test_the_page_leads_through_it(app, login, user, model, run_jobs, brought, m
     run_jobs()
     assert "Everything has been read." in browser.get(page).text
     assert post_form(browser, f"{page}/learning/nonsense", page=page).status_code == 404
-
-
-def test_a_plan_becomes_proposals_and_nothing_else():
-    draft, new, old = Draft("fact", "Likes tea"), -1, 7
-    insert = Insert(new, draft, ())
-    weaker = Insert(-2, draft, (), overruled_by=old)
-    assert for_review([weaker, Flag(old, 8), Close(old, now(), new), Revise(old, draft, ())], ()) == []
-    (made,) = for_review([insert, AddEvidence(old, (), 1.0), Close(old, now(), new)], ())
-    assert made.needs_review and made.draft.origin == "import"
-    kept = for_review([insert, AddEvidence(old, (), 1.0, clears_review=True), Close(old, now(), new)], {old})
-    assert [type(effect) for effect in kept] == [Insert, AddEvidence, Close] and not kept[1].clears_review
-    assert for_review([Close(old, now(), 9)], {old}) == []
 
 
 def test_without_a_model_nothing_is_begun_and_nothing_is_counted_as_read(
