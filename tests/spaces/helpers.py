@@ -90,13 +90,8 @@ def fill(app: Flask, conversation_id: int, *said: str, count: int = 32) -> list[
         conversation = db.session.get(Conversation, conversation_id)
         for text in texts:
             role, _, words = text.partition(": ") if text.startswith("assistant: ") else ("user", "", text)
-            row = Message(
-                conversation_id=conversation_id,
-                role=role,
-                content=words,
-                created_at=now(),
-                parent_id=ids[-1] if ids else None,
-            )
+            of = {"conversation_id": conversation_id, "parent_id": ids[-1] if ids else None}
+            row = Message(role=role, content=words, created_at=now(), **of)
             db.session.add(row)
             db.session.flush()
             ids.append(row.message_id)

@@ -111,7 +111,7 @@ def test_what_is_no_space_is_refused(client):
         assert client.post("/api/spaces", json=body).status_code == 422, body
 
 
-def test_an_invitation_never_tells_whether_there_is_an_account(cast):
+def test_an_invitation_never_tells_whether_there_is_an_account_nor_lets_a_later_one_in(app, cast, make_user):
     owner, space = cast["owner"], cast["space"]
     known = invite(owner, space, cast["stranger"])
     unknown = owner.post(f"/api/spaces/{space}/members", json={"email": "nobody@example.org"})
@@ -125,10 +125,6 @@ def test_an_invitation_never_tells_whether_there_is_an_account(cast):
         assert owner.delete(f"/api/spaces/{space}/invitations/{member['invitation_id']}").status_code == 204
     assert cast["stranger"].get("/api/spaces").get_json()["spaces"] == []
     assert cast["stranger"].post(f"/api/spaces/{space}/members/accept").status_code == 404
-
-
-def test_an_address_without_an_account_gets_in_by_no_later_account(app, cast, make_user):
-    owner, space = cast["owner"], cast["space"]
     owner.post(f"/api/spaces/{space}/members", json={"email": "later@example.org"})
     later = api_client(app, make_user(email="later@example.org"))
     assert later.post(f"/api/spaces/{space}/members/accept").status_code == 404
@@ -137,19 +133,16 @@ def test_an_address_without_an_account_gets_in_by_no_later_account(app, cast, ma
     assert later.post(f"/api/spaces/{space}/members/accept").status_code == 200
 
 
-def test_what_the_invited_see_before_they_accept(cast):
+def test_what_the_invited_see_before_they_accept_and_members_of_each_other(cast):
+    listed = cast["member"].get(f"/api/spaces/{cast['space']}/members").get_json()["members"]
+    seen = {m["name"]: m["email"] for m in listed}
+    assert seen == {"Olga": None, "Mia": cast["member"].person.email}, "addresses are the owner's business"
+    assert invite(cast["owner"], cast["space"], cast["member"]).status_code == 409
     seen = cast["invited"].get(f"/api/spaces/{cast['space']}").get_json()
     shown = (seen["status"], seen["name"], seen["instructions"], seen["invited_by"])
     assert shown == ("invited", "Grandpa Joe", "", "Olga")
     accepted = cast["invited"].post(f"/api/spaces/{cast['space']}/members/accept").get_json()
     assert (accepted["status"], accepted["instructions"], accepted["member_count"]) == ("active", "Speak softly.", 3)
-
-
-def test_addresses_are_the_owners_business(cast):
-    listed = cast["member"].get(f"/api/spaces/{cast['space']}/members").get_json()["members"]
-    seen = {m["name"]: m["email"] for m in listed}
-    assert seen == {"Olga": None, "Mia": cast["member"].person.email}
-    assert invite(cast["owner"], cast["space"], cast["member"]).status_code == 409
 
 
 def test_the_owner_hands_over_and_can_then_leave(cast):

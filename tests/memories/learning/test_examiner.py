@@ -64,36 +64,23 @@ def grade(app: Flask) -> MemoryGrade | None:
         return grade_of(worker())
 
 
-def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, model, run_jobs):
-    answer_with(model, rights)
+@pytest.mark.parametrize("is_right", [True, False])
+def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, model, run_jobs, is_right):
+    """A paper is a job, so that others come between."""
+    answer_with(model, rights if is_right else lambda paper: [*rights(paper), *wrongs(paper)])
     with app.app_context():
         assert not trust.policy().is_trusted
-    for _ in range(2):
+    for number in (len(papers()), 0):
         sweep(app)
-        run_jobs()
+        assert exams(run_jobs) == number
     assert asked(model) == len(papers())
     found = grade(app)
     assert found is not None
-    assert (found.recall, found.key_share, found.false_share, found.cases) == (1, 1, 0, 40)
+    assert (found.recall, found.false_share, found.cases) == (1, 0 if is_right else 1, 40)
+    assert found.key_share == 1 or not is_right
     with app.app_context():
-        assert trust.policy().is_trusted
+        assert trust.policy().is_trusted is is_right
         assert not app.extensions["redis"].exists(progress_key(worker()))
-
-
-def test_a_model_that_says_what_is_false_is_not_trusted(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
-    answer_with(model, lambda paper: [*rights(paper), *wrongs(paper)])
-    sweep(app)
-    run_jobs()
-    found = grade(app)
-    assert found is not None and found.recall == found.false_share == 1
-    with app.app_context():
-        assert not trust.policy().is_trusted
-
-
-def test_a_paper_is_a_job_so_that_others_come_between(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
-    answer_with(model, rights)
-    sweep(app)
-    assert exams(run_jobs) == len(papers())
     assert list(job_specs.WORKERS[0]).index(job_specs.JOBS["exam"].queue) == len(job_specs.WORKERS[0]) - 1
 
 

@@ -135,9 +135,15 @@ def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, mo
     assert found("Which bird 1?") == ["Number 1 is a heron."]
     assert None not in looked_up, "never all of them again"
     assert sum(len(changed) for changed in looked_up) == 2
+    with count_queries() as sent:
+        assert found("What is for dinner?") == []
+    assert len(sent) == 1, "where memory stands"
     memory_id = client.get("/api/memories").json["memories"][0]["memory_id"]
     assert client.delete(f"/api/memories/{memory_id}?forget=1").status_code in (200, 204)
-    assert len(found("Which bird 2?") + found("Which bird 1?")) == 1
+    assert len(left := found("Which bird 2?") + found("Which bird 1?")) == 1
+    (row,) = client.get("/api/memories").json["memories"]
+    client.put(f"/api/memories/{row['memory_id']}", json={"content": "It is a plum."})
+    assert left != ["It is a plum."] and found("Which birds 1 and 2?") == ["It is a plum."]
 
 
 def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others() -> None:

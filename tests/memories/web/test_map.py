@@ -93,11 +93,8 @@ def test_a_name_leads_to_all_that_is_known_with_quotes(app, user, login, remembe
         said = Message(conversation_id=talk.conversation_id, role="user", content="me and anna walk", status="complete")
         db.session.add(said)
         db.session.flush()
-        db.session.add(
-            MemoryEvidence(
-                memory_id=numbers[-1], message_id=said.message_id, quote="me and anna", start=0, end=11, said_at=now()
-            )
-        )
+        quote = {"message_id": said.message_id, "quote": "me and anna", "start": 0, "end": 11, "said_at": now()}
+        db.session.add(MemoryEvidence(memory_id=numbers[-1], **quote))
     browser = login(user)
     page = browser.get(PAGE).text
     assert f'href="{PAGE}?name=anna"' in page and "Anna: 33 memories" in page and "<Tom>" not in page

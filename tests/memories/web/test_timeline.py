@@ -25,15 +25,9 @@ def remember(app: Flask, user: Person) -> Callable[..., int]:
 
     def make(content: str, began: datetime, ended: datetime | None = None, **fields: Any) -> int:
         with app.app_context(), write_transaction():
-            row = Memory(
-                user_id=user.user_id,
-                memory_type=fields.pop("memory_type", "fact"),
-                content=content,
-                statement_hash=content,
-                valid_from=began,
-                valid_to=ended,
-                **fields,
-            )
+            times = {"valid_from": began, "valid_to": ended}
+            same = {"user_id": user.user_id, "memory_type": "fact", "statement_hash": content}
+            row = Memory(content=content, **times, **(same | fields))
             db.session.add(row)
             db.session.flush()
             return row.memory_id
