@@ -67,11 +67,11 @@ def with_entity(data: bytes, part: str, entity: str) -> bytes:
     return repacked(data, lambda name, old: declared(old, entity) if name == part else old)
 
 
-def bomb(folder: str = "word", size: int = 300) -> bytes:
+def bomb(folder: str = "word") -> bytes:
     """Megabytes of blanks."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(f"{folder}/document.xml", b" " * (size * 1024**2))
+        archive.writestr(f"{folder}/document.xml", b" " * (60 * 1024**2))
     return out.getvalue()
 
 
@@ -219,8 +219,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "macro.docm": (lambda: office("word", **{"word/vbaProject.bin": "x"}), "macros"),
     "macro.xlsm": (lambda: office("xl", **{"xl/vbaProject.BIN": "x"}), "macros"),
     "bomb.docx": (bomb, "the file is larger"),
-    "bomb.xlsx": (lambda: bomb("xl", size=60), "the file is larger"),
-    "little-bomb.docx": (lambda: bomb(size=60), "the file is larger"),
+    "bomb.xlsx": (lambda: bomb("xl"), "the file is larger"),
     "cut.xlsx": (lambda: sheets()[:500], DAMAGED),
 }
 

@@ -51,27 +51,10 @@ def office(folder: str, **files: str) -> bytes:
 def docx(text: str) -> bytes:
     """A Word document of one paragraph."""
     main = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    rels = "http://schemas.openxmlformats.org/package/2006/relationships"
-    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
-    types = "http://schemas.openxmlformats.org/package/2006/content-types"
-    part = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    body = f"<w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body>"
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(
-            "[Content_Types].xml",
-            f'<Types xmlns="{types}"><Default Extension="rels" '
-            'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-            f'<Override PartName="/word/document.xml" ContentType="{part}"/></Types>',
-        )
-        archive.writestr(
-            "_rels/.rels",
-            f'<Relationships xmlns="{rels}"><Relationship Id="r1" Type="{kind}" '
-            'Target="word/document.xml"/></Relationships>',
-        )
-        archive.writestr(
-            "word/document.xml",
-            f'<w:document xmlns:w="{main}"><w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body></w:document>',
-        )
+        archive.writestr("word/document.xml", f'<w:document xmlns:w="{main}">{body}</w:document>')
     return out.getvalue()
 
 

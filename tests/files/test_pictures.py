@@ -39,11 +39,6 @@ def photo(width: int = 400, height: int = 200, form: str = "JPEG", *, turned: bo
     return out.getvalue()
 
 
-def scan(*pages: str) -> bytes:
-    """A PDF some of whose pages are pictures (empty ones here)."""
-    return pdf(*pages)
-
-
 def ask(client: ApiClient, text: str, *file_ids: int, **fields: Any) -> dict[str, Any]:
     """Send a message with files and wait for the reply; the reply."""
     if "conversation_id" not in fields:
@@ -195,7 +190,7 @@ def _files(app: Flask) -> Any:
 def test_scanned_pages_are_counted_and_sent_as_pictures(
     client: ApiClient, model: ServerHandle, login: Callable[[Person], FlaskClient], user: Person
 ) -> None:
-    file = _send(client, scan("Bees dance.", "", "They eat nectar.", ""), "scan.pdf").get_json()
+    file = _send(client, pdf("Bees dance.", "", "They eat nectar.", ""), "scan.pdf").get_json()
     assert (file["status"], file["pages"], file["picture_pages"]) == ("ready", 4, 2)
     assert "2 of 4 pages are pictures" in login(user).get(f"/files/{file['file_id']}").text
     ask(client, "What does it say?", file["file_id"])
@@ -203,7 +198,7 @@ def test_scanned_pages_are_counted_and_sent_as_pictures(
     assert "Bees dance." in str(sent[1]["content"]) and "[This page is a picture.]" in str(sent[1]["content"])
     assert len(seen(sent)) == 2
     assert "[scan.pdf, page 2]" in str(sent[-1]["content"])
-    whole = _send(client, scan("", ""), "all.pdf").get_json()
+    whole = _send(client, pdf("", ""), "all.pdf").get_json()
     assert whole["picture_pages"] == 2
     ask(client, "And this?", whole["file_id"])
     assert len(seen(chat_calls(model)[-1])) == 2
