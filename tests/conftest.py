@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     named = any("::" in argument for argument in config.args)
     if not config.getoption("--slow") and not named:
-        slow = [item for item in items if item.get_closest_marker("slow") or _is_another_screen(item)]
+        slow = [item for item in items if item.get_closest_marker("slow")]
         _leave_out(config, items, slow)
         for item in items:
             _try_few_examples(item)
@@ -92,19 +92,6 @@ def _try_few_examples(item: pytest.Item) -> None:
     given = getattr(test, "_hypothesis_internal_use_settings", None)
     if given is not None and given.max_examples > FEW_EXAMPLES:
         test._hypothesis_internal_use_settings = hypothesis.settings(given, max_examples=FEW_EXAMPLES)  # type: ignore[union-attr]
-
-
-def _is_another_screen(item: pytest.Item) -> bool:
-    """Whether a test of several sizes and colours is not on the small screen, or is light although dark is a choice.
-
-    Most other tests view pages on a large, light screen; and each further screen costs as much as the test.
-    """
-    given = {mark.args[0] for mark in item.iter_markers("parametrize")}
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    if not {"device", "colour"} <= set(params):
-        return False
-    is_small = params["device"] is not None and params["device"]["viewport"]["width"] < 600
-    return not is_small or ("colour" in given and params["colour"] == "light")
 
 
 def _is_about_pages(item: pytest.Item) -> bool:
