@@ -236,7 +236,7 @@ def app(
     _application: Flask, servers: Servers, model_server: ServerHandle, request: pytest.FixtureRequest
 ) -> Iterator[Flask]:
     """The application on real servers; afterwards turns are stopped, tables and Redis emptied, the script forgotten."""
-    if "live_server" not in request.fixturenames:
+    if not {"live_server", "worker"} & set(request.fixturenames):
         LiveServer.kill_all_jobs()  # otherwise they would take the jobs of this test
     yield _application
     model_server.reset()
