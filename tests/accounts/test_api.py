@@ -8,38 +8,6 @@ from tests.accounts.conftest import PASSWORD, People
 from webapp.accounts import service, site
 from webapp.db.base import db
 
-OTHERS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-
-
-@pytest.mark.once
-@pytest.mark.parametrize(
-    ("path", "methods", "refused"),
-    [
-        ("/api/account", {"GET", "PUT", "DELETE"}, {"DELETE"}),
-        ("/api/account/password", {"POST"}, {"POST"}),
-        ("/api/account/email", {"POST"}, {"POST"}),
-        ("/api/account/tokens", {"GET", "POST"}, {"POST"}),
-        ("/api/account/tokens/1", {"DELETE"}, {"DELETE"}),
-        ("/api/users", {"GET", "POST"}, {"GET", "POST"}),
-        ("/api/users/1", {"PUT"}, {"PUT"}),
-        ("/api/site", {"GET", "PUT"}, {"GET", "PUT"}),
-    ],
-)
-def test_every_endpoint_refuses_the_wrong_caller_and_method(
-    people: People, caller: FlaskClient, path: str, methods: set[str], refused: set[str]
-) -> None:
-    """`refused`: what takes a session, or an admin, and not this person's token."""
-    ann = people.user("ann")
-    user, for_services = people.token(ann), people.token(ann, is_service=True)
-    for method in OTHERS:
-        answer = caller.open(path, method=method, headers=user, json={} if method != "GET" else None)
-        if method not in methods:
-            assert answer.status_code == 405
-            continue
-        assert (answer.status_code == 403) == (method in refused)
-        assert caller.open(path, method=method).status_code == 401
-        assert caller.open(path, method=method, headers=for_services).status_code == 403
-
 
 def test_account(people: People, caller: FlaskClient) -> None:
     headers = people.token(people.user("ann"))

@@ -1,5 +1,6 @@
 """Accounts in the whole application: every view has a rule, and the pages keep to it."""
 
+import re
 from collections.abc import Callable
 
 from flask import Flask
@@ -20,9 +21,16 @@ def test_every_view_says_who_may_call_it(app: Flask) -> None:
     assert not silent
 
 
-def test_no_rule_below_the_internal_paths_admits_ordinary_users(app: Flask) -> None:
-    rules = [rule for rule in app.url_map.iter_rules() if rule.rule.startswith("/api/internal")]
-    assert {app.view_functions[rule.endpoint].access for rule in rules} <= {"service"}
+def test_what_is_for_admins_or_services_says_so(app: Flask) -> None:
+    """And `tests/test_access_matrix.py` calls what says so as everybody else."""
+    views = [(rule.rule, getattr(app.view_functions[rule.endpoint], "access", "")) for rule in app.url_map.iter_rules()]
+    told = ("users", "site", "feedback", "connections", "local-servers", "groups", "quotas", "web-access")
+    for start in ("/admin", *(f"/api/{name}" for name in told), "/api/internal"):
+        found = [(rule, access) for rule, access in views if rule.startswith(start)]
+        wanted = "service" if start == "/api/internal" else "admin"
+        assert found and not [(rule, access) for rule, access in found if access != wanted], start
+    changes = [access for rule, access in views if re.match("/api/(prompts/.*versions|models/)", rule)]
+    assert changes == ["admin"] * 3
 
 
 def test_signing_in_without_the_csrf_token_is_refused(anonymous: FlaskClient, user: Person) -> None:
