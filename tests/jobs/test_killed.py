@@ -44,14 +44,6 @@ def places(*pairs: str) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def worker(_live: LiveServer, app, model) -> Iterator[LiveServer]:
-    """The live server without its web, with a worker that may be the one of the test before."""
-    _live.heal(with_web=False)
-    yield _live
-    _live.settle_jobs()
-
-
-@pytest.fixture
 def talk(app, user) -> int:
     return converse(app, user.user_id, "I prefer green tea")
 
@@ -163,36 +155,38 @@ def chunks(app) -> list[str]:
         return list(db.session.scalars(select(ConversationChunk.content)))
 
 
-def test_the_jobs_of_a_worker_share_a_process_and_one_that_dies_takes_one_job_along(app, user, worker) -> None:
+def test_the_jobs_of_a_worker_share_a_process_and_one_that_dies_takes_one_job_along(app, user, live_worker) -> None:
     """The first of this file: nothing else has run in this worker."""
 
     def index() -> list[int]:
         """Have a job done; the processes there are then."""
         job_id = push(app, "index", user_id=user.user_id)
         wait_until(lambda: fetch(app, job_id).get_status() == JobStatus.FINISHED, "the job", seconds=SECONDS)
-        return worker.job_processes()
+        return live_worker.job_processes()
 
     first = index()
     assert len(first) == 1
     assert index() == first
-    worker.kill_horse()
+    live_worker.kill_horse()
     second = index()
     assert len(second) == 1 and second != first
 
 
 @places("answered-horse", "answered-worker", "writing-horse", "writing-worker", "committing-worker")
-def test_an_extraction_killed_between_the_answer_and_the_commit(app, user, model, worker, talk, point, victim) -> None:
+def test_an_extraction_killed_between_the_answer_and_the_commit(
+    app, user, model, live_worker, talk, point, victim
+) -> None:
     answers(model, TEA, times=None)
     at = {"point": point, "victim": victim, "table": "memory_evidence", "vector_of": TEA["content"]}
-    job_id = kill_at(app, worker, model, job=("extract", talk), **at)
+    job_id = kill_at(app, live_worker, model, job=("extract", talk), **at)
     if point != "committing":  # a COMMIT that reached the server may still be carried out
         assert owes(app, talk, "extraction_due") and memories_of(app, user.user_id) == []
     model.reset()
     answers(model, TEA, times=None)
     if victim == "worker":
-        worker.start_worker()
+        live_worker.start_worker()
     idle(app, talk)
-    swept(app, worker, lambda: not owes(app, talk, "extraction_due"), "the extraction")
+    swept(app, live_worker, lambda: not owes(app, talk, "extraction_due"), "the extraction")
     run_again(app, job_id)
     assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1
     (row,) = memories_of(app, user.user_id)
@@ -200,31 +194,31 @@ def test_an_extraction_killed_between_the_answer_and_the_commit(app, user, model
 
 
 @places("answered-worker", "writing-horse", "committing-worker")
-def test_a_summary_killed_between_the_answer_and_the_commit(app, model, worker, long_talk, point, victim) -> None:
+def test_a_summary_killed_between_the_answer_and_the_commit(app, model, live_worker, long_talk, point, victim) -> None:
     model.script(match="conversation_summary", structured={"summary": SUMMARY})
     at = {"point": point, "victim": victim, "table": "conversation_chunks", "vector_of": SUMMARY}
-    job_id = kill_at(app, worker, model, job=("summary", long_talk), **at)
+    job_id = kill_at(app, live_worker, model, job=("summary", long_talk), **at)
     if point != "committing":
         assert owes(app, long_talk, "summary_due") and chunks(app) == []
     model.reset()
     model.script(match="conversation_summary", structured={"summary": SUMMARY})
     if victim == "worker":
-        worker.start_worker()
-    swept(app, worker, lambda: not owes(app, long_talk, "summary_due"), "the summary")
+        live_worker.start_worker()
+    swept(app, live_worker, lambda: not owes(app, long_talk, "summary_due"), "the summary")
     run_again(app, job_id)
     assert chunks(app) == [SUMMARY]
 
 
 @pytest.mark.mysql_only
-def test_redis_emptied_while_a_job_writes(app, user, model, worker, talk) -> None:
+def test_redis_emptied_while_a_job_writes(app, user, model, live_worker, talk) -> None:
     answers(model, TEA, times=None)
     with held(app, "writing", "memory_evidence") as stands_there:
         push(app, "extract", conversation_id=talk)
         wait_until(stands_there, "the job writing", seconds=SECONDS)
-        worker.flush_redis()
+        live_worker.flush_redis()
     wait_until(lambda: not owes(app, talk, "extraction_due"), "the extraction", seconds=SECONDS)
-    worker.kill_worker()  # RQ has lost its own account of it
-    worker.start_worker()
+    live_worker.kill_worker()  # RQ has lost its own account of it
+    live_worker.start_worker()
     until_ended(app, job_id := push(app, "extract", conversation_id=talk))
     assert fetch(app, job_id).return_value()["change_set_id"] is None
     assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1
