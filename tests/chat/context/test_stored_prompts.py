@@ -14,11 +14,13 @@ def _conversation(user_id: int) -> Conversation:
     db.session.flush()
     return row
 
+
 def _chunk(conversation: Conversation, content: str, start: int = 1) -> int:
     row = ConversationChunk(
         conversation_id=conversation.conversation_id,
         user_id=conversation.user_id,
-        content=content,        message_range_start=start,
+        content=content,
+        message_range_start=start,
         message_range_end=start + 1,
     )
     db.session.add(row)
