@@ -223,7 +223,7 @@ def app(
     _application: Flask, servers: Servers, model_server: ServerHandle, request: pytest.FixtureRequest
 ) -> Iterator[Flask]:
     """The application on real servers; afterwards turns are stopped, tables and Redis emptied, the script forgotten."""
-    if "live_server" not in request.fixturenames:
+    if not {"live_server", "live_worker"} & set(request.fixturenames):
         LiveServer.kill_all_jobs()  # otherwise they would take the jobs of this test
     yield _application
     model_server.reset()
@@ -333,6 +333,14 @@ def live_web(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[Liv
     _live.heal(with_jobs=False)
     yield _live
     _live.servers.start_database()
+
+
+@pytest.fixture
+def live_worker(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[LiveServer]:
+    """A worker alone, which may be the one of the test before: a web takes as long to start."""
+    _live.heal(with_web=False)
+    yield _live
+    _live.settle_jobs()
 
 
 def end_turns(app: Flask, seconds: float = 10.0) -> None:
