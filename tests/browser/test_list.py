@@ -233,11 +233,18 @@ def test_the_sidebar_stays_as_it_was_left(tab):
 
 def test_the_drawer_closes_with_escape_and_gives_the_focus_back(open_tab, user):
     page = open_tab(user, PHONE).page
-    page.get_by_role("button", name="Show the sidebar").tap()
+    page.emulate_media(reduced_motion="no-preference")  # while it slides in it is not all there yet
+    show = page.get_by_role("button", name="Show the sidebar")
+    show.tap()
     expect(page.locator("#sidebar")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Hide the sidebar")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("#sidebar")).not_to_be_in_viewport()
-    expect(page.get_by_role("button", name="Show the sidebar")).to_be_focused()
+    expect(show).to_be_focused()
+    show.press("Enter")
+    page.locator("#sidebar [data-new]").press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    page.emulate_media(reduced_motion="reduce")
 
 
 def test_the_back_of_a_phone_closes_the_drawer_first(open_tab, user):
