@@ -57,6 +57,7 @@ def test_pages_answer_under_the_strict_policy(browser, failed_job):
 def test_the_overview_renews_itself(browser, failed_job):
     part = browser.get("/admin/rq/", headers={"HX-Request": "true"}).text
     assert "<html" not in part and "1 failed in turn" in part
+    assert part.count('scope="col"') == 1 + len(Queue), "a column for each queue: a phone has room for no more"
 
 
 def test_a_name_in_the_address_is_known_or_not_found(browser, failed_job):

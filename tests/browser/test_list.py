@@ -228,12 +228,18 @@ def test_the_sidebar_and_the_panel_stay_as_they_were_left(tab):
 
 def test_a_drawer_keeps_the_rest_of_the_page_out_of_reach_and_gives_way(open_tab, user):
     page = open_tab(user, PHONE).page
+    page.emulate_media(reduced_motion="no-preference")  # while it slides in it is not all there yet
     show, sidebar = page.get_by_role("button", name="Show the sidebar"), page.locator("#sidebar")
     show.tap()
     expect(sidebar).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Hide the sidebar")).to_be_focused()
     page.keyboard.press("Escape")
     expect(sidebar).not_to_be_in_viewport()
     expect(show).to_be_focused()
+    show.press("Enter")
+    page.locator("#sidebar [data-new]").press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    page.emulate_media(reduced_motion="reduce")
     show.tap()
     expect(page.locator("#main")).to_have_js_property("inert", True)
     page.touchscreen.tap(380, 400)

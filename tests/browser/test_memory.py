@@ -246,6 +246,7 @@ def test_a_queue_is_answered_by_keys_each_with_a_way_back(app, tab, user):
     asks("Keeps bees", 3)
     page.keyboard.press("k")
     expect(queue).to_contain_text("All reviewed")
+    expect(queue.get_by_role("link", name="Back to your memory")).to_be_focused()
     assert serious_findings(page) == []
     tab.go("/memory")
     expect(page.locator("#memory-list .mem-text")).to_have_text(["Keeps bees", "Keeps a dark garden"])
@@ -348,6 +349,10 @@ def test_the_memory_page_narrows_and_stays_within_its_window(app, tab, user):
     expect(page.locator(".mem-facet[aria-current='true']")).to_have_count(2)
     page.get_by_role("searchbox", name="Search memory").fill("cocoa")
     expect(cards(page)).to_have_count(1)
+    cards(page).locator(".mem-line").click()
+    expect(cards(page).locator(".mem-tools")).to_be_visible()
+    card, line = cards(page).bounding_box(), page.locator("#memory-list").bounding_box()
+    assert card["width"] == line["width"], "what is open has its line to itself: there is no hole beside it"
     assert look_over(tab, ("/memory", "/memory?view=rows", "/memory?show=review", "/memories/review")) == []
 
 

@@ -43,6 +43,20 @@ def test_the_database_goes_away_and_comes_back(app, user, tab, live_server, mode
     tab.forgive()
 
 
+def test_a_reply_that_cannot_be_followed_at_first_is_followed_later(tab, model):
+    model.script(reply="Here after all.")
+    page = tab.page
+    answers = (lambda route: route.abort(), lambda route: route.fulfill(status=503))  # the last is used first
+    for answer in answers:
+        page.route("**/turns/*/events", answer, times=1)
+    send(page, "Can you hear me?")
+    expect(page.get_by_role("status").get_by_text("The server cannot be reached at the moment.")).to_be_visible()
+    expect(replies(page)).to_contain_text("Here after all.")
+    expect(page.locator("[data-lost]")).to_be_empty()
+    expect(page.locator("[data-toast]")).to_have_count(0)
+    tab.forgive()
+
+
 def answered(tab, model, live_server) -> Page:
     """A page whose first question has been answered, while what follows the answer waits for a worker."""
     live_server.kill_worker()
@@ -75,11 +89,13 @@ def test_the_web_dies_in_the_middle_of_one_reply_and_before_the_title_of_another
     send(page, "Tell me at length")
     expect(page.locator(".stream-tail")).to_contain_text("word word")
     live_server.kill_web()
+    expect(page.locator("[data-lost]")).not_to_be_empty()
     start_worker(live_server, app)
     redis.delete(*told)  # nor is the title on any stream any more
     live_server.start_web()
     expect_titled(titled, TITLE)
     expect(page.get_by_text("This reply was interrupted; what had arrived is kept.")).to_be_visible(timeout=60_000)
+    assert page.locator(".notice").inner_text().count("kept") == 1
     expect(replies(page)).to_contain_text("word word")
     model.reset()
     model.script(reply="In short.")

@@ -179,7 +179,7 @@ def test_words_wait_for_the_network_and_are_sent_once(tab, model):
     page = tab.page
     page.context.set_offline(True)
     send(page, "Written in a tunnel")
-    expect(page.get_by_text("This is sent when the connection is back.")).to_be_visible()
+    expect(page.get_by_text("This is sent when it is back.")).to_be_visible()
     expect(page.get_by_label("Message", exact=True)).to_have_value("Written in a tunnel")
     page.context.set_offline(False)
     expect(replies(page)).to_contain_text("Got it.")

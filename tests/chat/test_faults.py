@@ -1,5 +1,6 @@
 """What goes wrong around a turn: the model, the database, Redis, the process."""
 
+import re
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -184,6 +185,22 @@ def test_recovery_takes_two_looks_and_keeps_the_text(app: Flask, client: ApiClie
     assert (row["status"], row["content"], row["error_code"]) == ("interrupted", "What there was", "interrupted")
     events = parse(client.get(f"/api/chat/turns/{turn_id}/stream?follow=jobs").text)
     assert names(events) == ["turn", "delta", "error", "settled"]
+
+
+def test_what_is_kept_is_said_once_and_in_the_readers_language(
+    app: Flask, client: ApiClient, login: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
+    dead = _recover(app, _dead_turn(app, client, "What there was"))
+    monkeypatch.setattr(turn, "Trailer", None)
+    failed = wait_for_end(app, begin(client))
+    assert (dead["error_code"], failed["error_code"]) == ("interrupted", "internal")
+    browser = login(client.person)
+    pages = [browser.get(f"/c/{row['conversation_id']}").text for row in (dead, failed)]
+    notices = [re.search(r'class="notice-text">(.*?)</p>', page)[1] for page in pages]
+    assert [notice.count("kept") for notice in notices] == [1, 1]
+    browser.set_cookie("language", "de")
+    assert "Der Server" in browser.get(f"/c/{dead['conversation_id']}").text
 
 
 def test_recovery_keeps_what_tools_did(app: Flask, client: ApiClient, monkeypatch: Any) -> None:

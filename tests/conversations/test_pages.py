@@ -68,6 +68,13 @@ def test_the_first_page_is_friendly_and_empty(browser):
     assert re.search(r"<h1>Good (morning|afternoon|evening), Person</h1>", page)
 
 
+def test_keys_are_called_what_is_on_them(browser):
+    assert "Strg" not in browser.get("/").text
+    browser.set_cookie("language", "de")
+    page = browser.get("/").text
+    assert "Strg" in page and "Umschalt" in page and "Ctrl" not in page
+
+
 def test_htmx_gets_the_page_without_its_shell(browser, user, talk):
     id = talk(user, "Talk <b>")
     whole, part = browser.get(f"/c/{id}").text, browser.get(f"/c/{id}", headers=HTMX).text

@@ -196,6 +196,13 @@ def test_the_list_shows_the_chosen_space(cast):
     assert personal not in cast["owner"].get(f"/c/{about_tax}").text
 
 
+def test_an_empty_list_says_of_which_conversations(cast):
+    owner, space = cast["owner"], cast["space"]
+    assert "The conversations of this space appear here." in owner.get(f"/?into={space}").text
+    assert "The conversations of this space appear here." in owner.get("/sidebar", headers={"HX-Request": "true"}).text
+    assert "Your conversations appear here." in owner.get("/?into=all").text
+
+
 def test_a_text_becomes_a_document_and_an_empty_one_does_not(cast, run_jobs):
     space, owner = cast["space"], cast["owner"]
     refused = post(owner, f"/spaces/{space}/documents", {"title": "From Lisbon", "content": " "})

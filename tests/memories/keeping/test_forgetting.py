@@ -52,6 +52,12 @@ def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user,
     assert change["cause"] == "forget" and change["changes"][0]["after"] is None
 
 
+def test_the_log_says_how_many_memories_went_and_not_what_they_said(client, user, walnuts, login) -> None:
+    client.delete(f"/api/memories/{walnuts[1]}")
+    page = login(user).get("/memories/changes").text
+    assert page.count("You had 1 memory forgotten") == 1 and "1 forgotten" not in page and "walnuts" not in page
+
+
 def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(app, client, user, model, walnuts):
     talk, memory_id = walnuts
     client.delete(f"/api/memories/{memory_id}")
