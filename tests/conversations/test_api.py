@@ -47,6 +47,7 @@ def assert_problem(response: Any, status: int) -> dict[str, Any]:
     body = response.get_json()
     assert body["status"] == status
     assert {"type", "title", "status", "detail"} <= set(body)
+    assert status != 422 or all(item["loc"] and item["msg"] for item in body["errors"])
     return body
 
 

@@ -347,15 +347,16 @@ def test_the_official_client(app: Flask, user: Person, live_web: LiveServer, mod
     assert json.loads(spaces.contents[0].text) == []
 
 
-def test_what_is_no_json_is_a_parse_error(app: Flask, user: Person) -> None:
+@pytest.mark.parametrize(("body", "code"), [("{broken", -32700), ("null", -32600), ("[1]", -32600)])
+def test_what_is_no_json_is_a_parse_error(app: Flask, user: Person, body: str, code: int) -> None:
     sent = app.test_client().post(
         "/mcp",
-        data="{broken",
+        data=body,
         content_type="application/json",
         headers={"Authorization": f"Bearer {token(app, user, 'mcp')}"},
     )
     assert sent.status_code == 400
-    assert sent.json["error"]["code"] == -32700
+    assert sent.json["error"]["code"] == code
 
 
 @pytest.mark.parametrize("body", ["[" * 200_000, '{"a":' * 100_000 + "1" + "}" * 100_000])
