@@ -230,7 +230,7 @@ def _strip_copies(user_id: int, ids: Collection[int], texts: Collection[str]) ->
 
 
 def strip_again(user_id: int, texts: Collection[str]) -> None:
-    """Remove what the user had forgotten from what came back with an old export: titles, summaries, digests, replies."""
+    """Remove what the user had forgotten from what came back with an old export."""
     being_forgotten.send(None, user_id=user_id, memory_ids=[], evidence=[], texts=texts)
     _strip_copies(user_id, [], texts)
 

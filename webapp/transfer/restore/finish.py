@@ -125,7 +125,7 @@ def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 
 def forget_again(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Forget the restored memories that the user had forgotten since the export was made, with all that repeats them."""
+    """Forget again the restored memories that were forgotten since the export was made, with all that repeats them."""
     yard = tombstone_set(batch.user_id)
     batch.look_up("memory", _numbers(lines, ("memory_id",)))
     ids = [batch.new("memory", line.get("memory_id")) for line in lines if is_forgotten(yard, line)]
