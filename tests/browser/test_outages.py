@@ -82,7 +82,7 @@ def test_the_web_dies_in_the_middle_of_one_reply_and_before_the_title_of_another
     app, open_tab, tab, user, live_server, model
 ):
     titled, redis = answered(tab, model, live_server), app.extensions["redis"]
-    told = redis.keys("{turn:*}")
+    streams = redis.keys("{turn:*}")
     other = open_tab(user, beside=tab)
     page = other.go()
     held(model, match="at length")
@@ -91,7 +91,7 @@ def test_the_web_dies_in_the_middle_of_one_reply_and_before_the_title_of_another
     live_server.kill_web()
     expect(page.locator("[data-lost]")).not_to_be_empty()
     start_worker(live_server, app)
-    redis.delete(*told)  # nor is the title on any stream any more
+    redis.delete(*streams)  # nor is the title on any stream any more
     live_server.start_web()
     expect_titled(titled, TITLE)
     expect(page.get_by_text("This reply was interrupted; what had arrived is kept.")).to_be_visible(timeout=60_000)

@@ -8,14 +8,15 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
-from testkit.people import WAYS_OUT, ApiClient, put_out_of_use
+from testkit.people import WAYS_OUT, ApiClient, browser_client, put_out_of_use
 from testkit.processes import wait_until
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
+from webapp.accounts import sessions, tokens
 from webapp.chat import sse
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow
 from webapp.chat.turns.stream_hub import Hub
-from webapp.db.base import db
+from webapp.db.base import db, write_transaction
 from webapp.extensions import make_redis
 
 SLOW = {"token_delay": 0.03}
@@ -188,6 +189,28 @@ def test_a_reply_stops_when_its_account_goes_out_of_use(
     wait_for_text(app, turn_id)
     put_out_of_use(app, client.person, way)
     assert wait_for_end(app, turn_id)["status"] == "stopped"
+
+
+@pytest.mark.parametrize("address", ["/api/chat/turns/{}/stream", "/turns/{}/events", "/v1/chat/completions"])
+def test_a_stream_ends_with_the_right_to_watch_it(
+    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr("webapp.chat.turns.follow.CHECK_SECONDS", 0.1)
+    model.script(reply=[f"w{n} " for n in range(150)], token_delay=0.02)
+    if address.startswith("/v1"):
+        body = {"model": "test-chat", "messages": [{"role": "user", "content": "Hello"}], "stream": True}
+        answer = client.post(address, json=body, buffered=False)
+    else:
+        turn_id = begin(client)
+        viewer = browser_client(app, client.person) if address.startswith("/turns") else client
+        answer = viewer.get(address.format(turn_id), buffered=False)
+    chunks = iter(answer.response)
+    early = b"".join(next(chunks) for _ in range(4))
+    with app.app_context(), write_transaction():
+        tokens.revoke_all(client.person.user_id)
+        sessions.end_others(client.person.user_id, None)
+    rest = b"".join(chunks)
+    assert (answer.status_code, b"w0" in early, b"w149" in rest) == (200, True, False)
 
 
 def test_stop_before_the_first_text(app: Flask, client: ApiClient, model: ServerHandle) -> None:

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient, Person, api_client
 from tests.conversations.rows import add_conversation, add_messages
 from webapp.conversations import lists
 from webapp.conversations.schemas import ConversationQuery
@@ -40,6 +41,7 @@ def assert_problem(response: Any, status: int) -> dict[str, Any]:
     body = response.get_json()
     assert body["status"] == status
     assert {"type", "title", "status", "detail"} <= set(body)
+    assert status != 422 or all(item["loc"] and item["msg"] for item in body["errors"])
     return body
 
 
@@ -122,6 +124,16 @@ def test_current_is_the_latest_and_made_once(client: ApiClient) -> None:
     assert client.get("/api/conversations/current").get_json() == first
     second = client.post("/api/conversations", json={}).get_json()
     assert client.get("/api/conversations/current").get_json() == second
+
+
+@pytest.mark.parametrize("path", ["/api/conversations/current", "/api/schedules/feed"])
+def test_what_reading_makes_is_made_once(client: ApiClient, path: str) -> None:
+    """Also by several requests at once, none of which fails."""
+    clients = [api_client(client.application, client.person) for _ in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda one: one.get(path), clients))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.text for answer in answers}) == 1
 
 
 def test_deleting_takes_a_long_chain_of_messages_along(app: Flask, client: ApiClient, user: Person) -> None:

@@ -343,6 +343,8 @@ def test_the_official_client(app: Flask, user: Person, live_web: LiveServer, mod
 
 def test_what_is_no_json_or_nested_too_deep_is_a_parse_error(app: Flask, user: Person, anonymous: FlaskClient) -> None:
     headers = {"Authorization": f"Bearer {token(app, user, 'mcp')}"}
-    for body in ("{broken", "[" * 200_000, '{"a":' * 100_000 + "1" + "}" * 100_000):
+    parse_error, invalid_request = -32700, -32600
+    no_json = ("{broken", "[" * 200_000, '{"a":' * 100_000 + "1" + "}" * 100_000)
+    for body, code in (*((text, parse_error) for text in no_json), ("null", invalid_request), ("[1]", invalid_request)):
         answer = anonymous.post("/mcp", data=body, headers=headers, content_type="application/json")
-        assert (answer.status_code, answer.json["error"]["code"]) == (400, -32700), body[:9]  # type: ignore[index]
+        assert (answer.status_code, answer.json["error"]["code"]) == (400, code), body[:9]  # type: ignore[index]

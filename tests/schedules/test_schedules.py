@@ -102,7 +102,8 @@ def test_it_takes_the_words_of_the_contract(
     assert client.patch(place, json={"conversation": "new"}).json["conversation"] == "new"
     assert client.patch(place, json={"rrule": None}).json["rrule"] is None
     assert client.patch(place, json={"at": "2036-12-05T07:00Z"}).json["next_at"] == "2036-12-05T07:00:00.000000Z"
-    assert_problem(client.patch(place, json={"prompt": None}), 422)
+    for prompt in (None, "花" * 30_000):  # more than a column of MySQL holds
+        assert_problem(client.patch(place, json={"prompt": prompt}), 422)
     theirs = api(make_user()).post("/api/conversations", json={}).json["conversation_id"]
     assert_problem(client.post("/api/schedules", json={**WEEKLY, "conversation": theirs}), 404)
     passing = client.post("/api/conversations", json={"is_temporary": True}).json["conversation_id"]

@@ -8,9 +8,10 @@ import pytest
 
 from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, zipped
 from testkit.people import post_form
+from webapp.conversations.messages import add_exchange
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MOST_TAGS
-from webapp.db.base import db, now
+from webapp.db.base import db, now, write_transaction
 from webapp.files.models import MessageFile
 from webapp.transfer import import_jobs, service, storage
 from webapp.transfer.models import Import
@@ -226,6 +227,34 @@ def test_forgotten_things_and_secrets_do_not_come_back(client, run_jobs):
         "memories secret": 1,
         "memories proposed": 1,
     }
+
+
+@pytest.mark.parametrize("restore", [False, True])
+def test_an_export_made_before_a_forgetting_brings_nothing_of_it_back(app, client, user, run_jobs, restore):
+    statement = "The cat Zebulon lives in Porto"
+    with app.app_context(), write_transaction():
+        row = Conversation(user_id=user.user_id, title="Zebulon the cat of Porto", title_source="auto")
+        db.session.add(row)
+        db.session.flush()
+        conversation_id = row.conversation_id
+        _, reply = add_exchange(row, "And the cat?", parent_id=None)
+        reply.content, reply.status = f"As I know: {statement}.", "complete"
+    memory = client.post("/api/memories", json={"memory_type": "fact", "content": statement}).get_json()
+    digest = {"main_topics": [statement], "action": [], "typical_observation": "Tells of a cat"}
+    client.post("/api/memories", json={"conversation_id": conversation_id, "memory_data": digest})
+    made = client.post("/api/exports", json={"what": "account"}).get_json()
+    run_jobs()
+    with client.get(f"/api/exports/{made['export_id']}/download") as file:
+        export = file.data
+    assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
+    client.delete(f"/api/conversations/{conversation_id}")
+    done = _bring(client, run_jobs, export, restore=restore)
+    assert done["status"] == "done", done
+    (talk,) = _talks(client)
+    assert client.get("/api/memories").get_json()["memories"] == []
+    assert "Zebulon" not in talk["title"]
+    assert [text for _, text in _said(client, talk["conversation_id"])] == ["And the cat?", "As I know: [forgotten]."]
+    assert client.get(f"/api/conversations/{talk['conversation_id']}/memory").status_code == 404
 
 
 def test_undoing_a_second_import_leaves_the_first(client, run_jobs):

@@ -27,24 +27,19 @@ def public(view: View) -> View:
 @overload
 def login_required(view: View) -> View: ...
 @overload
-def login_required(*, writes: bool = False, services: bool = False, scope: Scope | None = None) -> Decorator: ...
+def login_required(*, services: bool = False, scope: Scope | None = None) -> Decorator: ...
 def login_required(
-    view: Callable[..., Any] | None = None,
-    *,
-    writes: bool = False,
-    services: bool = False,
-    scope: Scope | None = None,
+    view: Callable[..., Any] | None = None, *, services: bool = False, scope: Scope | None = None
 ) -> Any:
     """Any user may call this view; a service token only where `services` says so.
 
-    `writes`: the view writes although its method is a safe one.
     `scope`: the scope a token needs, unless the path already implies it (webapp/accounts/scopes.py).
     """
 
     def mark(function: View) -> View:
         function.services = services  # type: ignore[attr-defined]
         function.scope = scope  # type: ignore[attr-defined]
-        return _marked(function, "user", writes=writes)
+        return _marked(function, "user")
 
     return mark(view) if view else mark
 
@@ -65,6 +60,12 @@ def session_only(view: View) -> View:
     return view
 
 
+def writes(view: View) -> View:
+    """The view writes although its method is a safe one; goes below the access rule."""
+    view.writes = True  # type: ignore[attr-defined]
+    return view
+
+
 def password_required(view: View) -> View:
     """A session may call this view only shortly after the password was given in it; goes below the access rule."""
     view.recently_proved = True  # type: ignore[attr-defined]
@@ -81,7 +82,6 @@ def service_only(view: View) -> View:
     return _marked(view, "service")
 
 
-def _marked(view: View, access: str, *, writes: bool = False) -> View:
+def _marked(view: View, access: str) -> View:
     view.access = access  # type: ignore[attr-defined]
-    view.writes = writes  # type: ignore[attr-defined]
     return view

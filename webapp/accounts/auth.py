@@ -21,6 +21,7 @@ from webapp.accounts.access import (
     public,
     service_only,
     session_only,
+    writes,
 )
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.first_account import init_first_account
@@ -52,6 +53,7 @@ __all__ = [
     "login_required",
     "require_identity",
     "start_session",
+    "writes",
 ]
 
 

@@ -2,7 +2,7 @@
 
 from flask import Blueprint, render_template, url_for
 
-from webapp.accounts.auth import admin_only, current_user_id
+from webapp.accounts.auth import admin_only, current_user_id, writes
 from webapp.accounts.service import get_user
 from webapp.db.base import db
 from webapp.http.answers import commit_and_redirect
@@ -20,6 +20,7 @@ SHOWN = 50
 
 @blueprint.get("/admin/users/<int:user_id>/memory")
 @admin_only
+@writes  # every look is recorded
 def look(user_id: int) -> ViewResult:
     """Return what is known about a user: profile, points by journey, memories."""
     user = get_user(user_id)
@@ -34,9 +35,6 @@ def look(user_id: int) -> ViewResult:
     )
     db.session.commit()
     return html
-
-
-look.writes = True  # type: ignore[attr-defined]  # every look is recorded
 
 
 @blueprint.post("/admin/users/<int:user_id>/journeys/<journey>/<point>/reset")

@@ -1,7 +1,7 @@
 """JSON endpoints of conversations and their messages."""
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id, login_required, writes
 from webapp.conversations import lists, messages, service
 from webapp.conversations.schemas import (
     ConversationChanges,
@@ -45,7 +45,8 @@ def create_conversation(body: NewConversation) -> ViewResult:
 
 
 @blueprint.get("/conversations/current", responses={200: ConversationOut})
-@login_required(writes=True)
+@login_required
+@writes
 def current_conversation() -> ViewResult:
     """The active conversation, created if there is none."""
     row = service.current_conversation(current_user_id())

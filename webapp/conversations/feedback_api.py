@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webapp.accounts.auth import admin_only, current_user_id, login_required
+from webapp.accounts.auth import admin_only, current_user_id, login_required, writes
 from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import (
     CountQuery,
@@ -52,6 +52,7 @@ def count_feedback(query: CountQuery) -> dict[str, Any]:
 
 @blueprint.get("/feedback", responses={200: ReadableList})
 @admin_only
+@writes
 def list_readable_feedback(query: PageQuery) -> dict[str, Any]:
     """Replies whose owners let admins read them, with their ratings. The owners can see that they were read."""
     page = feedback.readable(query)
@@ -60,6 +61,3 @@ def list_readable_feedback(query: PageQuery) -> dict[str, Any]:
     ]
     db.session.commit()
     return ReadableList(feedback=items, next_cursor=page.next_cursor).model_dump(mode="json")
-
-
-list_readable_feedback.writes = True

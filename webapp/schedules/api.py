@@ -3,7 +3,7 @@
 from typing import Any
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required, session_only
+from webapp.accounts.auth import current_user_id, login_required, session_only, writes
 from webapp.accounts.identity import require_identity
 from webapp.http.answers import commit_empty, commit_json
 from webapp.http.paging import PageQuery
@@ -43,12 +43,10 @@ def create_schedule(body: ScheduleFields) -> ViewResult:
 
 @blueprint.get("/schedules/feed", responses={200: FeedOut})
 @login_required
+@writes
 def read_feed() -> ViewResult:
     """Return the URL of a calendar (iCalendar) of your schedules, which is made the first time."""
     return _feed(feed.feed_of(current_user_id()))
-
-
-read_feed.writes = True  # the first time
 
 
 @blueprint.post("/schedules/feed", responses={201: FeedOut})

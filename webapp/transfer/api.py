@@ -5,7 +5,7 @@ from typing import Any
 from flask import request, send_file
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required, password_required
+from webapp.accounts.auth import current_user_id, login_required, password_required, writes
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
@@ -159,7 +159,8 @@ def get_export(path: ExportPath) -> dict[str, Any]:
     "/exports/<int:export_id>/download",
     responses={200: {"description": "The file", "content": {"*/*": {}}}, 409: {"description": "Not made yet"}},
 )
-@login_required(writes=True)
+@login_required
+@writes
 def download_export(path: ExportPath) -> Any:
     """The file of an export."""
     return send_export(path.export_id)
