@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     named = any("::" in argument for argument in config.args)
     if not config.getoption("--slow") and not named:
-        slow = [item for item in items if item.get_closest_marker("slow") or _is_another_screen(item)]
+        slow = [item for item in items if item.get_closest_marker("slow")]
         _leave_out(config, items, slow)
         for item in items:
             _try_few_examples(item)
@@ -92,19 +92,6 @@ def _try_few_examples(item: pytest.Item) -> None:
     given = getattr(test, "_hypothesis_internal_use_settings", None)
     if given is not None and given.max_examples > FEW_EXAMPLES:
         test._hypothesis_internal_use_settings = hypothesis.settings(given, max_examples=FEW_EXAMPLES)  # type: ignore[union-attr]
-
-
-def _is_another_screen(item: pytest.Item) -> bool:
-    """Whether a test of several sizes and colours is not on the small screen, or is light although dark is a choice.
-
-    Most other tests view pages on a large, light screen; and each further screen costs as much as the test.
-    """
-    given = {mark.args[0] for mark in item.iter_markers("parametrize")}
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    if not {"device", "colour"} <= set(params):
-        return False
-    is_small = params["device"] is not None and params["device"]["viewport"]["width"] < 600
-    return not is_small or ("colour" in given and params["colour"] == "light")
 
 
 def _is_about_pages(item: pytest.Item) -> bool:
@@ -236,7 +223,7 @@ def app(
     _application: Flask, servers: Servers, model_server: ServerHandle, request: pytest.FixtureRequest
 ) -> Iterator[Flask]:
     """The application on real servers; afterwards turns are stopped, tables and Redis emptied, the script forgotten."""
-    if "live_server" not in request.fixturenames:
+    if not {"live_server", "live_worker"} & set(request.fixturenames):
         LiveServer.kill_all_jobs()  # otherwise they would take the jobs of this test
     yield _application
     model_server.reset()
@@ -346,6 +333,14 @@ def live_web(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[Liv
     _live.heal(with_jobs=False)
     yield _live
     _live.servers.start_database()
+
+
+@pytest.fixture
+def live_worker(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[LiveServer]:
+    """A worker alone, which may be the one of the test before: a web takes as long to start."""
+    _live.heal(with_web=False)
+    yield _live
+    _live.settle_jobs()
 
 
 def end_turns(app: Flask, seconds: float = 10.0) -> None:

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,39 +23,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 300
 LEVELS = {"public", "user", "admin", "service"}
 
-# A domain may import those before it. What is in none of them (webapp/*.py, markdown) is for all of them.
-DOMAINS = [
-    "accounts",
-    "audit",
-    "providers",
-    "spaces",
-    "conversations",
-    "saved_prompts",
-    "usage",
-    "files",
-    "prompts",
-    "memories",
-    "retrieval",
-    "legacies",
-    "summaries",
-    "journeys",
-    "tools",
-    "chat",
-    "push",
-    "schedules",
-    "arrivals",
-    "sharing",
-    "digests",
-    "tasks",
-    "internal",
-    "transfer",
-    "webhooks",
-    "gateway",
-    "oauth",
-    "mcp_server",
-    "admin",
-    "openapi",
-]
+# A domain may import those before it, as the document says. What is in none of them (webapp/*.py, markdown) is for all.
+_ORDER = re.search(r"Imports point one way: `([^`]+)`", (ROOT / "docs" / "architecture.md").read_text())[1]
+DOMAINS = re.split(r"\s*<\s*", _ORDER)
 
 # The rooms that are not domains: anybody may use them, and they use no domain.
 SHARED_ROOMS = {
@@ -114,6 +85,25 @@ PURE = {
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.rules.")
 
+PUBLIC = {
+    "accounts_pages": "login sign_in logout register make_account",
+    "leaving_pages": "report way_back keep",  # for people who have its secret; after the password of a closed account
+    "language_pages": "choose",
+    "installing": "manifest offline share worker",
+    "mcp": "metadata",
+    "oauth": "metadata register revoke token",
+    "oidc_pages": "begin callback",
+    "mail_pages": "ask_to_join ask_for_reset forgot join make_account reset reset_form verify verify_form",
+    "passkey_pages": "options sign_in",
+    "proving_pages": "code check_code",
+    "openapi": "document page",
+    "service": "healthz readyz stream metrics",
+    "sharing_pages": "shared",
+    "schedules_pages": "calendar",  # for programs that have its secret
+    "frames": "diagrams image",  # of a shared conversation's diagrams and images: they contain no one's data
+}
+"""The views that anybody may call."""
+
 # Folders of a domain, the lower ones first: none imports a later one, or the modules beside them.
 LAYERS = {
     "webapp.chat": ("context", "turns"),
@@ -134,13 +124,25 @@ LAZY = {
 }
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """A source file, parsed once for all rules."""
+    return ast.parse(path.read_text(), str(path))
+
+
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Everything in a source file."""
+    return list(ast.walk(tree_of(path)))
+
+
 def module_name(path: Path) -> str:
     """The dotted name of a source file."""
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 FILES = sorted(path for folder in ("webapp", "jobs") for path in (ROOT / folder).rglob("*.py"))
-TREES = {module_name(path): ast.parse(path.read_text(), str(path)) for path in FILES}
+TREES = {module_name(path): tree_of(path) for path in FILES}
 PACKAGES = {module_name(path) for path in FILES if path.name == "__init__.py"}
 
 
@@ -173,7 +175,7 @@ def at_load(tree: ast.AST) -> Iterator[ast.AST]:
         yield from at_load(node)
 
 
-IMPORTS = {name: imports(name, ast.walk(tree)) for name, tree in TREES.items()}
+IMPORTS = {module_name(path): imports(module_name(path), iter(nodes_of(path))) for path in FILES}
 LOADED = {name: imports(name, at_load(tree)) & set(TREES) for name, tree in TREES.items()}
 
 
@@ -198,7 +200,7 @@ def test_folders_stay_apart(folder: str) -> None:
     for path in (ROOT / folder).rglob("*.py"):
         if path.is_relative_to(ROOT / "tests" / "bench"):
             continue
-        found = imports(module_name(path), ast.walk(ast.parse(path.read_text())))
+        found = imports(module_name(path), iter(nodes_of(path)))
         assert not {name for name in found if name.split(".")[0] in APART[folder].split()}, path
 
 
@@ -221,52 +223,8 @@ def test_every_view_or_its_blueprint_says_who_may_call_it(app):
 def test_views_open_to_anybody_are_known(app):
     """A new public view is a decision, and has to be recorded here."""
     public = {endpoint for endpoint, view in app.view_functions.items() if getattr(view, "access", None) == "public"}
-    assert public <= {
-        "accounts_pages.login",
-        "accounts_pages.sign_in",
-        "accounts_pages.logout",
-        "accounts_pages.register",
-        "accounts_pages.make_account",
-        "leaving_pages.report",  # for people who have its secret
-        "leaving_pages.way_back",  # after the right password of a closed account
-        "leaving_pages.keep",
-        "language_pages.choose",
-        "installing.manifest",
-        "installing.offline",
-        "installing.share",
-        "installing.worker",
-        "mcp.metadata",
-        "oauth.metadata",
-        "oauth.register",
-        "oauth.revoke",
-        "oauth.token",
-        "oidc_pages.begin",
-        "oidc_pages.callback",
-        "mail_pages.ask_to_join",
-        "mail_pages.ask_for_reset",
-        "mail_pages.forgot",
-        "mail_pages.join",
-        "mail_pages.make_account",
-        "mail_pages.reset",
-        "mail_pages.reset_form",
-        "mail_pages.verify",
-        "mail_pages.verify_form",
-        "passkey_pages.options",
-        "passkey_pages.sign_in",
-        "proving_pages.code",
-        "proving_pages.check_code",
-        "openapi.document",
-        "openapi.page",
-        "service.healthz",
-        "sharing_pages.shared",
-        "schedules_pages.calendar",  # for programs that have its secret
-        # Frames for a shared conversation's diagrams and images: they contain no one's data.
-        "frames.diagrams",
-        "frames.image",
-        "service.readyz",
-        "service.stream",
-        "service.metrics",
-    }
+    known = {f"{module}.{view}" for module, views in PUBLIC.items() for view in views.split()}
+    assert public <= known
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -336,7 +294,7 @@ def test_shared_rooms_use_no_domain():
 def test_no_test_is_skipped_for_a_missing_program():
     unknown = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        for node in nodes_of(path):
             name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             if name.rpartition(".")[2] not in ("skip", "skipif", "importorskip"):
                 continue
@@ -402,9 +360,8 @@ def test_no_words_of_a_language_decide(room: str) -> None:
     common = set[str]().union(*json.loads((ROOT / "webapp/text/stop_words.json").read_text()).values())
     found = []
     for path in sorted((ROOT / "webapp" / room).rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
+        texts = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
+        for node in nodes_of(path):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
                 listed = node.value.split()
                 is_list = len(listed) > 4 and not node.value.strip().endswith((".", ":", ")")) and len(node.value) > 200
@@ -442,7 +399,7 @@ def test_docstrings_begin_with_what_the_thing_is_or_does(folder: str) -> None:
     found = [
         f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
         for path in (ROOT / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(path)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and (text := ast.get_docstring(node))
         and text.split()[0].strip(".,:;") in questions
@@ -452,8 +409,7 @@ def test_docstrings_begin_with_what_the_thing_is_or_does(folder: str) -> None:
 
 def test_errors_that_docstrings_name_exist() -> None:
     """As in "Raises NotFound, Conflict": after a renaming, too."""
-    trees = {path: ast.parse(path.read_text()) for name in ("webapp", "jobs") for path in (ROOT / name).rglob("*.py")}
-    nodes = [(path, node) for path, tree in trees.items() for node in ast.walk(tree)]
+    nodes = [(path, node) for path in FILES for node in nodes_of(path)]
     imported = {
         alias.asname or alias.name for _, node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
     }

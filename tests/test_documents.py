@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from tests.test_architecture import DOMAINS
 from webapp.http.views import UPLOADS
 from webapp.templating import asset
 
@@ -60,12 +59,6 @@ def test_settings_named_for_operators_are_in_the_example() -> None:
     for name in ("production", "security", "recall", "journeys", "files"):
         named = set(re.findall(r"`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`", (ROOT / "docs" / f"{name}.md").read_text()))
         assert named <= example, name
-
-
-def test_the_order_of_domains_is_the_one_that_holds() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text()
-    (order,) = re.findall(r"Imports point one way: `([^`]+)`", text)
-    assert re.split(r"\s*<\s*", order) == DOMAINS
 
 
 def test_the_proxy_that_is_shown_lets_files_in_and_finds_the_assets(app: Flask) -> None:

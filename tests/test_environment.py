@@ -137,8 +137,8 @@ ENTRIES = {
     "worker": "from jobs.runner import worker_app; worker_app()",
     "scheduler": "from unittest import mock; import jobs.schedule as s\n"
     "with mock.patch.object(s, 'open_redis', side_effect=SystemExit): s.main()",
-    "command": "import wsgi",
 }
+"""Commands are in tests/shell/test_command_line.py."""
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

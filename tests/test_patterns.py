@@ -13,12 +13,9 @@ from testkit.processes import ROOT
 from tests.support.patterns import Found, patterns
 from tests.support.slow_inputs import slow
 
-PARTS = 6
 
-
-@pytest.mark.parametrize("part", range(PARTS))
-def test_no_pattern_is_worse_than_linear(part: int) -> None:
-    command = [sys.executable, "-m", "tests.support.slow_inputs", str(part), str(PARTS)]
+def test_no_pattern_is_worse_than_linear() -> None:
+    command = [sys.executable, "-m", "tests.support.slow_inputs"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == ""
 
@@ -28,8 +25,6 @@ def test_no_pattern_is_worse_than_linear(part: int) -> None:
     [
         (r"\s+$", False),
         (r"<[^>]*>", False),
-        (r"/\*.*?\*/", False),
-        (r"(?:begin) .+? end", False),
         (r"[ \t]*\|?[ \t]*x", True),
         (r"(\w+)*!", True),
     ],

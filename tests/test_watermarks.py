@@ -106,13 +106,16 @@ def test_every_message_is_read_for_memories(app_context, user, model, talks) -> 
 
 def test_no_summary_stands_for_what_it_was_not_shown(app_context, user, model, talks, monkeypatch) -> None:
     shown: list[str] = []
+    closed = 0
+    early = app_context.extensions["settings"].model_copy(update={"summary_threshold": 4})
+    monkeypatch.setitem(app_context.extensions, "settings", early)
 
     def ask(said, *_args, **_options):
         shown.extend(item.content for item in said)
         return SimpleNamespace(summary="Boats."), "a model"
 
     monkeypatch.setattr(summaries, "ask", ask)
-    for gap in gaps(app_context, user, talks, lambda talk: summaries.summarise(talk.id), lines=32):
+    for gap in gaps(app_context, user, talks, lambda talk: summaries.summarise(talk.id), lines=6):
         while summaries.summarise(talks[-1].id):
             pass
         closed = summaries.closed_through(talks[-1].id)
@@ -120,6 +123,7 @@ def test_no_summary_stands_for_what_it_was_not_shown(app_context, user, model, t
         assert set(db.session.scalars(covered)) <= set(shown), f"gap {gap.number}"
         shown.clear()
         db.session.remove()
+    assert closed
 
 
 def test_a_digest_that_was_not_shown_a_reply_is_stale(app_context, user, model, talks) -> None:

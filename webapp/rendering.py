@@ -102,8 +102,8 @@ def _account_language() -> str:
 
 
 def model_name(name: str) -> str:
-    """Return a model's name under a reply; the screen tour, and the demonstration before it, say what they are."""
-    return TOUR_LABEL if name in (answers.MODEL, "offline-demo") else cached_label(name)
+    """Return a model's name under a reply; the screen tour says what it is."""
+    return TOUR_LABEL if name == answers.MODEL else cached_label(name)
 
 
 def highlight(text: str, words: str, around: int = 90) -> Markup:

@@ -5,7 +5,7 @@ import { form, read } from "./drafts.js";
 import { toast } from "./toasts.js";
 import { t } from "./words.js";
 
-export const WAITING = t("You are offline. This is sent when the connection is back.");
+export const WAITING = t("There is no connection at the moment. This is sent when it is back.");
 const PAUSE = 4000;
 
 export async function whenBack() {

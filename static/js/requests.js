@@ -1,5 +1,5 @@
 // What htmx requests have in common: failures are said, never swapped in blindly, and nothing typed is lost.
-import { on } from "./dom.js";
+import { $, on } from "./dom.js";
 import { toast } from "./toasts.js";
 import { t } from "./words.js";
 
@@ -8,12 +8,23 @@ const isOurs = (response) => response.headers.has("HX-Retarget") || response.hea
 document.addEventListener("htmx:before:swap", (event) => {
   const { ctx } = event.detail;
   const status = ctx.response?.status ?? 200;
-  if (status >= 400 && ctx.sourceElement?.id === "thread") return event.preventDefault(); // nobody asked for news
+  if (status >= 400 && (ctx.sourceElement?.id === "thread" || isAway(ctx))) return event.preventDefault(); // nobody asked for news
   if (status < 400 || isOurs(ctx.response)) return;
   if (status === 422) return; // the form itself, with its errors
   // Not our page but a proxy's.
   event.preventDefault();
   toast(status >= 502 ? t("The server cannot be reached at the moment. Try again in a few seconds.") : t("That did not work. Try again."));
+});
+
+// htmx opens a stream again that was open once; here, one that was not. Meanwhile the page says why nothing comes.
+const isAway = (ctx) => ctx.sourceElement?.dataset.turn && (ctx.response?.status ?? 503) >= 500;
+const tell = (turn, isLost) => $("[data-lost]", turn)?.replaceChildren(isLost ? $("[data-lost]", turn).dataset.lost : "");
+document.addEventListener("htmx:sse:error", (event) => tell(event.target, true));
+document.addEventListener("htmx:sse:after:connection", (event) => tell(event.target, false));
+document.addEventListener("htmx:finally:request", ({ target: turn, detail: { ctx } }) => {
+  if (!isAway(ctx)) return;
+  tell(turn, true);
+  setTimeout(() => turn.isConnected && htmx.ajax("GET", turn.getAttribute("hx-sse:connect"), { source: turn }), 3000);
 });
 
 // A settled stream is not opened again when the page around it is looked at anew.

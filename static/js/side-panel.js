@@ -69,6 +69,6 @@ document.addEventListener("keydown", (event) => {
 
 // What leads elsewhere closes it, and the focus goes there.
 on("click", "#sidebar :is(.side-link, [data-new])", () => {
-  opener = null;
+  opener = $("#main");
   drawer()?.close();
 });

@@ -172,6 +172,9 @@ def test_a_password_change_needs_the_present_one_and_a_good_one(people: People) 
             service.change_password(ann, PasswordChange(current_password=current, new_password=new))
         assert caught.value.errors[0]["loc"] == [field]
     assert service.get_user(ann).auth_version == version
+    with write_transaction():
+        service.change_password(ann, PasswordChange(current_password=PASSWORD, new_password="a fine password"))
+    assert service.get_user(ann).auth_version == version + 1, "which ends every session"
 
 
 def test_an_address_can_be_changed_to_a_free_one(people: People) -> None:

@@ -24,18 +24,14 @@ def unsafe(browser):
     return {"X-CSRFToken": csrf_token(browser.get("/settings").text)}
 
 
-def test_signing_out_ends_the_session_on_the_server(app, login, user):
-    browser = login(user)
+def test_signing_out_ends_the_session_on_the_server_and_leaves_other_browsers_alone(app, login, user):
+    browser, there = login(user), login(user)
     thief = copied(app, browser)
     assert thief.get("/api/account").status_code == 200
-    post_form(browser, "/logout", "/settings")
+    assert post_form(browser, "/logout", "/settings").location == "/login"
+    assert browser.get("/").location == "/login"
     assert thief.get("/api/account").status_code == 401
     assert thief.get("/settings").status_code == 303
-
-
-def test_signing_out_leaves_other_browsers_alone(login, user):
-    here, there = login(user), login(user)
-    post_form(here, "/logout", "/settings")
     assert there.get("/api/account").status_code == 200
 
 
@@ -76,15 +72,21 @@ def test_a_session_has_an_absolute_limit(app, login, user):
 
 def test_a_password_change_ends_other_sessions_and_if_asked_the_tokens(app, login, client, user):
     here, there = login(user), login(user)
-    form = {"current_password": PASSWORD, "new_password": "nine grey stones at low water"}
-    post_form(here, "/settings/password", "/settings", **form)
-    assert here.get("/api/account").status_code == 200
-    assert there.get("/api/account").status_code == 401
+
+    def change(now_is, wanted, **more):
+        return post_form(here, "/settings/password", current_password=now_is, new_password=wanted, **more)
+
+    wrong, weak = change("no", "another tide mill"), change(PASSWORD, "12345678")
+    assert wrong.status_code == 422 and "This is not your current password." in wrong.text
+    assert weak.status_code == 422 and "too common" in weak.text
+    assert change(PASSWORD, "nine grey stones at low water").status_code == 303
+    assert here.get("/settings").status_code == here.get("/api/account").status_code == 200
+    assert (there.get("/settings").status_code, there.get("/api/account").status_code) == (303, 401)
     assert client.get("/api/account").status_code == 200
     with app.app_context():
         assert db.session.scalar(select(func.count()).select_from(UserSession)) == 1
-    form = {"current_password": form["new_password"], "new_password": "ten grey stones at low water"}
-    post_form(here, "/settings/password", "/settings", **form, revoke_tokens="true")
+    here.token = csrf_token(here.get("/settings").text)
+    change("nine grey stones at low water", "ten grey stones at low water", revoke_tokens="true")
     assert client.get("/api/account").status_code == 401
 
 

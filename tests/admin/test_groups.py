@@ -22,23 +22,6 @@ def _forget():
     usage._forget()
 
 
-def test_only_admins_keep_groups(client, anonymous, api, make_user, login):
-    admin = api(make_user(is_admin=True))
-    group = admin.post("/api/groups", json={"name": "Readers"}).get_json()["group_id"]
-    place = f"/api/groups/{group}"
-    for method, path, body in (
-        ("get", "/api/groups", None),
-        ("post", "/api/groups", {"name": "Mine"}),
-        ("get", place, None),
-        ("patch", place, {"user_ids": [client.person.user_id]}),
-        ("delete", place, None),
-    ):
-        assert getattr(client, method)(path, json=body).status_code == 403
-        assert getattr(anonymous, method)(path, json=body).status_code == 401
-    assert login(client.person).get("/admin/groups").status_code == 403
-    assert admin.get(place).get_json()["user_ids"] == []
-
-
 def test_a_group_is_kept_over_the_api(app, api, make_user):
     admin, one = api(make_user(is_admin=True)), make_user()
     made = admin.post(

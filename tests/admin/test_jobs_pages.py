@@ -57,24 +57,15 @@ def test_pages_answer_under_the_strict_policy(browser, failed_job):
 def test_the_overview_renews_itself(browser, failed_job):
     part = browser.get("/admin/rq/", headers={"HX-Request": "true"}).text
     assert "<html" not in part and "1 failed in turn" in part
+    assert part.count('scope="col"') == 1 + len(Queue), "a column for each queue: a phone has room for no more"
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        f"/queues/{HOSTILE}/failed",
-        f"/queues/turn/{HOSTILE}",
-        "/queues/unknown/failed",
-        "/queues/turn/unknown",
-        f"/jobs/{HOSTILE}",
-        "/0/view/jobs/x')/failed/8/asc/1",
-        "/0/data/queues.json",
-    ],
-)
-def test_a_name_in_the_address_is_known_or_not_found(page, browser, failed_job):
-    answer = browser.get(f"/admin/rq{page}")
-    assert answer.status_code in (404, 405)  # 405: below a job there are only actions
-    assert HOSTILE not in answer.text
+def test_a_name_in_the_address_is_known_or_not_found(browser, failed_job):
+    queues = (f"/queues/{HOSTILE}/failed", f"/queues/turn/{HOSTILE}", "/queues/unknown/failed", "/queues/turn/unknown")
+    for page in (*queues, f"/jobs/{HOSTILE}", "/0/view/jobs/x')/failed/8/asc/1", "/0/data/queues.json"):
+        answer = browser.get(f"/admin/rq{page}")
+        assert answer.status_code in (404, 405), page  # 405: below a job there are only actions
+        assert HOSTILE not in answer.text
 
 
 def test_what_a_job_says_cannot_become_markup(browser, failed_job):
@@ -172,20 +163,3 @@ def test_a_function_that_is_no_job_of_ours_is_not_put_back(browser, connection):
     assert f"{job.id}/delete" in page and f"{job.id}/requeue" not in page
     assert post_form(browser, f"/admin/rq/jobs/{job.id}/requeue", "/admin").status_code == 409
     assert queue.job_ids == []
-
-
-def test_others_see_and_change_nothing(login, user, anonymous, failed_job, connection):
-    mine = login(user)
-    for page in pages(failed_job.id):
-        assert mine.get(f"/admin/rq{page}").status_code == 403
-        assert anonymous.get(f"/admin/rq{page}").status_code == 303
-    for path in (f"/jobs/{failed_job.id}/requeue", "/queues/turn/failed/requeue", "/schedule/sweep"):
-        assert post_form(mine, f"/admin/rq{path}", "/settings").status_code == 403
-        assert anonymous.post(f"/admin/rq{path}").status_code in (303, 401)
-    assert rq_queue(connection, Queue.TURN).job_ids == []
-
-
-def test_changes_need_the_token_of_our_pages(browser, failed_job, connection):
-    path = f"/admin/rq/jobs/{failed_job.id}/requeue"
-    assert browser.post(path, headers={"Origin": "http://localhost"}).status_code == 403
-    assert rq_queue(connection, Queue.TURN).job_ids == []

@@ -3,14 +3,13 @@
 import re
 
 import pytest
+from redis import Redis
 
-from testkit.people import csrf_token, page_token
+from testkit.people import csrf_token
 from webapp.accounts import service
 from webapp.accounts.schemas import Credentials
 from webapp.db.base import db
 from webapp.errors import NotFound, Unauthenticated
-
-PAGES = ("/admin", "/admin/users", "/admin/rq/")
 
 
 @pytest.fixture
@@ -30,29 +29,6 @@ def post(browser, address, page="/admin/users", **form):
     return browser.post(address, data={**form, "csrf_token": csrf_token(browser.get(page).text)})
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_pages_are_for_admins(page, anonymous, login, user, browser):
-    assert anonymous.get(page).status_code == 303
-    assert anonymous.get(page).headers["Location"].startswith("/login?next=%2Fadmin")
-    refused = login(user).get(page)
-    assert refused.status_code == 403
-    assert "text/html" in refused.content_type
-    assert browser.get(page).status_code == 200
-
-
-@pytest.mark.parametrize("action", ["admin", "active", "password", "delete"])
-def test_others_change_nobody(action, login, user, make_user, app):
-    other = make_user()
-    mine = login(user)
-    token = page_token(mine)
-    answer = mine.post(f"/admin/users/{other.user_id}/{action}", data={"csrf_token": token, "admin": "1"})
-    assert answer.status_code == 403
-    with app.app_context():
-        kept = service.get_user(other.user_id)
-        assert kept.is_active
-        assert not kept.is_admin
-
-
 def test_somebody_without_a_name_is_called_by_the_address_once(app, browser, make_user):
     other = make_user(email="heron@example.org")
     with app.app_context():
@@ -62,10 +38,6 @@ def test_somebody_without_a_name_is_called_by_the_address_once(app, browser, mak
     assert page.partition("<h1>")[2].partition("<h2")[0].count("heron@example.org") == 1
     row = browser.get("/admin/users?q=heron").text.partition('class="rows"')[2].partition("</ul>")[0]
     assert row.count("heron@example.org") == 1
-
-
-def test_forms_need_their_token(browser, user):
-    assert browser.post(f"/admin/users/{user.user_id}/admin", data={"admin": "1"}).status_code == 403
 
 
 def test_overview_tells_the_state(browser, user, app):
@@ -78,8 +50,6 @@ def test_overview_tells_the_state(browser, user, app):
 
 
 def test_overview_works_without_redis(browser, monkeypatch, app):
-    from redis import Redis
-
     monkeypatch.setitem(app.extensions, "redis", Redis(port=1, socket_connect_timeout=0.1, retry=None))
     answer = browser.get("/admin")
     assert answer.status_code == 200
@@ -156,11 +126,6 @@ def test_a_new_password_is_shown_once_and_works(browser, user, login, app):
         db.session.rollback()
 
 
-def test_who_was_just_added_was_not_signed_out(browser):
-    shown = post(browser, "/admin/users", email="new@example.org", name="New")
-    assert '<code id="password">' in shown.text and "signed out everywhere." not in shown.text
-
-
 def test_deleting_wants_the_address(browser, user, app):
     page = f"/admin/users/{user.user_id}"
     refused = post(browser, f"{page}/delete", email="somebody@example.org")
@@ -175,30 +140,23 @@ def test_deleting_wants_the_address(browser, user, app):
     assert browser.get(page).status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("action", "form"),
-    [
-        ("admin", {"admin": "0"}),
-        ("active", {"active": "0"}),
-        ("password", {}),
-        ("delete", {"email": "ada@example.org"}),
-    ],
-)
-def test_never_oneself(action, form, login, make_user, app):
+def test_never_oneself(login, make_user, app):
     ada = make_user(email="ada@example.org", is_admin=True)
     make_user(is_admin=True)
-    answer = post(login(ada), f"/admin/users/{ada.user_id}/{action}", **form)
-    assert answer.status_code == 409
-    with app.app_context():
-        kept = service.get_user(ada.user_id)
-        assert kept.is_admin
-        assert kept.is_active
+    browser = login(ada)
+    deeds = {"admin": {"admin": "0"}, "active": {"active": "0"}, "password": {}, "delete": {"email": ada.email}}
+    for action, form in deeds.items():
+        answer = post(browser, f"/admin/users/{ada.user_id}/{action}", **form)
+        assert (action, answer.status_code) == (action, 409)
+        with app.app_context():
+            kept = service.get_user(ada.user_id)
+            assert kept.is_admin and kept.is_active
 
 
 def test_a_user_is_added_with_a_password_to_hand_over(browser, app):
     post(browser, "/admin/registration", open="0")
     shown = post(browser, "/admin/users", email="New@Example.org", name="New")
-    assert shown.status_code == 201
+    assert shown.status_code == 201 and "signed out everywhere." not in shown.text
     password = re.search(r'<code id="password">([^<]+)</code>', shown.text)[1]
     with app.app_context():
         assert service.log_in(Credentials(email="new@example.org", password=password)).name == "New"
@@ -209,6 +167,6 @@ def test_a_user_is_added_with_a_password_to_hand_over(browser, app):
     assert 'value="Other"' in again.text
 
 
-@pytest.mark.parametrize("user_id", [0, 2**31, 2**70])
-def test_unknown_users_are_not_found(browser, user_id):
-    assert browser.get(f"/admin/users/{user_id}").status_code == 404
+def test_unknown_users_are_not_found(browser):
+    for user_id in (0, 2**31, 2**70):
+        assert browser.get(f"/admin/users/{user_id}").status_code == 404

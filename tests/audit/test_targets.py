@@ -4,8 +4,6 @@ import ast
 import re
 from collections.abc import Iterator
 
-import pytest
-
 from testkit.people import post_form
 from testkit.processes import ROOT
 from webapp.audit import service
@@ -18,9 +16,10 @@ from webapp.i18n.request_language import use_language
 RECORDERS = {"record", "audit.record", "signals.note", "note_look", "admin_view.note_look"}
 
 
-@pytest.mark.parametrize(
-    ("action", "what", "german"),
-    [
+def test_what_was_recorded_is_told_in_the_readers_language(app):
+    two_days, auf_deutsch = "example.org: it failed for two days. ", "example.org: zwei Tage lang ohne Erfolg. "
+    read, lesen = "Desk: read memory through MCP", "Desk: Gedächtnis über MCP lesen"
+    cases = [
         (Action.SIGNED_IN, "Firefox on Linux", "Firefox unter Linux"),
         (Action.SESSION_ENDED, "1 session", "1 Sitzung"),
         (Action.SESSION_ENDED, "3 sessions", "3 Sitzungen"),
@@ -28,41 +27,25 @@ RECORDERS = {"record", "audit.record", "signals.note", "note_look", "admin_view.
         (Action.MEMORIES_CHANGED, "12 forgotten", "12 vergessen"),
         (Action.ADMIN_LOOKED, "messages of conversation 7", "Nachrichten der Unterhaltung 7"),
         (Action.EXPORT_MADE, "2 conversations", "2 Unterhaltungen"),
-        (Action.PROGRAM_CONNECTED, "Desk: read memory through MCP", "Desk: Gedächtnis über MCP lesen"),
-        (
-            Action.PROGRAM_CONNECTED,
-            "Desk: read memory through MCP, see and change schedules through MCP",
-            "Desk: Gedächtnis über MCP lesen, Zeitpläne über MCP sehen und ändern",
-        ),
+        (Action.PROGRAM_CONNECTED, read, lesen),
+        (Action.PROGRAM_CONNECTED, f"{read}, see and change schedules through MCP",
+         f"{lesen}, Zeitpläne über MCP sehen und ändern"),
         (Action.PROGRAM_DISCONNECTED, "A: b: a code was used twice", "A: b: ein Code wurde zweimal verwendet"),
-        (
-            Action.WEBHOOK_DISABLED,
-            "example.org: it failed for two days. It answered 500.",
-            "example.org: zwei Tage lang ohne Erfolg. Antwort: 500.",
-        ),
-        (
-            Action.WEBHOOK_DISABLED,
-            "example.org: it failed for two days. It did not answer in time.",
-            "example.org: zwei Tage lang ohne Erfolg. Keine rechtzeitige Antwort.",
-        ),
-        (
-            Action.WEBHOOK_DISABLED,
-            "example.org: it failed for two days. It answered with more than 65,536 bytes.",
-            "example.org: zwei Tage lang ohne Erfolg. Die Antwort war größer als 65,536 Bytes.",
-        ),
-    ],
-)
-def test_what_was_recorded_is_told_in_the_readers_language(app, action, what, german):
+        (Action.WEBHOOK_DISABLED, f"{two_days}It answered 500.", f"{auf_deutsch}Antwort: 500."),
+        (Action.WEBHOOK_DISABLED, f"{two_days}It did not answer in time.", f"{auf_deutsch}Keine rechtzeitige Antwort."),
+        (Action.WEBHOOK_DISABLED, f"{two_days}It answered with more than 65,536 bytes.",
+         f"{auf_deutsch}Die Antwort war größer als 65,536 Bytes."),
+    ]  # fmt: skip
     with app.app_context():
-        with use_language("de"):
-            assert thing(action, what) == german
-        with use_language("en"):
-            assert thing(action, what).casefold() == what.casefold()
+        for action, what, german in cases:
+            with use_language("de"):
+                assert thing(action, what) == german
+            with use_language("en"):
+                assert thing(action, what).casefold() == what.casefold()
 
 
-@pytest.mark.parametrize(
-    ("action", "what"),
-    [
+def test_names_and_what_is_not_known_stay_as_they_are(app):
+    cases = [
         (Action.TOKEN_CREATED, "all tokens"),
         (Action.PASSKEY_ADDED, "memories"),
         (Action.IMPORT_MADE, "conversation 5"),
@@ -71,19 +54,23 @@ def test_what_was_recorded_is_told_in_the_readers_language(app, action, what, ge
         (Action.WEBHOOK_DISABLED, "example.org: 100 % broken %(name)s"),
         ("from_a_later_version", "3 sessions"),
         (Action.SIGNED_IN, ""),
-    ],
-)
-def test_names_and_what_is_not_known_stay_as_they_are(app, action, what):
+    ]
     with app.app_context(), use_language("de"):
-        assert thing(action, what) == what
+        for action, what in cases:
+            assert thing(action, what) == what
+        assert reason("anything else") == "anything else"
 
 
-def test_what_programs_call_by_one_word_is_told_in_full(app):
+def test_what_programs_call_by_one_word_and_other_words_of_old_are_told_in_those_of_today(app):
     with app.app_context():
         with use_language("en"):
             assert thing(Action.EXPORT_MADE, "account") == "the whole account"
+            assert thing(Action.ROLE_CHANGED, "no admin any more") == "no longer an admin"
+            assert reason("the account is stopped") == "the account is deactivated"
         with use_language("de"):
             assert thing(Action.ADMIN_LOOKED, "memories") == "die Erinnerungen"
+            assert thing(Action.ROLE_CHANGED, "no admin any more") == "kein Admin mehr"
+            assert reason("the account is stopped") == "das Konto ist gesperrt"
 
 
 def test_only_ones_own_conversations_are_linked():
@@ -121,21 +108,6 @@ def test_every_text_that_is_recorded_is_known():
         known = THINGS.get(action, ()) if action else [form for forms in THINGS.values() for form in forms]
         texts = [text for form in (*known, *REASONS) for text in ((form,) if isinstance(form, str) else form)]
         assert any(_fits(text, what) for text in texts), f"{place}: {what!r} has no line in webapp/audit/targets.py"
-
-
-def test_what_was_recorded_in_other_words_is_shown_in_those_of_today(app):
-    with app.app_context():
-        with use_language("de"):
-            assert thing(Action.ROLE_CHANGED, "no admin any more") == "kein Admin mehr"
-        with use_language("en"):
-            assert thing(Action.ROLE_CHANGED, "no admin any more") == "no longer an admin"
-            assert reason("the account is stopped") == "the account is deactivated"
-
-
-def test_reasons_are_told_alone_too(app):
-    with app.app_context(), use_language("de"):
-        assert reason("the account is stopped") == "das Konto ist gesperrt"
-        assert reason("anything else") == "anything else"
 
 
 def _fits(text: str, what: str) -> bool:

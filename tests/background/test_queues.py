@@ -1,6 +1,7 @@
 """Enqueueing after the commit: never before, never for what was rolled back, and never at the request's expense."""
 
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from redis.exceptions import WatchError
 from rq import Queue as RQQueue
 
 from testkit.people import ApiClient
-from webapp.background.job_specs import JobRequest, Queue, note_start, pending_job_id, pending_key, push, rq_queue
+from webapp.background.job_specs import JOBS, JobRequest, Queue, note_start, pending_job_id, pending_key, push, rq_queue
 from webapp.background.queues import enqueue, enqueue_after_commit
 from webapp.db.base import db
 
@@ -69,11 +70,8 @@ def test_a_rolled_back_savepoint_forgets_its_own_jobs_only(app_context: Flask) -
 
 
 def test_an_unknown_name_is_refused_where_it_is_written(app_context: Flask) -> None:
-    try:
+    with pytest.raises(KeyError):
         enqueue_after_commit("titel", conversation_id=1)
-    except KeyError:
-        return
-    raise AssertionError("a job nobody knows was accepted")
 
 
 def test_redis_away_at_the_commit_does_not_fail_it(app_context: Flask, monkeypatch) -> None:
@@ -167,10 +165,6 @@ def test_the_start_of_a_job_leaves_the_marker_of_another(app_context: Flask) -> 
 
 
 def test_every_job_says_how_it_runs_and_is_the_function_of_its_name(app: Flask) -> None:
-    from importlib import import_module
-
-    from webapp.background.job_specs import JOBS
-
     for name, spec in JOBS.items():
         module, _, function = spec.function.rpartition(".")
         assert getattr(import_module(module), function).job_name == name

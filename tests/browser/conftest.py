@@ -5,8 +5,9 @@ something is done to while it is written is `held` until that is done. `--thrott
 """
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from fakemodel.script import Hold
 from testkit.people import Person, browser_client
 from tests.support.live import LiveServer
 from webapp.cli.prepare.machine import find_chromium
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db, write_transaction
 
 AXE = Path(__file__).resolve().parents[2] / "static" / "vendor" / "axe.js"
 DESKTOP = {"viewport": {"width": 1440, "height": 900}}
@@ -124,17 +127,25 @@ def contexts(chromium: Browser) -> Contexts:
 class Tab:
     """A page with what went wrong on it."""
 
-    def __init__(self, page: Page, server: LiveServer):
-        self.page = page
+    def __init__(self, page: Page, server: LiveServer, path: str):
+        self._page = page
+        self._path = path
         self.server = server
         self.problems: list[str] = []
         page.on("console", self._note)
         page.on("pageerror", self._note_error)
 
+    @property
+    def page(self) -> Page:
+        """The page; it opens its first path when it is first asked for, and not if another comes before."""
+        if self._path:
+            self.go(self._path)
+        return self._page
+
     def leave(self) -> None:
         """Note nothing more: the page is somebody else's next."""
-        self.page.remove_listener("console", self._note)
-        self.page.remove_listener("pageerror", self._note_error)
+        self._page.remove_listener("console", self._note)
+        self._page.remove_listener("pageerror", self._note_error)
 
     def _note_error(self, error: Error) -> None:
         self.problems.append(str(error))
@@ -146,8 +157,9 @@ class Tab:
 
     def go(self, path: str = "/") -> Page:
         """Open a path of the site."""
-        self.page.goto(self.server.url + path)
-        return self.page
+        self._path = ""
+        self._page.goto(self.server.url + path)
+        return self._page
 
     def forgive(self) -> None:
         """Forget what went wrong so far, because the test made it go wrong."""
@@ -158,10 +170,7 @@ class Tab:
 def open_tab(
     contexts: Contexts, live_server: LiveServer, app: Flask, pytestconfig: pytest.Config
 ) -> Iterator[Callable[..., Tab]]:
-    """`open_tab(person, PHONE, colour="dark")`: a tab in a context of its own; a person's is signed in, on `path`.
-
-    With `path=""` it shows nothing yet.
-    """
+    """`open_tab(person, PHONE, colour="dark")`: a tab in a context of its own; a person's is signed in, on `path`."""
     taken: list[tuple[dict[str, Any], Page]] = []
     made: list[BrowserContext] = []
     tabs: list[Tab] = []
@@ -186,15 +195,13 @@ def open_tab(
         else:
             page = contexts.take(device)
             taken.append((device, page))
-        tab = Tab(page, live_server)
+        tab = Tab(page, live_server, path if person is not None and beside is None else "")
         tabs.append(tab)
         page.emulate_media(media="null", color_scheme=colour)  # type: ignore[arg-type]
         if rate != 1:
             page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": rate})
         if person is not None and beside is None:
             page.context.add_cookies(session_cookies(app, person, live_server.url))
-            if path:
-                tab.go(path)
         return tab
 
     yield open_one
@@ -250,10 +257,34 @@ def held(model: Any, after: int = 3, **rule: Any) -> Hold:
     return hold
 
 
+def plant(app: Flask, person: Person, *said: str, title: str = "A talk") -> str:
+    """A conversation in which questions and replies were said by turns, without a turn; its path."""
+    with app.app_context(), write_transaction():
+        talk = Conversation(user_id=person.user_id, title=title, title_source="user", message_count=len(said))
+        db.session.add(talk)
+        db.session.flush()
+        last = None
+        for number, words in enumerate(said):
+            role = "assistant" if number % 2 else "user"
+            row = Message(conversation_id=talk.conversation_id, role=role, content=words, parent_id=last)
+            row.reply_to_id = last if number % 2 else None
+            db.session.add(row)
+            db.session.flush()
+            last = row.message_id
+        return f"/c/{talk.conversation_id}"
+
+
 def script_title(model: Any, title: str) -> None:
     """The model's answer to whichever background call is to title the conversation."""
     for schema in ("conversation_title", "memory_operations"):
         model.script(match=schema, structured={"statements": [], "title": title})
+
+
+def expect_titled(page: Page, title: str) -> None:
+    """The window, the one heading of the page and the sidebar agree."""
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    expect(page.locator(".side-link[aria-current=page]")).to_have_text(title)
+    expect(page).to_have_title(f"{title} · Commonplace")
 
 
 def expect_settled(page: Page) -> None:
@@ -298,12 +329,45 @@ def serious_findings(page: Page, but: str = "") -> list[str]:
 SCREENS = (("desktop-light", DESKTOP, "light"), ("phone-dark", PHONE, "dark"))
 SLOW = "--slow" in sys.argv
 
+on_every_screen = pytest.mark.parametrize(
+    ("device", "colour"),
+    [
+        (PHONE, "dark"),
+        *(
+            pytest.param(*screen, marks=pytest.mark.slow)
+            for screen in [(PHONE, "light"), (DESKTOP, "dark"), (DESKTOP, "light")]
+        ),
+    ],
+    ids=["phone-dark", "phone-light", "desktop-dark", "desktop-light"],
+)
+"""For a walk through pages: on a phone in the dark, and with `--slow` on each screen in each colour. Most other walks
+are at a desk in light, and each further screen costs as much as the walk."""
 
-def look_over(tab: Tab, paths: Iterable[str]) -> list[tuple[str, str, str]]:
+
+def faults(page: Page) -> list[tuple[str, str]]:
+    """What is wrong with the page as it stands, at a desk in light and on a phone in the dark; a desk's afterwards."""
+    found = []
+    for name, device, colour in SCREENS:
+        page.set_viewport_size(device["viewport"])
+        page.emulate_media(color_scheme=colour)  # type: ignore[arg-type]
+        found += [(name, finding) for finding in serious_findings(page)]
+        found += [(name, "scrolls sideways")] if scrolls_sideways(page) else []
+    page.set_viewport_size(DESKTOP["viewport"])
+    page.emulate_media(color_scheme="light")
+    return found
+
+
+HEIGHT = "(page => page.scrollHeight + page.getBoundingClientRect().top)(document.querySelector('#page'))"
+
+
+def look_over(
+    tab: Tab, paths: Iterable[str], tallest: Mapping[str, int] = MappingProxyType({})
+) -> list[tuple[str, str, str]]:
     """What is wrong with pages, each loaded once and looked at at a desk in light and on a phone in the dark.
 
-    Of each: what axe-core finds, whether it is wider than its window, what it complains of in the console. What is
-    around every page (the sidebar, the panel of memories) is looked at on the first only. axe-core takes the pages by
+    Of each: what axe-core finds, whether it is wider than its window, or at a desk taller than is said in `tallest`,
+    what it complains of in the console. What is around every page (the sidebar, the panel of memories) is looked at on
+    the first only. axe-core takes the pages by
     turns on one screen or the other; with `--slow`, on both.
     """
     page = tab.page
@@ -316,6 +380,8 @@ def look_over(tab: Tab, paths: Iterable[str]) -> list[tuple[str, str, str]]:
             devices.send("Emulation.setTouchEmulationEnabled", {"enabled": device is PHONE})
             if device is DESKTOP:
                 tab.go(path)
+                height = page.evaluate(HEIGHT) if path in tallest else 0
+                wrong += [(path, name, f"{height} pixels tall")] if height > tallest.get(path, 0) else []
             but = "#sidebar, #panel, dialog" if number else ""
             if SLOW or not number or number % 2 == turn:
                 wrong += [(path, name, finding) for finding in serious_findings(page, but)]

@@ -8,55 +8,67 @@ from playwright.sync_api import expect
 from webapp.conversations.models import Message
 from webapp.db.base import db
 
-from .conftest import PHONE, held, replies, scrolls_sideways, send, serious_findings, until
+from .conftest import (
+    DESKTOP,
+    PHONE,
+    expect_settled,
+    held,
+    plant,
+    replies,
+    scrolls_sideways,
+    send,
+    serious_findings,
+    until,
+)
 
 
-def test_empty_it_is_one_row(tab, open_tab, user):
-    for page in (tab.page, open_tab(user, PHONE).page):
-        box = page.locator(".composer-box")
-        assert box.bounding_box()["height"] < 60
-        page.get_by_label("Message", exact=True).fill("one\ntwo\nthree")
-        until(page, lambda box=box: box.bounding_box()["height"] > 80, "three rows")
-
-
-def test_the_panel_of_parameters_is_in_sight_on_a_phone(open_tab, user):
-    page = open_tab(user, PHONE).page
+@pytest.mark.parametrize("device", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_new_conversation_offers_ways_to_begin_and_room_to_write(open_tab, user, device):
+    page = open_tab(user, device).page
+    expect(page.locator(".starter")).to_have_count(4)
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport(ratio=1)
+    assert not scrolls_sideways(page)
+    assert serious_findings(page) == []
+    box, field = page.locator(".composer-box"), page.get_by_label("Message", exact=True)
+    assert box.bounding_box()["height"] < 60  # one row
+    field.fill("one\ntwo\nthree")
+    until(page, lambda: box.bounding_box()["height"] > 80, "three rows")
+    page.locator("#composer").evaluate("form => { form.dataset.limit = '100' }")
+    field.fill("x" * 105)
+    expect(page.get_by_text("5 characters too many")).to_be_visible()
+    expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    field.fill("")
     page.locator(".parameters > button").click()
     panel = page.locator(".parameters > .menu-items")
     expect(panel).to_be_visible()
-    box = panel.bounding_box()
-    assert box["x"] >= 0 and box["x"] + box["width"] <= 390
-    assert box["y"] >= 0 and box["y"] + box["height"] <= page.viewport_size["height"]
+    at = panel.bounding_box()
+    assert at["x"] >= 0 and at["x"] + at["width"] <= page.viewport_size["width"]
+    assert at["y"] >= 0 and at["y"] + at["height"] <= page.viewport_size["height"]
     assert not scrolls_sideways(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Think something through").click()
+    expect(field).to_have_value("Help me think something through: ")
+    expect(field).to_be_focused()
 
 
-def test_a_message_waits_for_the_reply_before_it(tab, model):
+def test_a_message_waits_with_its_marks_for_the_reply_before_it(app, tab, model):
     hold = held(model, match="first")
     model.script(reply="The second reply.", match="second")
     page = tab.page
     send(page, "The first")
-    send(page, "The second")  # before the server has answered at all
-    expect(page.locator("[data-queued-text]")).to_have_text("The second")
+    page.get_by_label("Message", exact=True).click()  # before the server has answered at all
+    page.keyboard.type("  The second: ")
+    _paste(page, "I am Ann.")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-queued-text]")).to_have_text("The second: I am Ann.")
     page.get_by_label("Message", exact=True).fill("half a thought")
     hold.release()
     expect(replies(page)).to_have_count(2)
-    expect(page.locator(".message-user .message-text")).to_have_text(["The first", "The second"])
+    expect(page.locator(".message-user .message-text")).to_have_text(["The first", "The second: I am Ann."])
     expect(page.locator("[data-queued]")).to_be_hidden()
     expect(page.get_by_label("Message", exact=True)).to_have_value("half a thought")
     expect(page.locator(".side-link")).to_have_count(1)
-
-
-def test_what_waits_comes_back_when_the_reply_is_stopped(tab, model):
-    held(model)
-    page = tab.page
-    send(page, "The first")
-    expect(page.locator(".stream-tail")).to_contain_text("word")
-    send(page, "The second")
-    expect(page.locator("[data-queued]")).to_be_visible()
-    page.get_by_role("button", name="Stop the reply").click()
-    expect(page.get_by_text("You stopped this reply.")).to_be_visible()
-    expect(page.get_by_label("Message", exact=True)).to_have_value("The second")
-    expect(page.locator(".message-user")).to_have_count(1)
+    assert _pasted(app) == ["I am Ann."]
 
 
 def test_files_come_back_with_words_that_did_not_arrive(tab, model):
@@ -95,18 +107,6 @@ def test_commands_are_found_by_their_words(tab):
     assert serious_findings(page) == []
 
 
-@pytest.mark.parametrize("device", [PHONE, {"viewport": {"width": 1440, "height": 900}}])
-def test_the_first_screen_offers_ways_to_begin(open_tab, user, device):
-    page = open_tab(user, device).page
-    expect(page.locator(".starter")).to_have_count(4)
-    expect(page.get_by_role("heading", level=1)).to_be_in_viewport(ratio=1)
-    assert not scrolls_sideways(page)
-    assert serious_findings(page) == []
-    page.get_by_role("link", name="Think something through").click()
-    expect(page.get_by_label("Message", exact=True)).to_have_value("Help me think something through: ")
-    expect(page.get_by_label("Message", exact=True)).to_be_focused()
-
-
 def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, user, model):
     hold = held(model)
     page = tab.page
@@ -125,43 +125,41 @@ def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, use
     expect(other.locator(".side-item[data-unread]")).to_have_count(0)
 
 
-def test_a_temporary_conversation_is_gone_when_left_and_survives_a_reload(tab, model):
+def test_a_temporary_conversation_leaves_nothing_and_is_gone_when_left(tab, model):
     model.script(reply="Between us.")
     page = tab.page
     page.get_by_text("Temporary conversation", exact=True).click()
-    send(page, "A quiet matter")
+    expect(page.get_by_role("switch", name="Temporary conversation")).to_be_checked()
+    send(page, "My name is Nobody and I prefer silence")
     expect(replies(page)).to_have_count(1)
+    expect(page.locator(".temporary-tag")).to_be_visible()
+    expect(page.locator("#memory-here")).to_contain_text("It uses no memory, leaves none")
+    expect_settled(page)
+    assert not [call for call in model.calls() if "memory_operations" in str(call)]
     address = page.url
     expect(page.locator(".side-link")).to_have_count(0)
     for _ in range(2):
         assert page.reload().status == 200, "not gone for a moment"
         expect(replies(page)).to_have_count(1)
+    expect(page.locator("#memory-list > article.mem, .trace")).to_have_count(0)
     page.get_by_role("link", name="New conversation").first.click()
     expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
     # The word that it was left is on its way.
     until(page, lambda: page.request.get(address).status == 404, "gone")
     page.goto(address)
     expect(page.get_by_role("heading", name="This page does not exist")).to_be_visible()
-    tab.forgive()
-
-
-def test_a_temporary_conversation_left_for_another_page_is_gone(tab, model):
-    model.script(reply="Between us.")
-    page = tab.page
-    page.get_by_text("Temporary conversation", exact=True).click()
+    assert serious_findings(page) == []
+    tab.go("/?temporary=1")
     send(page, "A quiet matter")
     expect(replies(page)).to_have_count(1)
     address = page.url
-    tab.go("/settings")
+    tab.go("/settings")  # another page, not another part of this one
     until(page, lambda: page.request.get(address).status == 404, "gone")
     tab.forgive()
 
 
-def test_undo_of_a_deleted_open_conversation_returns_to_it(tab, model):
-    model.script(reply="Yes.")
-    page = tab.page
-    send(page, "Knee exercises")
-    expect(replies(page)).to_have_count(1)
+def test_undo_of_a_deleted_open_conversation_returns_to_it(app, tab, user):
+    page = tab.go(plant(app, user, "Knee exercises", "Yes."))
     address = page.url
     page.get_by_label("Conversation menu").click()
     page.get_by_role("button", name="Delete", exact=True).click()
@@ -171,11 +169,8 @@ def test_undo_of_a_deleted_open_conversation_returns_to_it(tab, model):
     expect(page).to_have_url(address)
 
 
-def test_the_focus_stays_where_one_was(tab, model):
-    model.script(reply="Yes.")
-    page = tab.page
-    send(page, "Hello")
-    expect(replies(page)).to_have_count(1)
+def test_the_focus_stays_where_one_was(app, tab, user):
+    page = tab.go(plant(app, user, "Hello", "Yes."))
     page.locator(".title-show").click()
     page.get_by_label("Title", exact=True).fill("By hand")
     page.keyboard.press("Enter")
@@ -229,18 +224,3 @@ def test_what_was_pasted_is_marked_while_the_rest_is_typed(app, tab, model):
     send(page, "And this I typed myself.")
     expect(replies(page)).to_have_count(2)
     assert _pasted(app) == ["I live in Leeds."], "the next message begins without marks"
-
-
-def test_a_mark_waits_with_its_message(app, tab, model):
-    hold = held(model, match="first")
-    model.script(reply="The second reply.", match="second")
-    page = tab.page
-    send(page, "The first")
-    page.get_by_label("Message", exact=True).click()
-    page.keyboard.type("  The second: ")
-    _paste(page, "I am Ann.")
-    page.keyboard.press("Enter")
-    expect(page.locator("[data-queued-text]")).to_have_text("The second: I am Ann.")
-    hold.release()
-    expect(replies(page)).to_have_count(2)
-    assert _pasted(app) == ["I am Ann."]

@@ -1,19 +1,14 @@
 """Thumbs under a reply, by pointer and keyboard."""
 
-import pytest
 from playwright.sync_api import expect
 
-from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, send, serious_findings
+from .conftest import faults, on_every_screen, plant, scrolls_sideways, serious_findings
 
 
-@pytest.mark.parametrize("colour", ["light", "dark"])
-@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_reply_is_rated_with_reasons_and_the_rating_taken_back(open_tab, user, model, device, colour):
-    model.script(reply="The capital of France is Lyon.")
-    page = open_tab(user, device, colour=colour).page
-    page.get_by_label("Message", exact=True).fill("What is the capital of France?")
-    page.get_by_role("button", name="Send").click()
-    expect(replies(page)).to_have_count(1)
+@on_every_screen
+def test_a_reply_is_rated_with_reasons_and_the_rating_taken_back(app, open_tab, user, device, colour):
+    place = plant(app, user, "What is the capital of France?", "The capital of France is Lyon.")
+    page = open_tab(user, device, colour=colour, path=place).page
     page.get_by_role("button", name="Bad reply").click()
     expect(page.get_by_role("button", name="Bad reply")).to_have_attribute("aria-pressed", "true")
     form = page.get_by_role("form", name="Why?")
@@ -33,35 +28,22 @@ def test_a_reply_is_rated_with_reasons_and_the_rating_taken_back(open_tab, user,
     expect(form).to_have_count(0)
 
 
-def test_the_keyboard_stays_where_it_is_while_a_reply_is_rated(open_tab, user, model):
-    model.script(reply="Lyon.")
-    page = open_tab(user).page
-    send(page, "What is the capital of France?")
-    expect(replies(page)).to_have_count(1)
+def test_the_keyboard_stays_where_it_is_while_a_reply_is_rated_for_admins_to_read(app, open_tab, make_user):
+    admin = make_user(is_admin=True)
+    tab = open_tab(admin, path=plant(app, admin, "What is the capital of France?", "Lyon."))
+    page = tab.page
     page.get_by_role("button", name="Bad reply").focus()
     page.keyboard.press("Enter")
     form = page.get_by_role("form", name="Why?")
     expect(form).to_be_visible()
     expect(page.get_by_role("button", name="Bad reply")).to_be_focused()
+    form.get_by_label("An admin may read this reply").check()
     form.get_by_role("button", name="Keep").focus()
     page.keyboard.press("Enter")
     change = page.get_by_role("link", name="Change the reason")
     expect(change).to_be_focused()
     page.keyboard.press("Enter")
     expect(form.get_by_role("checkbox").first).to_be_focused()
-
-
-def test_the_admins_page_is_accessible(open_tab, make_user, model):
-    model.script(reply="Yes.")
-    tab = open_tab(make_user(is_admin=True))
-    page = tab.page
-    send(page, "Is it?")
-    expect(replies(page)).to_have_count(1)
-    page.get_by_role("button", name="Good reply").click()
-    page.get_by_label("An admin may read this reply").check()
-    page.get_by_role("button", name="Keep").click()
-    expect(page.get_by_text("Thank you.")).to_be_visible()
     tab.go("/admin/feedback")
     expect(page.get_by_text("The reply", exact=True)).to_be_visible()
-    assert serious_findings(page) == []
-    assert not scrolls_sideways(page)
+    assert faults(page) == []

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.files.test_pictures import photo
@@ -10,7 +9,18 @@ from webapp.accounts import sessions
 from webapp.db.base import write_transaction
 from webapp.push.service import list_subscriptions, public_key
 
-from .conftest import DESKTOP, PHONE, held, replies, scrolls_sideways, send, serious_findings, sign_in, until
+from .conftest import (
+    PHONE,
+    held,
+    on_every_screen,
+    plant,
+    replies,
+    scrolls_sideways,
+    send,
+    serious_findings,
+    sign_in,
+    until,
+)
 
 KEPT = """async () => {
   const names = (await caches.keys()).filter((name) => name.startsWith("read-"));
@@ -38,12 +48,11 @@ def _kept(page, count):
     return page.evaluate(KEPT)
 
 
-def _read(tab):
-    """Hold a conversation that is then kept; its page."""
-    page = tab.page
+def _read(tab, app, person):
+    """Open a conversation that is then kept; its page."""
+    page = tab.go("/")
     _ready(page)
-    send(page, "A quiet matter")
-    expect(replies(page)).to_have_count(1)
+    tab.go(plant(app, person, "A quiet matter", "Between you and me."))
     _kept(page, 1)
     return page
 
@@ -54,8 +63,7 @@ def _forgive_silence(tab):
     tab.forgive()
 
 
-@pytest.mark.parametrize("colour", ["light", "dark"])
-@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@on_every_screen
 def test_what_was_read_is_there_without_a_connection(open_tab, user, model, device, colour):
     model.script(reply="Bees **dance**, for $a^2$ reasons.\n\n```python\nprint(1)\n```")
     tab = open_tab(user, device, colour=colour, worker=True)
@@ -89,10 +97,9 @@ def test_what_was_read_is_there_without_a_connection(open_tab, user, model, devi
     _forgive_silence(tab)
 
 
-def test_signing_out_leaves_nothing(open_tab, user, make_user, model):
-    model.script(reply="Between you and me.")
+def test_signing_out_leaves_nothing(app, open_tab, user, make_user):
     tab = open_tab(user, worker=True)
-    page = _read(tab)
+    page = _read(tab, app, user)
     address = page.url
     page.locator(".account").click()
     page.get_by_role("button", name="Sign out").click()
@@ -111,10 +118,17 @@ def test_signing_out_leaves_nothing(open_tab, user, make_user, model):
     assert page.evaluate(KEPT) == []
 
 
-def test_closing_the_account_leaves_nothing(open_tab, user, model):
-    model.script(reply="Between you and me.")
+def test_nor_does_a_session_that_ended_elsewhere_or_an_account_that_is_closed(app, open_tab, user):
     tab = open_tab(user, worker=True)
-    page = _read(tab)
+    page = _read(tab, app, user)
+    with app.app_context(), write_transaction():
+        sessions.end_others(user.user_id, but=None)
+    tab.go("/settings")
+    expect(page.get_by_label("E-mail address")).to_be_visible()
+    _kept(page, 0)
+    sign_in(page, user)
+    expect(page.get_by_role("heading", name="General", exact=True)).to_be_visible()
+    _read(tab, app, user)
     tab.go("/settings/delete")
     page.get_by_label("Password").fill(user.password)
     page.get_by_role("button", name="Delete my account").click()
@@ -122,21 +136,9 @@ def test_closing_the_account_leaves_nothing(open_tab, user, model):
     _kept(page, 0)
 
 
-def test_a_session_that_ended_elsewhere_leaves_nothing_either(open_tab, user, model, app):
-    model.script(reply="Yes.")
+def test_temporary_and_deleted_conversations_are_not_kept(app, open_tab, user, model):
     tab = open_tab(user, worker=True)
-    page = _read(tab)
-    with app.app_context(), write_transaction():
-        sessions.end_others(user.user_id, but=None)
-    tab.go("/settings")
-    expect(page.get_by_label("E-mail address")).to_be_visible()
-    _kept(page, 0)
-
-
-def test_temporary_and_deleted_conversations_are_not_kept(open_tab, user, model):
-    model.script(reply="Yes.")
-    tab = open_tab(user, worker=True)
-    page = _read(tab)
+    page = _read(tab, app, user)
     page.get_by_label("Conversation menu").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     _kept(page, 0)
@@ -144,12 +146,13 @@ def test_temporary_and_deleted_conversations_are_not_kept(open_tab, user, model)
     model.script(reply="Between us.")
     send(page, "A quiet matter")
     expect(replies(page)).to_have_count(1)
-    page.evaluate("new Promise((done) => setTimeout(done, 2000))")
-    assert page.evaluate(KEPT) == []
+    tab.go(plant(app, user, "What was read later", "Yes."))
+    (kept,) = _kept(page, 1)
+    assert "What was read later" in kept["html"]
 
 
 def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, model, contexts):
-    tab = open_tab(user)
+    tab = open_tab(user, path="")
     page = tab.page
     contexts.spoil(page.context)
     page.context.grant_permissions(["notifications"])
@@ -211,12 +214,7 @@ def test_who_wants_notifications_is_notified_by_the_server_until_they_do_not(ope
     box.uncheck()
     until(page, lambda: known() == [], "unsubscribed")
     until(page, lambda: page.evaluate("sessionStorage.getItem('ended')") == "yes", "ended in the browser too")
-
-
-def test_a_push_shows_which_conversation_it_is_about(open_tab, user):
-    tab = open_tab(user, worker=True)
-    _ready(tab.page)
-    (worker,) = tab.page.context.service_workers
+    (worker,) = page.context.service_workers
     told = {"title": "Review", "body": "The reply is done.", "tag": "turn-7", "place": "/c/7"}
     shown = worker.evaluate(
         "(told) => new Promise((done) => {"
@@ -268,13 +266,7 @@ def test_a_shared_picture_lies_in_the_composer_beside_its_words_until_they_are_s
     page.get_by_role("button", name="Send").click()
     expect(replies(page)).to_have_count(1)
     expect(page.locator(".message-user .file-seen img")).to_have_count(1)
-
-
-def test_what_was_shared_while_signed_out_is_no_longer_there_for_whoever_signs_in(open_tab, user):
-    tab = open_tab(user, worker=True)
-    page = tab.page
-    _ready(page)
     page.context.clear_cookies()
     page.evaluate(SHARE, [{"text": "Mine"}, list(photo(9, 6, "PNG"))])
     expect(page.get_by_label("E-mail address")).to_be_visible()
-    until(page, lambda: not page.evaluate("caches.has('shared')"), "nothing kept")
+    until(page, lambda: not page.evaluate("caches.has('shared')"), "nothing kept for whoever signs in")

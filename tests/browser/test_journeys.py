@@ -1,6 +1,5 @@
 """A journey from the first click to the PDF, in a real browser."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -87,27 +86,16 @@ def test_two_clicks_ask_once(garden, tab, model):
     expect(page.locator(".message-assistant")).to_have_count(1)
 
 
-def test_what_was_told_elsewhere_is_offered(garden, open_tab, user, app, api):
-    api(user).post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony full of sun."})
-    tab = open_tab(user)
+@pytest.mark.parametrize("slow", ["GET", "POST"])
+def test_what_was_told_elsewhere_is_offered_and_a_click_while_the_points_are_fetched_counts(
+    garden, tab, client, slow: str
+):
+    client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony full of sun."})
     page = tab.page
     begin(page)
+    expect_settled(page)
     place = page.locator("#point-place")
     expect(place.get_by_text("I have a balcony full of sun.")).to_be_visible()
-    place.get_by_role("button", name="Yes, still true").click()
-    # A memory counts, and is not all that the point asks for.
-    expect(place).to_contain_text("% so far")
-    expect(place.get_by_role("button", name="Undo")).to_be_visible()
-    expect(place.get_by_text("From other conversations")).to_have_count(0)
-    assert serious_findings(page) == []
-
-
-@pytest.mark.parametrize("slow", ["GET", "POST"])
-def test_a_click_while_the_points_are_fetched_counts(garden, open_tab, user, api, slow: str):
-    api(user).post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony full of sun."})
-    page = open_tab(user).page
-    begin(page)
-    expect_settled(page)
 
     def hold(route):
         if route.request.method == slow:
@@ -115,12 +103,15 @@ def test_a_click_while_the_points_are_fetched_counts(garden, open_tab, user, api
         route.continue_()
 
     page.route("**/points**", hold)
-    place = page.locator("#point-place")
     fetch = "document.dispatchEvent(new Event('memories:changed'))"
     click = "document.querySelector('#point-place .point-memory button[value=yes]').click()"
     page.evaluate(f"{fetch}; {click}" if slow == "GET" else f"{click}; {fetch}")
+    # A memory counts, and is not all that the point asks for.
     expect(place).to_contain_text("% so far")
+    expect(place.get_by_role("button", name="Undo")).to_be_visible()
     expect(place.get_by_text("From other conversations")).to_have_count(0)
+    if slow == "GET":
+        assert serious_findings(page) == []
 
 
 def test_ask_a_question_offers_the_usual_ones(garden, tab):
@@ -157,17 +148,8 @@ def test_points_on_a_phone(garden, open_tab, user, model):
     assert not scrolls_sideways(page)
 
 
-def test_an_ordinary_conversation_has_no_points(garden, tab):
-    page = tab.page
-    send(page, "Hello there")
-    expect(replies(page)).to_have_count(1)
-    expect(page.locator("#tab-points")).to_be_hidden()
-    expect(page.get_by_role("button", name="Ask a question")).to_have_count(0)
-
-
 def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path):
-    page = tab.page
-    tab.go("/journeys")
+    page = tab.go("/journeys")
     page.get_by_role("link", name="Write your own").click()
     page.get_by_role("link", name="Write a journey").click()
     page.get_by_label("Title", exact=True).first.fill("My week")
@@ -187,7 +169,6 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     expect(page.get_by_text("What went well this week?")).to_be_visible()
     assert not scrolls_sideways(page)
     assert serious_findings(page) == []
-    shoot(page, "editor")
     page.get_by_role("button", name="Publish").click()
     expect(page.get_by_text("Published, version 1.")).to_be_visible()
 
@@ -215,24 +196,8 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     expect(offers.get_by_role("link", name="Thank you")).to_be_visible()
     assert "<suggestions>" not in page.content()
     expect(page.locator("#panel-points").get_by_text("1 of 1 topics covered")).to_be_visible()
-    shoot(page, "conversation")
     offers.get_by_role("link", name="Thank you").press("Enter")
     expect(page.get_by_label("Message", exact=True)).to_have_value("Thank you")
     offers.get_by_role("button", name="Say more").press("Enter")
     expect(page.locator(".message-user").last).to_contain_text("Say more")
     expect(page.locator(".offers").first).to_be_hidden()
-
-
-def shoot(page, name: str) -> None:
-    """Keep a picture of the page, in both themes and two widths, where SHOTS names a folder."""
-    folder = os.environ.get("SHOTS")
-    if not folder:
-        return
-    size = page.viewport_size
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        for width in (1440, 390):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.screenshot(path=f"{folder}/{name}-{theme}-{width}.png")
-    page.set_viewport_size(size)
-    page.emulate_media(color_scheme="light")

@@ -1,9 +1,7 @@
 """German, whose words are long, and Arabic, which is read from the right, at the width of a telephone."""
 
-import os
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from testkit.people import api_client
 from tests.browser.conftest import DESKTOP, PHONE, SLOW, replies, scrolls_sideways
@@ -54,12 +52,6 @@ CUT_HINTS = """() => [...document.querySelectorAll("input[placeholder]")]
 """What empty fields say of themselves, where they are too narrow for it."""
 
 
-def shoot(page: Page, name: str) -> None:
-    """For looking at: SCREENSHOTS names a folder."""
-    if folder := os.environ.get("SCREENSHOTS"):
-        page.screenshot(path=f"{folder}/{name}.png")
-
-
 @pytest.mark.parametrize("code", ["de", "ar"])
 def test_nothing_is_cut_and_no_page_scrolls_sideways(app, open_tab, make_user, model, code):
     person = make_user(name="Ada", is_admin=True)
@@ -72,38 +64,14 @@ def test_nothing_is_cut_and_no_page_scrolls_sideways(app, open_tab, make_user, m
     page.locator("#composer-text").fill("Is tea good?")
     page.locator("[data-send]").click()
     expect(replies(page)).to_be_visible()
-    shoot(page, f"{code}-chat")
     wrong = [("chat", scrolls_sideways(page), page.evaluate(CUT))]
     for path in PAGES if SLOW else PAGES[code == "ar" :: 2]:
         answer = page.goto(tab.server.url + path)
         if answer is not None and answer.status == 404:
             wrong.append((path, "is not there", []))
             continue
-        shoot(page, f"{code}-{path.strip('/').replace('/', '-').partition('?')[0] or 'new'}")
         wrong.append((path, scrolls_sideways(page), page.evaluate(CUT) + page.evaluate(CUT_HINTS)))
     assert [found for found in wrong if found[1] or found[2]] == []
-
-
-def test_arabic_is_mirrored(app, open_tab, user):
-    api_client(app, user).put("/api/account", json={"settings": {"language": "ar"}})
-    anonymous = open_tab(None, PHONE)
-    page = anonymous.go("/login")
-    page.get_by_role("button", name="العربية").click()
-    expect(page.locator("html")).to_have_attribute("dir", "rtl")
-    expect(page.get_by_role("heading", level=1)).to_have_text("تسجيل الدخول")
-    assert not scrolls_sideways(page)
-    shoot(page, "ar-login")
-    page.set_viewport_size(DESKTOP["viewport"])
-    page.locator("#email").fill(user.email)
-    page.locator("#password").fill(user.password)
-    page.locator(".button-primary").click()
-    expect(page.locator("#composer-text")).to_be_visible()
-    sidebar, main = page.locator("#sidebar").bounding_box(), page.locator("#main").bounding_box()
-    assert sidebar["x"] > main["x"] and round(sidebar["x"] + sidebar["width"]) == 1440
-    # A name is read, and cut where it is too long, as its own letters run.
-    assert page.locator(".account-name").evaluate("node => getComputedStyle(node).direction") == "ltr"
-    assert not scrolls_sideways(page)
-    shoot(page, "ar-desktop")
 
 
 CUT_AT_ITS_END = """(node) => {
@@ -115,13 +83,27 @@ CUT_AT_ITS_END = """(node) => {
 }"""
 
 
-def test_an_english_title_in_an_arabic_sidebar_is_cut_at_its_end(app, open_tab, user):
+def test_arabic_is_mirrored_and_an_english_name_in_it_is_cut_at_its_end(app, open_tab, user):
     client = api_client(app, user)
     client.put("/api/account", json={"settings": {"language": "ar"}})
     client.post("/api/spaces", json={"kind": "project", "name": "The house by the lake and " + "everything in it " * 6})
     client.post("/api/conversations", json={"title": "Bees and how they find their way home in the rain of November"})
-    tab = open_tab(user)
-    page = tab.page
+    tab = open_tab(None, PHONE)
+    page = tab.go("/login")
+    page.get_by_role("button", name="العربية").click()
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    expect(page.get_by_role("heading", level=1)).to_have_text("تسجيل الدخول")
+    assert not scrolls_sideways(page)
+    page.set_viewport_size(DESKTOP["viewport"])
+    page.locator("#email").fill(user.email)
+    page.locator("#password").fill(user.password)
+    page.locator(".button-primary").click()
+    expect(page.locator("#composer-text")).to_be_visible()
+    sidebar, main = page.locator("#sidebar").bounding_box(), page.locator("#main").bounding_box()
+    assert sidebar["x"] > main["x"] and round(sidebar["x"] + sidebar["width"]) == 1440
+    # A name is read, and cut where it is too long, as its own letters run.
+    expect(page.locator(".account-name")).to_have_css("direction", "ltr")
+    assert not scrolls_sideways(page)
     page.locator(".space-switcher > button").click()
     for name in (page.locator(".side-link > span").first, page.locator(".space-item-name")):
         expect(name).to_be_visible()
@@ -130,10 +112,9 @@ def test_an_english_title_in_an_arabic_sidebar_is_cut_at_its_end(app, open_tab, 
     expect(page.locator(".result-name").first).to_have_css("direction", "ltr")
 
 
-def test_a_file_field_speaks_the_language_of_the_page(tab):
-    page = tab.page
-    page.context.add_cookies([{"name": "language", "value": "de", "url": tab.server.url}])
-    tab.go("/transfer")
+def test_a_file_field_speaks_the_language_of_the_page(client, tab):
+    client.put("/api/account", json={"settings": {"language": "de"}})
+    page = tab.go("/transfer")
     field = page.locator(".file-field", has=page.locator("#import-file"))
     expect(field).to_contain_text("Datei auswählen")
     expect(field).to_contain_text("Keine Datei ausgewählt")

@@ -11,8 +11,10 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.db.base import db, write_transaction
+from webapp.memories.schemas import MemoryFields
+from webapp.memories.service import create_memory
 
-from .conftest import PHONE, held, replies, send, until
+from .conftest import PHONE, held, plant, replies, send, until
 
 
 @pytest.fixture
@@ -63,16 +65,7 @@ def test_the_search_of_the_sidebar_finds_conversations_and_commands(titles, open
     expect(page.get_by_text("Nothing found for “go to”")).to_be_visible()
 
 
-def test_without_scripts_the_search_of_the_sidebar_leads_to_its_page(titles, open_tab, user):
-    titles("Bread")
-    page = open_tab(user, scripts=False).page
-    page.locator(".side-find").click()
-    page.get_by_role("searchbox", name="Search everything").fill("bread")
-    page.keyboard.press("Enter")
-    expect(page.locator(".page .result-name")).to_have_text("Bread")
-
-
-def test_rename_by_double_click_and_by_key(titles, open_tab, user):
+def test_rename_in_the_list_by_double_click_and_key_and_at_the_head(titles, open_tab, user):
     titles("Old name")
     page = open_tab(user).page
     items(page).first.dblclick()
@@ -88,20 +81,14 @@ def test_rename_by_double_click_and_by_key(titles, open_tab, user):
     field.fill("Never saved")
     page.keyboard.press("Escape")
     expect(items(page)).to_have_text(["New name"])
-
-
-def test_rename_at_the_head(titles, open_tab, user):
-    titles("Plain")
-    page = open_tab(user).page
-    items(page).first.click()
-    page.get_by_role("heading", level=1).get_by_role("link", name="Plain").click()
-    page.get_by_label("Title", exact=True).fill("Fancy <b>&</b>")
+    page.get_by_role("heading", level=1).get_by_role("link", name="New name").click()
+    field.fill("Fancy <b>&</b>")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".title-text")).to_have_text("Fancy <b>&</b>")
     expect(items(page)).to_have_text(["Fancy <b>&</b>"])
 
 
-def test_delete_and_undo(titles, open_tab, user):
+def test_a_conversation_is_deleted_or_archived_in_the_list_and_taken_back(titles, open_tab, user):
     titles("Keep me", "Drop me")
     page = open_tab(user).page
     items(page).first.click()
@@ -113,20 +100,15 @@ def test_delete_and_undo(titles, open_tab, user):
     page.get_by_role("button", name="Undo").click()
     page.mouse.move(800, 400)
     expect(items(page)).to_have_text(["Drop me", "Keep me"])
-
-
-def test_archive_and_take_back(titles, open_tab, user):
-    titles("Put away")
-    page = open_tab(user).page
     items(page).first.hover()
-    page.get_by_role("button", name="Archive “Put away”").click()
-    expect(items(page)).to_have_count(0)
-    expect(page.get_by_text("Archived “Put away”.")).to_be_visible()  # the list hides it before the server has heard
+    page.get_by_role("button", name="Archive “Drop me”").click()
+    expect(items(page)).to_have_text(["Keep me"])
+    expect(page.get_by_text("Archived “Drop me”.")).to_be_visible()  # the list hides it before the server has heard
     page.locator(".account").click()
     page.get_by_role("link", name="Archive", exact=True).click()
-    expect(page.get_by_role("link", name="Put away")).to_be_visible()
-    page.get_by_role("button", name="Unarchive “Put away”").click()
-    expect(items(page)).to_have_text(["Put away"])
+    expect(page.get_by_role("link", name="Drop me")).to_be_visible()
+    page.get_by_role("button", name="Unarchive “Drop me”").click()
+    expect(items(page)).to_have_text(["Drop me", "Keep me"])
 
 
 def test_nothing_moves_under_the_pointer(titles, open_tab, user, model):
@@ -145,9 +127,10 @@ def test_nothing_moves_under_the_pointer(titles, open_tab, user, model):
     expect(items(page)).to_have_text(["Second", "First"])
 
 
-def test_back_and_forward(titles, open_tab, user):
+def test_back_and_forward_and_keys(titles, open_tab, user):
     titles("One", "Two")
     page = open_tab(user).page
+    start = page.get_by_role("heading", name=re.compile("Good "))
     items(page).nth(0).click()
     expect(page.locator(".title-text")).to_have_text("Two")
     items(page).nth(1).click()
@@ -156,30 +139,51 @@ def test_back_and_forward(titles, open_tab, user):
     expect(page.locator(".title-text")).to_have_text("Two")
     expect(page.locator('.side-link[aria-current="page"]')).to_have_text("Two")
     page.go_back()
-    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
+    expect(start).to_be_visible()
     page.go_forward()
     page.go_forward()
     expect(page.locator(".title-text")).to_have_text("One")
     page.reload()
     expect(page.locator(".title-text")).to_have_text("One")
+    page.keyboard.press("Control+Shift+o")
+    expect(start).to_be_visible()
+    items(page).first.focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_label("Message", exact=True).fill("one")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("two")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("one\ntwo")
 
 
-def test_search_from_anywhere_opens_at_the_message(tab, model):
-    model.script(reply="The password of the lighthouse is heron.", times=1)
+def test_search_from_anywhere_opens_at_the_message_or_the_memory(app, tab, user):
+    plant(app, user, "Tell me the password", "The password of the lighthouse is heron.")
+    with app.app_context(), write_transaction():
+        create_memory(user.user_id, MemoryFields(memory_type="preference", content="I prefer green tea"))
     page = tab.page
-    send(page, "Tell me the password")
-    expect(replies(page)).to_have_count(1)
-    page.get_by_role("link", name="New conversation").first.click()
-    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
+    field, found = (
+        page.get_by_role("combobox", name="Search everything"),
+        page.locator("#palette").get_by_role("option"),
+    )
     page.keyboard.press("Control+k")
-    page.get_by_role("combobox", name="Search everything").press_sequentially("lighthouse", delay=15)
-    found = page.locator("#palette").get_by_role("option")
+    field.press_sequentially("lighthouse", delay=15)
     expect(found).to_have_count(1)
     expect(found.locator("mark")).to_have_text("lighthouse")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/c/\d+\?at=\d+"))
     expect(replies(page)).to_be_in_viewport()
     expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("Control+k")
+    field.press_sequentially("green", delay=15)
+    expect(found.filter(has_text="I prefer green tea").first.locator("mark").first).to_have_text("green")
+    page.get_by_role("radio", name="Memories").check(force=True)
+    expect(found).to_have_count(1)
+    field.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="History")).to_be_visible()
+    expect(page.locator(".mem-text")).to_have_text("I prefer green tea")
 
 
 def test_what_the_arrow_keys_chose_stays_chosen_when_results_arrive(tab):
@@ -203,65 +207,53 @@ def test_what_the_arrow_keys_chose_stays_chosen_when_results_arrive(tab):
     expect(chosen).to_have_text(name)
 
 
-def test_keys(titles, open_tab, user):
-    titles("Anything")
-    page = open_tab(user).page
-    items(page).first.click()
-    expect(page.locator(".title-text")).to_have_text("Anything")
-    page.keyboard.press("Control+Shift+o")
-    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
-    items(page).first.focus()
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    page.get_by_label("Message", exact=True).fill("one")
-    page.keyboard.press("Shift+Enter")
-    page.keyboard.type("two")
-    expect(page.get_by_label("Message", exact=True)).to_have_value("one\ntwo")
-
-
-def test_the_sidebar_stays_as_it_was_left(tab):
+def test_the_sidebar_and_the_panel_stay_as_they_were_left(tab):
     page = tab.page
     page.get_by_role("button", name="Hide the sidebar").click()
+    page.get_by_label("Hide the memory panel").click()
     expect(page.locator(".side-find")).to_be_hidden()
+    expect(page.locator("#panel")).to_be_hidden()
     page.reload()
     expect(page.locator(".side-find")).to_be_hidden()
+    expect(page.locator("#panel")).to_be_hidden()
     page.get_by_role("button", name="Show the sidebar").click()
     expect(page.locator(".side-find")).to_be_visible()
-
-
-def test_the_drawer_closes_with_escape_and_gives_the_focus_back(open_tab, user):
-    page = open_tab(user, PHONE).page
-    page.get_by_role("button", name="Show the sidebar").tap()
-    expect(page.locator("#sidebar")).to_be_in_viewport()
-    page.keyboard.press("Escape")
-    expect(page.locator("#sidebar")).not_to_be_in_viewport()
-    expect(page.get_by_role("button", name="Show the sidebar")).to_be_focused()
-
-
-def test_the_back_of_a_phone_closes_the_drawer_first(open_tab, user):
-    tab = open_tab(user, PHONE, path="")
-    tab.page.add_init_script(
-        "globalThis.CloseWatcher = class {"
-        " constructor() { globalThis.watching = this; } destroy() { globalThis.watching = null; } }"
-    )
-    page = tab.go("/")
-    page.get_by_role("button", name="Show the sidebar").tap()
-    expect(page.locator("#sidebar")).to_be_in_viewport()
-    page.evaluate("watching.onclose()")  # what Chromium does at the Back of Android
-    expect(page.locator("#sidebar")).not_to_be_in_viewport()
-    assert page.evaluate("watching") is None
+    page.get_by_label("Show the memory panel").click()
+    expect(page.locator("#panel")).to_be_visible()
+    page.get_by_role("tab", name="Memory").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Used")).to_be_focused()
+    expect(page.locator("#panel-used")).to_be_visible()
 
 
 def test_a_drawer_keeps_the_rest_of_the_page_out_of_reach_and_gives_way(open_tab, user):
     page = open_tab(user, PHONE).page
+    page.emulate_media(reduced_motion="no-preference")  # while it slides in it is not all there yet
     show, sidebar = page.get_by_role("button", name="Show the sidebar"), page.locator("#sidebar")
+    show.tap()
+    expect(sidebar).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Hide the sidebar")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(sidebar).not_to_be_in_viewport()
+    expect(show).to_be_focused()
+    show.press("Enter")
+    page.locator("#sidebar [data-new]").press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    page.emulate_media(reduced_motion="reduce")
     show.tap()
     expect(page.locator("#main")).to_have_js_property("inert", True)
     page.touchscreen.tap(380, 400)
     expect(sidebar).not_to_be_in_viewport()
     expect(show).to_be_focused()
+    page.evaluate(
+        "void (globalThis.CloseWatcher = class {"
+        " constructor() { globalThis.watching = this; } destroy() { globalThis.watching = null; } })"
+    )
+    show.tap()
+    expect(sidebar).to_be_in_viewport()
+    page.evaluate("watching.onclose()")  # what Chromium does at the Back of Android
+    expect(sidebar).not_to_be_in_viewport()
+    assert page.evaluate("watching") is None
     show.tap()
     page.set_viewport_size({"width": 1000, "height": 844})  # the phone was turned
     expect(sidebar).to_be_in_viewport()

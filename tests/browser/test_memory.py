@@ -9,11 +9,12 @@ from playwright.sync_api import Page, expect
 from tests.memories.conversing import answers, name, operation
 from tests.memories.learning.test_tools import calls_tool
 from webapp.db.base import write_transaction
+from webapp.memories.learning.extraction import extract
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.memories.store.outside_proposals import Proposal, propose
 
-from .conftest import DESKTOP, PHONE, look_over, replies, scrolls_sideways, send, serious_findings
+from .conftest import DESKTOP, PHONE, look_over, plant, replies, scrolls_sideways, send, serious_findings
 
 WITHIN_ITS_CARD = """note => {
   const [inner, outer] = [note, note.closest(".mem")].map((place) => place.getBoundingClientRect());
@@ -40,32 +41,49 @@ def trace(page: Page, words: str):
     return page.locator(".trace > summary").filter(has_text=words)
 
 
+TOLD = "My name is Ada and I prefer green tea"
+
+
 @pytest.fixture
-def learned(tab, model):
-    """A tab in a conversation from which a name and a taste were learned."""
-    model.script(reply="Good to know.")
+def learned(app, tab, user, model) -> Page:
+    """A conversation from which a name and a taste were learned."""
+    place = plant(app, user, TOLD, "Good to know.")
     answers(model, name("My name is Ada", "Ada", 1.0), operation("I prefer green tea", memory_type="preference"))
-    page = tab.page
-    send(page, "My name is Ada and I prefer green tea")
+    with app.app_context():
+        extract(int(place.rpartition("/")[2]))
+    page = tab.go(place)
     expect(cards(page)).to_have_count(2)
     return page
 
 
-def test_what_is_said_becomes_a_memory_without_a_reload(learned):
-    page = learned
+def test_what_is_said_becomes_a_memory_without_a_reload_and_is_taken_back(tab, model):
+    model.script(reply="Good to know.")
+    answers(model, name("My name is Ada", "Ada", 1.0), operation("I prefer green tea", memory_type="preference"))
+    page = tab.page
+    send(page, TOLD)
+    expect(cards(page)).to_have_count(2)
     expect(opened(page, "Ada")).to_contain_text("My name is Ada")
     expect(page.locator("[data-memory-count]")).to_have_text("2")
-    expect(trace(page, "Remembered: The user's name is Ada")).to_be_visible()
+    said = trace(page, "Remembered: The user's name is Ada")
+    expect(said).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.locator("[data-toast]")).to_have_count(0)
     page.set_viewport_size({"width": 1440, "height": 420})
-    trace(page, "Remembered: The user's name is Ada").click()
+    said.click()
     expect(page.locator(".trace-body").first).to_contain_text("The user's name is Ada.")
-    expect(page.locator(".trace-undo").get_by_role("button", name="Undo")).to_be_in_viewport()
+    undo = page.locator(".trace-undo").get_by_role("button", name="Undo")
+    expect(undo).to_be_in_viewport()
     page.set_viewport_size({"width": 1440, "height": 900})
     page.reload()
     expect(cards(page)).to_have_count(2)
-    expect(trace(page, "Remembered: The user's name is Ada")).to_be_visible()
+    said.click()
+    assert serious_findings(page) == []
+    undo.click()
+    expect(trace(page, "Undone")).to_be_focused()
+    expect(page.locator(".change-undone")).to_contain_text("is no longer remembered")
+    page.mouse.move(600, 300)
+    expect(cards(page)).to_have_count(0)
+    expect(page.locator("[data-memory-count]")).to_have_text("0")
 
 
 def test_edit_in_place_history_and_restore(learned):
@@ -104,17 +122,6 @@ def test_undo_from_the_reply_and_honest_refusal(learned):
     page.locator("#memory-log").get_by_role("button", name="Undo").first.click()
     expect(page.locator("#memory-log .change").nth(1)).to_contain_text("undone")
     expect(page.locator("#memory-log .change > details > summary").nth(1)).to_be_focused()
-
-
-def test_undo_takes_back_what_was_remembered(learned):
-    page = learned
-    trace(page, "Remembered: The user's name is Ada").click()
-    page.locator(".trace-undo").get_by_role("button", name="Undo").click()
-    expect(trace(page, "Undone")).to_be_focused()
-    expect(page.locator(".change-undone")).to_contain_text("is no longer remembered")
-    page.mouse.move(600, 300)
-    expect(cards(page)).to_have_count(0)
-    expect(page.locator("[data-memory-count]")).to_have_text("0")
 
 
 def test_forgetting_asks_once_and_reports(learned):
@@ -211,8 +218,7 @@ def test_a_queue_is_answered_by_keys_each_with_a_way_back(app, tab, user):
     with app.app_context(), write_transaction():
         told = [Proposal(f"Keeps {what}") for what in ("bees", "goats", "moss")]
         propose(user.user_id, told, cause="mcp", actor="mcp")
-    page = tab.page
-    tab.go("/memories/review")
+    page = tab.go("/memories/review")
     queue = page.get_by_role("region", name="Review")
 
     def asks(content: str, number: int) -> None:
@@ -240,40 +246,10 @@ def test_a_queue_is_answered_by_keys_each_with_a_way_back(app, tab, user):
     asks("Keeps bees", 3)
     page.keyboard.press("k")
     expect(queue).to_contain_text("All reviewed")
+    expect(queue.get_by_role("link", name="Back to your memory")).to_be_focused()
     assert serious_findings(page) == []
     tab.go("/memory")
     expect(page.locator("#memory-list .mem-text")).to_have_text(["Keeps bees", "Keeps a dark garden"])
-
-
-def test_a_temporary_conversation_leaves_nothing(tab, model):
-    model.script(reply="Noted.")
-    page = tab.page
-    page.locator(".temporary-start .switch").click()
-    expect(page.get_by_role("switch", name="Temporary conversation")).to_be_checked()
-    send(page, "My name is Nobody and I prefer silence")
-    expect(replies(page)).to_have_count(1)
-    expect(page.locator(".temporary-tag")).to_be_visible()
-    expect(page.locator("#memory-here")).to_contain_text("It uses no memory, leaves none")
-    expect(page.locator("[data-turn]:not([hx-sse\\:connect])")).to_have_count(1)  # all work is done
-    assert not [call for call in model.calls() if "memory_operations" in str(call)]
-    page.reload()
-    expect(replies(page)).to_have_count(1)  # it was gone for a moment, as if left, and is brought back
-    expect(cards(page)).to_have_count(0)
-    expect(page.locator(".trace")).to_have_count(0)
-
-
-def test_search_finds_a_memory_and_a_message(learned):
-    page = learned
-    page.keyboard.press("Control+k")
-    page.get_by_role("combobox", name="Search everything").press_sequentially("green", delay=15)
-    found = page.locator("#palette").get_by_role("option")
-    expect(found.filter(has_text="I prefer green tea").first.locator("mark").first).to_have_text("green")
-    page.get_by_role("radio", name="Memories").check(force=True)
-    expect(found).to_have_count(1)
-    page.get_by_role("combobox", name="Search everything").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="History")).to_be_visible()
-    expect(page.locator(".mem-text")).to_have_text("I prefer green tea")
 
 
 def test_deleting_a_conversation_asks_when_memories_rest_on_it(learned):
@@ -293,20 +269,6 @@ def test_deleting_a_conversation_asks_when_memories_rest_on_it(learned):
     expect(page.locator(".side-link")).to_have_count(0)
 
 
-def test_the_panel_stays_as_it_was_left(tab):
-    page = tab.page
-    page.get_by_label("Hide the memory panel").click()
-    expect(page.locator("#panel")).to_be_hidden()
-    page.reload()
-    expect(page.locator("#panel")).to_be_hidden()
-    page.get_by_label("Show the memory panel").click()
-    expect(page.locator("#panel")).to_be_visible()
-    page.get_by_role("tab", name="Memory").focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("tab", name="Used")).to_be_focused()
-    expect(page.locator("#panel-used")).to_be_visible()
-
-
 def test_a_list_that_did_not_come_is_asked_for_again(tab):
     page = tab.page
     page.route("**/memories/panel?*", lambda route: route.abort())
@@ -319,12 +281,8 @@ def test_a_list_that_did_not_come_is_asked_for_again(tab):
     tab.forgive()  # it is what this is about
 
 
-def test_a_closed_panel_loads_nothing_and_opens_on_the_conversation_shown(open_tab, user, model, contexts):
-    answers(model, operation("I prefer green tea", memory_type="preference"))
-    first = open_tab(user).page
-    send(first, "I prefer green tea")
-    expect(cards(first)).to_have_count(1)
-    page = open_tab(user, PHONE).page
+def test_on_a_phone_the_panel_is_a_drawer_and_closed_loads_nothing(app, open_tab, user, model, contexts, learned):
+    page = open_tab(user, PHONE, colour="dark").page
     contexts.spoil(page.context)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -334,38 +292,22 @@ def test_a_closed_panel_loads_nothing_and_opens_on_the_conversation_shown(open_t
     expect(page.locator(".message-user")).to_have_count(1)
     assert not [url for url in asked if "part=rest" in url]
     page.get_by_label("Show the memory panel").tap()
-    expect(cards(page)).to_have_count(1)
+    expect(page.locator("#panel")).to_be_in_viewport()
+    expect(cards(page)).to_have_count(2)
     expect(page.get_by_role("switch", name="In this conversation")).to_be_visible()
     assert [url for url in asked if "part=rest" in url and url.endswith(page.url.rpartition("/")[2])]
-
-
-def test_on_a_phone_the_panel_is_a_drawer(open_tab, user, model):
-    model.script(reply="Good.")
-    answers(model, operation("I prefer green tea", memory_type="preference"))
-    page = open_tab(user, PHONE, colour="dark").page
-    page.get_by_label("Message", exact=True).fill("I prefer green tea")
-    page.get_by_role("button", name="Send").tap()
-    expect(trace(page, "Remembered:")).to_be_visible()
-    page.get_by_label("Show the memory panel").tap()
-    expect(page.locator("#panel")).to_be_in_viewport()
-    expect(cards(page)).to_have_count(1)
     assert not scrolls_sideways(page)
     assert serious_findings(page) == []
     page.keyboard.press("Escape")
     expect(page.locator("#panel")).not_to_be_in_viewport()
     page.get_by_label("Show the memory panel").tap()
-    cards(page).locator(".mem-line").tap()
-    cards(page).locator("a.quote").tap()
+    cards(page).first.locator(".mem-line").tap()
+    cards(page).first.locator("a.quote").tap()
     expect(page.locator("#panel")).not_to_be_in_viewport()
     expect(page.locator(".message-user")).to_be_in_viewport()
 
 
-def test_every_page_is_usable_by_all(learned, tab):
-    paths = ("/", "/memory", "/memories/changes", "/memories/review", "/memories/health", "/find?q=tea")
-    assert look_over(tab, paths) == []
-
-
-def test_without_scripts_memory_is_read_edited_and_forgotten(open_tab, user, app):
+def test_without_scripts_memory_is_read_edited_reviewed_and_forgotten(app, open_tab, user):
     page = open_tab(user, scripts=False).page
     page.get_by_role("link", name="Memory", exact=True).first.click()
     page.get_by_role("link", name="Add a memory").click()
@@ -380,16 +322,11 @@ def test_without_scripts_memory_is_read_edited_and_forgotten(open_tab, user, app
     page.get_by_label("Forget this memory for good").click()
     page.get_by_role("button", name="Forget").click()
     expect(page.get_by_role("heading", name="Forgotten")).to_be_visible()
-    page.get_by_role("link", name="Back to your memory").click()
-    expect(page.locator(".mem-text")).to_have_count(0)
-
-
-def test_without_scripts_a_queue_is_a_form_a_page(app, open_tab, user):
     with app.app_context(), write_transaction():
         propose(user.user_id, [Proposal("Keeps bees"), Proposal("Keeps moss")], cause="mcp", actor="mcp")
-    page = open_tab(user, scripts=False).page
-    page.get_by_role("link", name="Memory", exact=True).first.click()
-    page.get_by_role("link", name="2 to review").click()
+    page.get_by_role("link", name="Back to your memory").click()
+    expect(page.locator(".mem-text")).to_have_count(0)
+    page.get_by_role("link", name="2 to review").click()  # each question is a form of its own
     page.get_by_role("button", name="Discard", exact=True).click()
     expect(page.locator(".queue-last")).to_contain_text("Discarded: Keeps moss")
     page.get_by_role("link", name="Undo").click()
@@ -406,21 +343,23 @@ def test_the_memory_page_narrows_and_stays_within_its_window(app, tab, user):
             content = f"Likes {'cocoa at night' if number == 13 else f'tea number {number}'}"
             fields = MemoryFields(memory_type=kind, content=content, category=f"c{number % 12}")
             create_memory(user.user_id, fields)
-    page = tab.page
-    tab.go("/memory")
+    page = tab.go("/memory")
     page.get_by_role("link", name="Preference 20").click()
     expect(cards(page)).to_have_count(20)
     expect(page.locator(".mem-facet[aria-current='true']")).to_have_count(2)
     page.get_by_role("searchbox", name="Search memory").fill("cocoa")
     expect(cards(page)).to_have_count(1)
+    cards(page).locator(".mem-line").click()
+    expect(cards(page).locator(".mem-tools")).to_be_visible()
+    card, line = cards(page).bounding_box(), page.locator("#memory-list").bounding_box()
+    assert card["width"] == line["width"], "what is open has its line to itself: there is no hole beside it"
     assert look_over(tab, ("/memory", "/memory?view=rows", "/memory?show=review", "/memories/review")) == []
 
 
 def test_what_is_done_on_the_memory_page_is_counted_and_keeps_its_place(app, tab, user):
     with app.app_context(), write_transaction():
         create_memory(user.user_id, MemoryFields(memory_type="fact", content="Lives in Porto."))
-    page = tab.page
-    tab.go("/memory")
+    page = tab.go("/memory")
     in_use = page.locator(".mem-facet[aria-current='true'] .mem-facet-count")
     add = page.get_by_role("link", name="Add a memory")
     field = page.get_by_role("textbox", name="What should be remembered?")
@@ -462,8 +401,7 @@ def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):
     expect(asked).to_contain_text("Kept: Compares brokers.")
 
 
-@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desk", "phone"])
-def test_no_two_names_of_the_picture_meet(app, user, open_tab, device):
+def test_no_two_names_of_the_picture_meet(app, user, open_tab):
     names = [
         "Wilhelmina Oldenburg",
         "Mammamia",
@@ -475,14 +413,16 @@ def test_no_two_names_of_the_picture_meet(app, user, open_tab, device):
     with app.app_context(), write_transaction():
         for one, other in zip(names, names[1:], strict=False):
             create_memory(user.user_id, MemoryFields(memory_type="fact", content=f"has seen {one} and {other}"))
-    page = open_tab(user, device, path="/memories/map").page
-    boxes = page.locator(".map-picture:visible text").evaluate_all(
-        "all => all.map(text => text.getBoundingClientRect()).map(at => [at.left, at.top, at.right, at.bottom])"
-    )
-    assert len(boxes) == 1 + len(names)
-    for one, other in combinations(boxes, 2):
-        assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
-    assert not scrolls_sideways(page)
+    page = open_tab(user, path="/memories/map").page
+    for device in (PHONE, DESKTOP):
+        page.set_viewport_size(device["viewport"])
+        boxes = page.locator(".map-picture:visible text").evaluate_all(
+            "all => all.map(text => text.getBoundingClientRect()).map(at => [at.left, at.top, at.right, at.bottom])"
+        )
+        assert len(boxes) == 1 + len(names)
+        for one, other in combinations(boxes, 2):
+            assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        assert not scrolls_sideways(page)
     page.get_by_role("link", name="Mammamia").click()
     expect(page.get_by_role("heading", name="Mammamia")).to_be_visible()
     expect(page.get_by_text("has seen Mammamia and Sankt-Maximilian")).to_be_visible()

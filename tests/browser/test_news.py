@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from testkit.people import api_client
 
-from .conftest import held, replies, resting, send
+from .conftest import held, plant, replies, resting, send
 
 MESSAGE = "Message"
 
@@ -16,19 +16,15 @@ def look_at(page: Page) -> None:
 
 
 @pytest.fixture
-def both(open_tab, tab, user, model) -> tuple[Page, Page]:
+def both(app, open_tab, tab, user) -> tuple[Page, Page]:
     """Two tabs of one person on a conversation with one exchange."""
-    model.script(reply="A first reply.", match="Good morning")
-    send(tab.page, "Good morning")
-    expect(replies(tab.page)).to_have_count(1)
-    second = open_tab(user, beside=tab).go(tab.page.url.removeprefix(tab.server.url))
-    expect(replies(second)).to_have_count(1)
-    return tab.page, second
+    place = plant(app, user, "Good morning", "A first reply.")
+    return tab.go(place), open_tab(user, beside=tab).go(place)
 
 
-def test_an_idle_tab_joins_a_reply_that_is_being_written(both, model):
+def test_an_idle_tab_joins_a_reply_that_is_being_written_and_stays_where_one_reads(both, model):
     first, idle = both
-    hold = held(model, reply=["word "] * 5 + ["end."], match="At length")
+    hold = held(model, reply=["word "] * 5 + ["\n\nAnd on it went."] * 60 + ["end."], after=5, match="At length")
     idle.get_by_label(MESSAGE, exact=True).fill("half a thou")
     send(first, "At length please")
     expect(first.locator(".stream-tail")).to_contain_text("word word")
@@ -38,13 +34,22 @@ def test_an_idle_tab_joins_a_reply_that_is_being_written(both, model):
     hold.release()
     expect(replies(idle)).to_have_count(2)
     expect(replies(idle).last).to_contain_text("end.")
-    expect(idle.locator(".message-user")).to_have_count(2)
     expect(idle.get_by_label(MESSAGE, exact=True)).to_have_value("half a thou")
     expect(idle.get_by_label(MESSAGE, exact=True)).to_be_focused()
     look_at(idle)
     look_at(first)
     for page in both:
         expect(page.locator(".message-user")).to_have_count(2)
+    idle.locator("#thread-scroll").hover()
+    idle.mouse.wheel(0, -400)
+    expect(idle.get_by_role("button", name="Newest")).to_be_visible()
+    place = resting(idle.locator("#thread-scroll"))
+    model.script(reply="A short one.", match="Briefly")
+    send(first, "Briefly please")
+    expect(replies(first)).to_have_count(3)
+    look_at(idle)
+    expect(replies(idle)).to_have_count(3)
+    assert idle.evaluate("document.querySelector('#thread-scroll').scrollTop") == place
 
 
 def test_what_was_said_through_the_api_appears_by_itself(app, both, user, model, contexts):
@@ -100,30 +105,8 @@ def test_what_was_edited_elsewhere_is_drawn_anew_but_not_under_an_edit(both, mod
     expect(idle.locator(".message-user .message-text")).to_have_text(["Good evening"])
 
 
-def test_who_scrolled_up_stays_there(both, model):
-    first, idle = both
-    model.script(reply="A long one.\n\n" + "And on it went.\n\n" * 60, match="At length")
-    model.script(reply="A short one.", match="Briefly")
-    send(first, "At length please")
-    expect(replies(first)).to_have_count(2)
-    look_at(idle)
-    expect(replies(idle)).to_have_count(2)
-    idle.locator("#thread-scroll").hover()
-    idle.mouse.wheel(0, -400)
-    expect(idle.get_by_role("button", name="Newest")).to_be_visible()
-    place = resting(idle.locator("#thread-scroll"))
-    send(first, "Briefly please")
-    expect(replies(first)).to_have_count(3)
-    look_at(idle)
-    expect(replies(idle)).to_have_count(3)
-    assert idle.evaluate("document.querySelector('#thread-scroll').scrollTop") == place
-
-
-def test_nobody_is_told_that_news_could_not_be_had(tab, model):
-    model.script(reply="A first reply.")
-    page = tab.page
-    send(page, "Good morning")
-    expect(replies(page)).to_have_count(1)
+def test_nobody_is_told_that_news_could_not_be_had(app, tab, user):
+    page = tab.go(plant(app, user, "Good morning", "A first reply."))
     asked = []
 
     def answer(route):

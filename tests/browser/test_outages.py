@@ -1,19 +1,25 @@
-"""What a person sees when a part of the site goes away and comes back."""
+"""What a person sees when a part of the site goes away and comes back, and of a title that comes late."""
 
 import re
 
 import pytest
-from playwright.sync_api import expect
+from flask import Flask
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
 
-from .conftest import held, replies, send, serious_findings
+from testkit.processes import wait_until
+from webapp.conversations.models import Conversation
+from webapp.db.base import db
+
+from .conftest import expect_titled, held, plant, replies, script_title, send, serious_findings
+
+TITLE = "Boats and bridges"
 
 
 @pytest.mark.mysql_only
-def test_the_database_goes_away_and_comes_back(tab, live_server, model):
+def test_the_database_goes_away_and_comes_back(app, user, tab, live_server, model):
     model.script(reply="Back again.")
-    page = tab.page
-    send(page, "A first one")
-    expect(replies(page)).to_have_count(1)
+    page = tab.go(plant(app, user, "A first one", "Yes."))
     live_server.stop_database()
     send(page, "Words that must not be lost")
     notice = page.locator("[data-toast]")
@@ -37,18 +43,85 @@ def test_the_database_goes_away_and_comes_back(tab, live_server, model):
     tab.forgive()
 
 
-def test_the_web_dies_in_the_middle_of_a_reply(tab, live_server, model):
-    live_server.restart_web(turn_lease_seconds=2)
-    held(model)
+def test_a_reply_that_cannot_be_followed_at_first_is_followed_later(tab, model):
+    model.script(reply="Here after all.")
     page = tab.page
+    answers = (lambda route: route.abort(), lambda route: route.fulfill(status=503))  # the last is used first
+    for answer in answers:
+        page.route("**/turns/*/events", answer, times=1)
+    send(page, "Can you hear me?")
+    expect(page.get_by_role("status").get_by_text("The server cannot be reached at the moment.")).to_be_visible()
+    expect(replies(page)).to_contain_text("Here after all.")
+    expect(page.locator("[data-lost]")).to_be_empty()
+    expect(page.locator("[data-toast]")).to_have_count(0)
+    tab.forgive()
+
+
+def answered(tab, model, live_server) -> Page:
+    """A page whose first question has been answered, while what follows the answer waits for a worker."""
+    live_server.kill_worker()
+    model.script(reply="Afloat.", match="boats")
+    script_title(model, TITLE)
+    send(tab.page, "Tell me of boats")
+    expect(replies(tab.page)).to_have_text(re.compile("Afloat"))
+    return tab.page
+
+
+def start_worker(live_server, app: Flask) -> None:
+    """Start the worker, and return once it has stored the title: a busy machine takes a while to start it."""
+
+    def is_stored() -> bool:
+        with app.app_context():
+            return TITLE in db.session.scalars(select(Conversation.title))
+
+    live_server.start_worker()
+    wait_until(is_stored, "the title")
+
+
+def test_the_web_dies_in_the_middle_of_one_reply_and_before_the_title_of_another(
+    app, open_tab, tab, user, live_server, model
+):
+    titled, redis = answered(tab, model, live_server), app.extensions["redis"]
+    streams = redis.keys("{turn:*}")
+    other = open_tab(user, beside=tab)
+    page = other.go()
+    held(model, match="at length")
     send(page, "Tell me at length")
     expect(page.locator(".stream-tail")).to_contain_text("word word")
     live_server.kill_web()
-    live_server.start_web(turn_lease_seconds=2)
+    expect(page.locator("[data-lost]")).not_to_be_empty()
+    start_worker(live_server, app)
+    redis.delete(*streams)  # nor is the title on any stream any more
+    live_server.start_web()
+    expect_titled(titled, TITLE)
     expect(page.get_by_text("This reply was interrupted; what had arrived is kept.")).to_be_visible(timeout=60_000)
+    assert page.locator(".notice").inner_text().count("kept") == 1
     expect(replies(page)).to_contain_text("word word")
     model.reset()
     model.script(reply="In short.")
     page.get_by_role("button", name="Retry").click()
     expect(replies(page)).to_have_text(re.compile("In short"))
-    tab.forgive()
+    for each in (tab, other):
+        each.forgive()
+
+
+def test_a_late_title_reaches_pages_that_came_before_it_but_not_one_being_written(
+    app, open_tab, tab, user, live_server, model
+):
+    page = answered(tab, model, live_server)
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).not_to_have_text(TITLE)
+    reply = replies(page).element_handle()
+    second = open_tab(user, beside=tab).go(page.url.removeprefix(tab.server.url))
+    second.get_by_role("heading", level=1).get_by_role("link").click()
+    field = second.get_by_label("Title", exact=True)
+    field.fill("My own")
+    start_worker(live_server, app)
+    expect_titled(page, TITLE)
+    assert reply.evaluate("node => node.isConnected"), "the reply is not put there a second time"
+    expect(second.locator(".side-link")).to_have_text(TITLE)
+    expect(field).to_have_value("My own")
+    second.get_by_role("button", name="Save").click()
+    expect_titled(second, "My own")
+    page.reload()
+    expect(page.locator("[hx-sse\\:connect]")).to_have_count(0)

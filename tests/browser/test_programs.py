@@ -1,6 +1,5 @@
 """Letting a program in, in a real browser: the consent page, where it leads, and the end of it."""
 
-import os
 import re
 import threading
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from playwright.sync_api import expect
 
 from tests.oauth.helpers import challenge
 
-from .conftest import DESKTOP, PHONE, scrolls_sideways, serious_findings
+from .conftest import on_every_screen, scrolls_sideways, serious_findings
 
 
 @pytest.fixture
@@ -38,9 +37,7 @@ def callback() -> Iterator[str]:
     server.server_close()
 
 
-@pytest.mark.parametrize(
-    ("device", "colour"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop-light", "phone-dark"]
-)
+@on_every_screen
 def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callback, device, colour):
     client.post("/api/spaces", json={"kind": "project", "name": "The boat"})
     said = {"client_name": "Notebook", "redirect_uris": [callback]}
@@ -53,7 +50,6 @@ def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callba
     expect(page.get_by_label("propose changes", exact=False)).to_be_checked()
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)
-    _keep(page, f"consent-{colour}")
     page.get_by_label("The boat").check()
     page.get_by_role("button", name="Allow").click()
     expect(page).to_have_url(re.compile(rf"^{re.escape(callback)}\?code=[^&]+&state=s&iss="))
@@ -65,20 +61,11 @@ def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callba
     expect(page.get_by_text("Anything outside spaces, The boat")).to_be_visible()
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)
-    _keep(page, f"programs-{colour}")
     page.get_by_role("button", name="Disconnect “Notebook”").click()
     expect(page.get_by_text("No program has signed in as you.")).to_be_visible()
 
 
-def _keep(page: Any, name: str) -> None:
-    """A picture, where somebody wants to look at it."""
-    if folder := os.environ.get("SCREENSHOTS"):
-        page.screenshot(path=f"{folder}/{name}.png", full_page=True)
-
-
-@pytest.mark.parametrize(
-    ("device", "colour"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop-light", "phone-dark"]
-)
+@on_every_screen
 def test_a_webhook_is_added_and_switched_off(open_tab, user, device, colour):
     tab = open_tab(user, device, colour=colour)
     page = tab.go("/settings/webhooks")
@@ -88,7 +75,6 @@ def test_a_webhook_is_added_and_switched_off(open_tab, user, device, colour):
     expect(page.get_by_text("whsec_")).to_be_visible()
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)
-    _keep(page, f"webhooks-{colour}")
     page.get_by_role("button", name="Switch off").click()
     expect(page.get_by_role("button", name="Switch on")).to_be_visible()
     expect(page.get_by_text("whsec_")).to_have_count(0)

@@ -16,39 +16,10 @@ from .conftest import DESKTOP, PHONE, scrolls_sideways, serious_findings
 
 ARABIC_PHONE = {**PHONE, "locale": "ar"}
 TABS = ":is(.mem-nav, .room-pages, .space-tabs) > a"
-TALLEST = 1_200
-ROOMS = (
-    "/settings/general",
-    "/settings/personalisation",
-    "/models",
-    "/settings/tools",
-    "/usage",
-    "/files",
-    "/transfer",
-    "/shares",
-    "/settings/delete",
-    "/settings/programs",
-    "/settings/tokens",
-    "/settings/webhooks",
-    "/settings/security",
-    "/settings/sessions",
-    "/settings/activity",
-    "/admin/overview",
-    "/admin/users",
-    "/admin/groups",
-    "/admin/usage",
-    "/admin/usage/quotas",
-    "/admin/feedback",
-    "/admin/prompts",
-    "/admin/tools",
-    "/admin/rq",
-    "/admin/activity",
-)
-"""All pages of the rooms but Models of the administration, whose list is as long as there are connections."""
 
 
 def test_with_ones_own_colours_one_sees_where_one_is_and_what_is_on(tab):
-    page = tab.page
+    page = tab.go("/memory")
     page.emulate_media(forced_colors="active")
     for path, marked in (("/memory", ".mem-nav [aria-current]"), ("/settings/general", ".room-list [aria-current]")):
         tab.go(path)
@@ -57,16 +28,6 @@ def test_with_ones_own_colours_one_sees_where_one_is_and_what_is_on(tab):
     colours = "nodes => nodes.map((node) => getComputedStyle(node).backgroundColor)"
     assert len(set(page.locator(".toggle input").evaluate_all(colours))) == 2  # on and off
     page.emulate_media(forced_colors="none")
-
-
-def test_a_room_is_no_longer_than_a_screen_and_a_bit(open_tab, make_user):
-    tab = open_tab(make_user(is_admin=True))
-    page = tab.page
-    tall = {}
-    for path in ROOMS:
-        tab.go(path)
-        tall[path] = page.locator("#page").evaluate("(page) => page.scrollHeight + page.getBoundingClientRect().top")
-    assert {path: height for path, height in tall.items() if height > TALLEST} == {}
 
 
 TAB_ROWS = {
@@ -83,49 +44,43 @@ def test_tabs_stay_where_they_are_and_the_chosen_one_is_in_sight(app, open_tab, 
     paths = [path.format(space=space) for path in TAB_ROWS[rows]]
     desk, phone = open_tab(user), open_tab(user, ARABIC_PHONE)
     places = set()
-    for path in paths:
-        desk.go(path)
-        box = desk.page.locator(TABS).first.bounding_box()
+    for number, path in enumerate(paths):
+        box = desk.go(path).locator(TABS).first.bounding_box()
         places.add((box["x"], box["y"]))
-        phone.go(path)
-        chosen = phone.page.locator(f"{TABS}[aria-current]")
-        expect(chosen).to_be_in_viewport(ratio=0.9)
+        if number > 1:  # the first ones fit
+            expect(phone.go(path).locator(f"{TABS}[aria-current]")).to_be_in_viewport(ratio=0.9)
     assert len(places) == 1, places
 
 
-@pytest.mark.parametrize("house", ["settings", "admin"])
-def test_on_a_phone_one_sees_the_rooms_then_one_of_them_and_the_way_back(open_tab, make_user, house):
+def test_on_a_phone_one_sees_the_rooms_then_one_of_them_and_the_way_back(open_tab, make_user):
     tab = open_tab(make_user(is_admin=True), PHONE)
-    page = tab.go(f"/{house}")
-    title, first = ("Settings", "General") if house == "settings" else ("Administration", "Overview")
-    rooms = page.get_by_role("navigation", name=title)
-    expect(rooms).to_be_visible()
-    expect(page.get_by_role("heading", name=first)).to_be_hidden()
-    assert serious_findings(page) == [] and not scrolls_sideways(page)
-    rooms.get_by_role("link", name=first).click()
-    expect(page.get_by_role("heading", name=first, exact=True)).to_be_visible()
-    expect(rooms).to_be_hidden()
-    assert serious_findings(page) == [] and not scrolls_sideways(page)
-    page.locator(".room-back").click()
-    expect(rooms).to_be_visible()
+    for house, title, first in (("settings", "Settings", "General"), ("admin", "Administration", "Overview")):
+        page = tab.go(f"/{house}")
+        rooms = page.get_by_role("navigation", name=title)
+        expect(rooms).to_be_visible()
+        expect(page.get_by_role("heading", name=first)).to_be_hidden()
+        assert serious_findings(page) == [] and not scrolls_sideways(page)
+        rooms.get_by_role("link", name=first).click()
+        expect(page.get_by_role("heading", name=first, exact=True)).to_be_visible()
+        expect(rooms).to_be_hidden()
+        assert serious_findings(page) == [] and not scrolls_sideways(page)
+        page.locator(".room-back").click()
+        expect(rooms).to_be_visible()
 
 
 @pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize(
-    ("old", "place", "seen"),
-    [
+def test_an_anchor_of_the_long_pages_leads_on(open_tab, make_user, device):
+    tab = open_tab(make_user(is_admin=True), device)
+    for old, place, seen in (
         ("/settings#tokens", "/settings/tokens", "Create a token"),
         ("/settings#two-step", "/settings/security#two-step", "Two-step sign-in"),
         ("/settings#language", "/settings#language", "Interface language"),
         ("/admin#registration", "/admin/users#registration", "Registration"),
         ("/admin#jobs", "/admin/rq", "Queues"),
-    ],
-)
-def test_an_anchor_of_the_long_pages_leads_on(open_tab, make_user, device, old, place, seen):
-    tab = open_tab(make_user(is_admin=True), device, path="/settings/general")
-    page = tab.go(old)
-    expect(page).to_have_url(re.compile(re.escape(place) + "/?$"))
-    expect(page.get_by_text(seen, exact=True).first).to_be_visible()
+    ):
+        page = tab.go(old)
+        expect(page).to_have_url(re.compile(re.escape(place) + "/?$"))
+        expect(page.get_by_text(seen, exact=True).first).to_be_visible()
 
 
 def test_rooms_by_keyboard_and_by_name(open_tab, user):
@@ -147,10 +102,10 @@ def test_rooms_by_keyboard_and_by_name(open_tab, user):
 @pytest.mark.parametrize("scripts", [True, False])
 def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, make_user, scripts):
     admin = make_user(is_admin=True)
-    page = open_tab(admin, scripts=scripts).page
+    tab = open_tab(admin, scripts=scripts)
     with app.app_context(), write_transaction():
         db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
-    page.goto(page.url + "admin/users")
+    page = tab.go("/admin/users")
     form = page.locator("#add")
     form.get_by_label("E-mail address").fill("new@example.org")
     form.get_by_label("Name").fill("Newcomer")
@@ -162,13 +117,10 @@ def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, mak
         page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="Newcomer")).to_be_visible()
     expect(page.locator("#password")).to_be_visible()
-
-
-def test_settings_without_scripts(open_tab, user):
-    page = open_tab(user, PHONE, scripts=False).go("/settings")
-    page.get_by_role("link", name="Personalisation and memory").click()
-    page.get_by_label("Search past conversations").uncheck()
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Saved.")).to_be_visible()
-    expect(page.get_by_label("Search past conversations")).not_to_be_checked()
-    expect(page.get_by_label("Suggestions")).to_be_checked()
+    if not scripts:  # nor do settings need any
+        tab.go("/settings").get_by_role("link", name="Personalisation and memory").click()
+        page.get_by_label("Search past conversations").uncheck()
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("Saved.")).to_be_visible()
+        expect(page.get_by_label("Search past conversations")).not_to_be_checked()
+        expect(page.get_by_label("Suggestions")).to_be_checked()

@@ -101,11 +101,16 @@ DIAGRAMS = [
     '---\ntitle: T\n---\n%% said\nmindmap\nid["`**Two**\n  lines \\`"]\n  A "b"; & <b>\n  B))C((\n  D\n  {{E}}',
 ]
 
+LIVELY = (
+    "<script>document.title='gone'</script> <hx-partial hx-target='body'>gone</hx-partial> "
+    '<div hx-get="/settings" hx-trigger="load" hx-target="body">x</div>'
+)
+
 # What of a reply can be read in each frame while it is written, but for code in its frame; formulas that wait count.
 WATCH = r"""() => {
   window.read = 0;
   window.raw = [];
-  const marks = /\\[a-z([]|\$|`{3}|\[\^|~~/i;
+  const marks = /\\[a-z([]|\$|`{3}|\[\^|~~|\|\s|:--/i;
   const look = () => {
     const prose = document.querySelector(".message-assistant[data-streaming] .prose");
     if (prose) {
@@ -135,6 +140,7 @@ def _reply() -> str:
         parts.append(f"\\[ {formula} \\]" if is_apart else f"So \\( {formula} \\) it is.")
     for number, diagram in enumerate(DIAGRAMS):
         parts.insert(3 * number, f"```mermaid\n{diagram}\n```")
+    parts.insert(2, "| Herb | What it is |\n|:--|--:|\n| Basil | it is \\(a^2\\) |\n")
     return "\n\n".join(parts)
 
 
@@ -144,9 +150,9 @@ def test_every_formula_is_set_and_every_diagram_drawn_while_they_stream(tab, mod
     model.script(reply=_pieces(_reply()), first_delay=0.01, token_delay=0.002)
     send(page, "Show me")
     expect(replies(page)).to_have_count(1, timeout=LONG)
-    expect(page.locator(".math[data-set]")).to_have_count(len(FORMULAS))
+    expect(page.locator(".math[data-set]")).to_have_count(len(FORMULAS) + 1)
     assert page.locator(".math-unread, .katex-error").all_text_contents() == []
-    assert page.locator("span.katex").count() == len(FORMULAS)
+    assert page.locator("span.katex").count() == len(FORMULAS) + 1
     expect(page.locator("img.diagram, .diagram-note")).to_have_count(len(DIAGRAMS), timeout=LONG)
     assert page.locator(".diagram-note").all_text_contents() == []
     assert page.locator("img.diagram").evaluate_all("all => all.every(one => one.naturalWidth > 20)")
@@ -155,7 +161,8 @@ def test_every_formula_is_set_and_every_diagram_drawn_while_they_stream(tab, mod
 
 
 def test_no_script_of_a_reply_runs(tab, model, contexts):
-    """The attacks as they are, in formulas, in diagrams and in drawings: no dialog, no request elsewhere, no error."""
+    """The attacks as they are, in formulas, in diagrams and in drawings: no dialog, no request elsewhere, no error.
+    Nor do a reply's or one's own words become elements that htmx would act on."""
     page = tab.page
     contexts.spoil(page.context)
     alerts: list[str] = []
@@ -164,6 +171,7 @@ def test_no_script_of_a_reply_runs(tab, model, contexts):
     page.on("request", lambda request: elsewhere.append(request.url))
     attacks = [attack for attack in ATTACKS if "\ud83d" not in attack and "\n" not in attack]
     framed = [
+        LIVELY,
         *(attack for attack in ATTACKS if "\ud83d" not in attack),
         *(f"\\( {attack} \\)" for attack in attacks),
         *(f"$$\\text{{{attack}}}$$" for attack in attacks),
@@ -173,8 +181,12 @@ def test_no_script_of_a_reply_runs(tab, model, contexts):
         '```mermaid\n%%{init: {"securityLevel": "loose"}}%%\nflowchart LR\n  a[<img src=x onerror=alert(1)>]\n```',
     ]
     model.script(reply=_pieces("\n\n".join(framed)), first_delay=0.01, token_delay=0.001)
-    send(page, "Show me")
+    send(page, f"</article>{LIVELY}")
     expect(replies(page)).to_have_count(1, timeout=LONG)
+    expect(page.locator(".message-user .message-text")).to_contain_text("<hx-partial")
+    expect(page.locator(".prose :is([hx-get], script, img:not(.diagram))")).to_have_count(0)
+    expect(page.locator("#composer")).to_be_visible()
+    assert page.title() != "gone"
     diagrams = page.locator(".code:is([data-lang=svg], [data-lang=mermaid])").count()
     assert diagrams > 25
     expect(page.locator("img.diagram, .diagram-note")).to_have_count(diagrams, timeout=LONG)

@@ -1,6 +1,6 @@
 """A new conversation, the sidebar and the bar: where things stand, on every telephone and in both directions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect
 from testkit.people import Person, api_client
 from tests.journeys.rows import load, write_fixture
 
-from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, send, serious_findings, until
+from .conftest import PHONE, faults, replies, scrolls_sideways, send, serious_findings, until
 from .test_again import other_model  # noqa: F401
 
 LONG = "Aleksandra Konstantinopolska von und zu Hohenlohe-Schillingsfürst the Younger"
@@ -42,75 +42,60 @@ def say_in(app: Flask, user: Person, language: str) -> None:
     api_client(app, user).put("/api/account", json={"settings": {"language": language}})
 
 
-@pytest.mark.parametrize("language", ["en", "ar"])
-@pytest.mark.parametrize("is_chosen", [False, True], ids=["one model", "several"])
+def on_every_telephone(page: Page) -> Iterator[None]:
+    """The page in each width, where Send stands at the edge and nothing is wider than the window."""
+    for width in (360, 390, 430):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert 0 <= from_the_end(page, "[data-send]") <= EDGE
+        assert not scrolls_sideways(page)
+        yield
+
+
 def test_on_every_telephone_send_is_at_the_edge_and_above_the_fold(
-    app: Flask, open_tab: Callable, user: Person, request: pytest.FixtureRequest, language: str, is_chosen: bool
+    app: Flask, open_tab: Callable, user: Person, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """With a model to choose it stood in the middle of a second row."""
-    if is_chosen:
-        request.getfixturevalue("other_model")
-    say_in(app, user, language)
-    page = open_tab(user, PHONE).page
-    for width in (360, 390, 430):
-        page.set_viewport_size({"width": width, "height": 844})
-        expect(page.locator("#composer-model")).to_have_count(int(is_chosen))
-        assert 0 <= from_the_end(page, "[data-send]") <= EDGE
-        box = page.locator(".composer-box").bounding_box()
-        assert box and box["y"] + box["height"] < 600
-        assert not scrolls_sideways(page)
-
-
-@pytest.mark.parametrize("language", ["en", "ar"])
-def test_in_a_conversation_on_a_telephone(
-    app: Flask,
-    open_tab: Callable,
-    user: Person,
-    tmp_path: Path,
-    other_model: None,  # noqa: F811
-    language: str,
-) -> None:
     load(app, write_fixture(tmp_path / "fixtures"))
-    say_in(app, user, language)
     client = api_client(app, user)
     body = {"journey": "garden", "title": f"The garden of {LONG}"}
-    place = f"/c/{client.post('/api/conversations', json=body).get_json()['conversation_id']}"
-    tab = open_tab(user, PHONE, path=place)
-    page = tab.page
-    for width in (360, 390, 430):
-        page.set_viewport_size({"width": width, "height": 844})
-        assert 0 <= from_the_end(page, "[data-send]") <= EDGE
-        assert is_cut(page, ".title-text")
-        title, progress = (page.locator(part).bounding_box() for part in (".title-text", "#title-progress"))
-        assert title and progress and progress["y"] >= title["y"] + title["height"] - 1
-        assert not scrolls_sideways(page)
-    assert serious_findings(page) == []
-    page.locator(".bar-new").tap()
-    expect(page.locator(".welcome")).to_be_visible()
-    expect(page.locator(".bar-new")).to_have_count(0)
+    talk = f"/c/{client.post('/api/conversations', json=body).get_json()['conversation_id']}"
+    tab = open_tab(user, PHONE)
+    for is_chosen in (False, True):
+        if is_chosen:
+            request.getfixturevalue("other_model")
+        for language in ("en", "ar"):
+            say_in(app, user, language)
+            page = tab.go()
+            expect(page.locator("#composer-model")).to_have_count(int(is_chosen))
+            for _ in on_every_telephone(page):
+                box = page.locator(".composer-box").bounding_box()
+                assert box and box["y"] + box["height"] < 600
+            if not is_chosen:
+                continue
+            tab.go(talk)
+            for _ in on_every_telephone(page):
+                assert is_cut(page, ".title-text")
+                title, progress = (page.locator(part).bounding_box() for part in (".title-text", "#title-progress"))
+                assert title and progress and progress["y"] >= title["y"] + title["height"] - 1
+            assert serious_findings(page) == []
+            page.locator(".bar-new").tap()
+            expect(page.locator(".welcome")).to_be_visible()
+            expect(page.locator(".bar-new")).to_have_count(0)
 
 
-def test_the_composer_moves_from_the_middle_to_the_bottom(open_tab: Callable, user: Person, model) -> None:
+def test_the_composer_moves_to_the_bottom_with_the_first_message_and_back_if_it_does_not_arrive(
+    open_tab: Callable, user: Person, model
+) -> None:
     model.script(reply="Sure.")
-    page = open_tab(user).page
-    composer = page.locator("#composer")
+    tab = open_tab(user)
+    page = tab.page
+    composer, starter = page.locator("#composer"), page.locator(".starter").first
     middle = composer.bounding_box()
     assert middle and 200 < middle["y"] < 500
     order = page.evaluate(
         "[...document.querySelectorAll('.start h1, .start #composer, .starter')].map(it => it.id || it.localName)"
     )
     assert order == ["h1", "composer", "a", "a", "a", "a"]
-    send(page, "Hello")
-    expect(replies(page)).to_have_count(1)
-    bottom = composer.bounding_box()
-    assert bottom and bottom["y"] + bottom["height"] > 850
-
-
-def test_while_the_first_message_is_on_its_way_the_page_is_a_thread(open_tab: Callable, user: Person) -> None:
-    tab = open_tab(user)
-    page = tab.page
-    composer, starter = page.locator("#composer"), page.locator(".starter").first
-    middle = composer.bounding_box()
     waiting: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -130,7 +115,12 @@ def test_while_the_first_message_is_on_its_way_the_page_is_a_thread(open_tab: Ca
     expect(page.get_by_label("Message", exact=True)).to_have_value("Hello")
     expect(starter).to_be_visible()
     again = composer.bounding_box()
-    assert again and middle and again["y"] == pytest.approx(middle["y"], abs=1)
+    assert again and again["y"] == pytest.approx(middle["y"], abs=1)
+    page.unroute("**/*")
+    page.get_by_label("Message", exact=True).press("Enter")
+    expect(replies(page)).to_have_count(1)
+    bottom = composer.bounding_box()
+    assert bottom and bottom["y"] + bottom["height"] > 850
     tab.forgive()
 
 
@@ -168,20 +158,19 @@ def test_the_account_has_the_foot_of_the_sidebar_to_itself(app: Flask, open_tab:
     assert name(LONG)
 
 
-@pytest.mark.parametrize("language", ["en", "ar"])
-@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_with_everything_on_it_the_page_is_accessible(
-    app: Flask, open_tab: Callable, user: Person, tmp_path: Path, device, language: str
+    app: Flask, open_tab: Callable, user: Person, tmp_path: Path
 ) -> None:
     load(app, write_fixture(tmp_path / "fixtures"))
-    say_in(app, user, language)
     client = api_client(app, user)
     client.post("/api/spaces", json={"kind": "legacy", "name": "Grandpa Joe"})
     for body in ({"title": LONG}, {"journey": "garden"}):
         client.post("/api/conversations", json=body)
-    tab = open_tab(user, device)
-    expect(tab.page.locator(".continue-item")).to_have_count(2)
-    assert serious_findings(tab.page) == []
-    assert not scrolls_sideways(tab.page)
-    tab.page.locator(".space-switcher > button").dispatch_event("click")
-    assert serious_findings(tab.page) == []
+    tab = open_tab(user)
+    for language in ("en", "ar"):
+        say_in(app, user, language)
+        page = tab.go()
+        expect(page.locator(".continue-item")).to_have_count(2)
+        assert faults(page) == []
+        page.locator(".space-switcher > button").dispatch_event("click")
+        assert faults(page) == []

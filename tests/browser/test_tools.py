@@ -1,10 +1,8 @@
 """Tools in the browser: the question before one that writes, what runs, what was used, sources, settings."""
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -19,16 +17,9 @@ from webapp.db.base import write_transaction
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
 from webapp.tools.servers import create_server, try_server, update_server
 
-from .conftest import PHONE, replies, script_title, send, serious_findings
+from .conftest import on_every_screen, replies, script_title, scrolls_sideways, send, serious_findings
 
 HELLO = "^(?!memory_operations|conversation_title|# |User:)"
-SHOTS = os.environ.get("TOOL_SHOTS", "")
-
-
-def shoot(page: Page, name: str) -> None:
-    """A picture, for whoever wants to look."""
-    if SHOTS:
-        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"))
 
 
 @pytest.fixture
@@ -61,8 +52,8 @@ def calls(model: Any, *wanted: tuple[str, dict[str, Any]], last: str) -> None:
         model.script(match=HELLO, reply="Let me see.", tool_calls=[{"name": name, "arguments": arguments}], times=1)
 
 
-@pytest.mark.parametrize(("device", "colour"), [(None, "light"), (PHONE, "dark")])
-def test_a_tool_that_writes_is_asked_about(open_tab, user, model, garden, device, colour):
+@on_every_screen
+def test_a_tool_that_writes_is_asked_about(open_tab, make_user, model, garden, device, colour):
     script_title(model, "Herons")
     calls(
         model,
@@ -71,14 +62,13 @@ def test_a_tool_that_writes_is_asked_about(open_tab, user, model, garden, device
         ("calculate", {"expression": "3 * 52"}),
         last="There are **three** herons. I wrote that down; it makes 156 a year.",
     )
-    tab = open_tab(user, device, colour=colour) if device else open_tab(user, colour=colour)
+    tab = open_tab(make_user(is_admin=True), device, colour=colour)
     page = tab.page
     say(page, "Count the herons and note it")
     question = page.get_by_text("This may change something there. Allow it?")
     expect(question).to_be_visible()
     expect(page.get_by_label("What would be sent")).to_have_text(re.compile("text: Three herons came to the pond"))
     expect(page.locator(".tool-line").first).to_contain_text("Garden · count_herons")
-    shoot(page, f"asking-{colour}")
     page.reload()  # whoever comes back is asked all the same
     expect(question).to_be_visible()
     assert not garden.notes and serious_findings(page) == []
@@ -87,8 +77,10 @@ def test_a_tool_that_writes_is_asked_about(open_tab, user, model, garden, device
     assert garden.notes == ["Three herons came to the pond this morning"]
     page.get_by_text("Used 3 tools").click()
     expect(page.locator(".tools-used")).to_contain_text("Noted: Three herons")
-    shoot(page, f"used-{colour}")
     assert serious_findings(page) == []
+    tab.go("/admin/tools").get_by_role("link", name="Garden").click()
+    expect(page.get_by_text("may write")).to_have_count(1)
+    assert serious_findings(page) == [] and not scrolls_sideways(page)
 
 
 def test_stop_while_it_asks(tab, model, garden):
@@ -114,7 +106,7 @@ def give_web_access(live_server: LiveServer, make_user: Callable[..., Person]) -
     change({"is_enabled": False})
 
 
-@pytest.mark.parametrize(("device", "colour"), [(None, "dark"), (PHONE, "light")])
+@on_every_screen
 def test_the_globe_and_the_sources(open_tab, user, model, give_web_access, device, colour):
     script_title(model, "Herons")
     with serve() as site:
@@ -124,36 +116,18 @@ def test_the_globe_and_the_sources(open_tab, user, model, give_web_access, devic
         ]
         site.says({"results": found})
         give_web_access({"provider": "searxng", "address": site.url, "is_enabled": True})
-        tab = open_tab(user, device, colour=colour) if device else open_tab(user, colour=colour)
+        tab = open_tab(user, device, colour=colour)
         page = tab.page
         globe = page.get_by_label("Search the web")
         expect(globe).not_to_be_checked()
         globe.check()
-        shoot(page, f"globe-{colour}")
         calls(model, ("web_search", {"query": "grey herons"}), last="They fish in shallow water.")
         say(page, "What do herons do?")
         expect(replies(page)).to_contain_text("They fish")
         expect(page.get_by_role("link", name=re.compile("Grey heron"))).to_have_attribute("target", "_blank")
         expect(globe).to_be_checked()
-        shoot(page, f"sources-{colour}")
         assert serious_findings(page) == []
         with page.expect_response("**/web"):
             globe.uncheck()
         page.reload()
         expect(globe).not_to_be_checked()
-
-
-@pytest.mark.parametrize(("device", "colour"), [(None, "light"), (PHONE, "dark")])
-def test_the_settings_of_tools(open_tab, make_user, garden, device, colour):
-    admin = make_user(is_admin=True)
-    tab = open_tab(admin, device, colour=colour) if device else open_tab(admin, colour=colour)
-    for path, name in (("/settings/tools", "settings"), ("/admin/tools", "admin")):
-        page = tab.go(path)
-        expect(page.get_by_text("Add a server").first).to_be_visible()
-        shoot(page, f"{name}-{colour}")
-        assert serious_findings(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.get_by_role("link", name="Garden").click()
-    expect(page.get_by_text("may write")).to_have_count(1)
-    shoot(page, f"server-{colour}")
-    assert serious_findings(page) == []

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from .conftest import PHONE, held, replies, script_title, send
+from .conftest import PHONE, expect_titled, held, plant, replies, script_title, send
 
 TALE = "The **first** paragraph of it.\n\n```python\nprint('hello')\n```\n\n" + "And so it went on, word by word. " * 12
 
@@ -36,15 +36,21 @@ def test_register_ask_and_find_it_again(open_tab, model):
     expect(page).to_have_title("A first question · Commonplace")
 
 
-def test_reload_in_the_middle_and_a_second_tab(open_tab, tab, user, model):
-    pieces = re.findall(r"\S+\s*", TALE)
-    hold = held(model, after=40, reply=pieces)
+def test_reload_in_the_middle_and_a_second_tab_on_a_slow_network(open_tab, tab, user, model):
+    """htmx goes over the page as soon as it is there itself; what else is on its way must not be needed by then."""
+    hold = held(model, after=40, reply=re.findall(r"\S+\s*", TALE))
+    script_title(model, "Boats and bridges")
     page = tab.page
     send(page, "Tell me a tale")
     expect(page.locator(".stream-done")).to_contain_text("paragraph of it.")
     page.reload()
     expect(page.locator(".stream-done")).to_contain_text("first")
-    second = open_tab(user, beside=tab).go(page.url.removeprefix(tab.server.url))
+    other = open_tab(user, beside=tab)
+    other.page.route(
+        re.compile(r"/static/.*\.js"),
+        lambda route: (route.request.url.find("/htmx") < 0 and other.page.wait_for_timeout(300), route.continue_()),
+    )
+    second = other.go(page.url.removeprefix(tab.server.url))
     expect(second.locator("[data-streaming]")).to_contain_text("first")
     hold.release()
     for shown in (page, second):
@@ -52,52 +58,34 @@ def test_reload_in_the_middle_and_a_second_tab(open_tab, tab, user, model):
         assert replies(shown).locator(".prose").inner_text().count("paragraph of it.") == 1
         assert shown.locator("template[data-source]").evaluate("node => node.content.textContent") == TALE
         expect(replies(shown).locator(".code-lang")).to_have_text("python")
+        expect_titled(shown, "Boats and bridges")
 
 
-def test_a_slow_network_connects_a_reply_all_the_same(open_tab, tab, user, model):
-    """htmx goes over the page as soon as it is there itself; what else is on its way must not be needed by then."""
-    hold = held(model)
-    send(tab.page, "Tell me a tale")
-    expect(tab.page.locator(".stream-done, .stream-tail").filter(has_text="word")).not_to_have_count(0)
-    second = open_tab(user, beside=tab)
-    second.page.route(
-        re.compile(r"/static/.*\.js"),
-        lambda route: (route.request.url.find("/htmx") < 0 and second.page.wait_for_timeout(300), route.continue_()),
-    )
-    page = second.go(tab.page.url.removeprefix(tab.server.url))
-    expect(page.locator("[data-streaming]")).to_contain_text("word")
-    hold.release()
-    expect(replies(page)).to_have_count(1)
-
-
-def test_stop_then_retry(tab, model):
+def test_a_reply_is_stopped_and_tried_again_until_the_conversation_goes_on(tab, model):
     held(model)
     page = tab.page
-    send(page, "Count for me")
+    send(page, "The first")
     expect(page.locator(".stream-tail")).to_contain_text("word word")
-    page.keyboard.press("Escape")
+    send(page, "The second")
+    expect(page.locator("[data-queued]")).to_be_visible()
+    page.get_by_role("button", name="Stop the reply").click()
     expect(page.get_by_text("You stopped this reply.")).to_be_visible()
     expect(page.get_by_role("button", name="Continue")).to_be_visible()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("The second")  # what waited comes back
+    expect(page.locator(".message-user")).to_have_count(1)
+    model.reset()
+    held(model)
+    page.get_by_label("Message", exact=True).press("Enter")
+    expect(page.locator(".stream-tail")).to_contain_text("word word")
+    for offer in ("Retry", "Continue"):
+        expect(page.get_by_role("button", name=offer)).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("You stopped this reply.")).to_have_count(2)
     model.reset()
     model.script(reply="Done at once.")
     page.get_by_role("button", name="Retry").click()
-    expect(replies(page)).to_have_text(re.compile("Done at once"))
+    expect(replies(page).last).to_have_text(re.compile("Done at once"))
     expect(page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
-
-
-def test_a_stopped_reply_is_not_offered_again_once_the_conversation_has_gone_on(tab, model):
-    held(model)
-    page = tab.page
-    send(page, "Count for me")
-    expect(page.locator(".stream-tail")).to_contain_text("word word")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="Retry")).to_be_visible()
-    model.reset()
-    model.script(reply="Something else.")
-    send(page, "Never mind")
-    expect(replies(page)).to_have_count(2)
-    for offer in ("Retry", "Continue"):
-        expect(page.get_by_role("button", name=offer)).to_have_count(0)
 
 
 def test_a_model_that_fails_says_so_and_can_be_tried_again(tab, model):
@@ -111,87 +99,105 @@ def test_a_model_that_fails_says_so_and_can_be_tried_again(tab, model):
     expect(replies(page).last).to_have_text(re.compile("Here I am"))
 
 
-def test_a_long_message_of_ones_own_is_folded(tab, model):
-    model.script(reply="Read.")
-    page = tab.page
-    send(page, "\n".join(f"Line {number}" for number in range(60)))
-    expect(replies(page)).to_have_count(1)
+def test_a_long_message_of_ones_own_is_folded_and_a_draft_belongs_to_its_conversation(app, tab, user, model):
+    page = tab.go(plant(app, user, "\n".join(f"Line {number}" for number in range(60)), "Read."))
     words = page.locator(".message-text").first
     folded = words.bounding_box()["height"]
     assert folded < 500
     page.get_by_text("Show all", exact=True).press("Enter")
     assert words.bounding_box()["height"] > 2 * folded
+    field = page.get_by_label("Message", exact=True)
+    field.fill("half a thou")
+    page.reload()
+    expect(field).to_have_value("half a thou")
+    page.get_by_role("link", name="New conversation").first.click()
+    expect(field).to_have_value("")
+    page.go_back()
+    expect(field).to_have_value("half a thou")
+    model.script(reply="Read.")
     send(page, "Thank you")
     expect(replies(page)).to_have_count(2)
     expect(page.get_by_text("Show all", exact=True)).to_have_count(1)
 
 
-def test_edit_versions_and_restore(tab, model):
-    model.script(reply="About cats.", match="cats")
+def test_a_question_is_edited_a_reply_written_anew_and_each_version_kept(app, tab, user, model):
     model.script(reply="About dogs.", match="dogs")
-    page = tab.page
-    send(page, "Tell me of cats")
-    expect(replies(page)).to_contain_text("About cats.")
-    page.locator(".message-user").hover()
-    page.get_by_role("link", name="Edit and send again").click()
+    page = tab.go(plant(app, user, "Tell me of cats", "About cats."))
+    said, edit = page.locator(".message-user"), page.get_by_role("link", name="Edit and send again")
+    said.hover()
+    edit.click()
     field = page.get_by_label("Your message", exact=True)
     expect(field).to_be_focused()
     page.keyboard.press("Escape")
-    expect(page.locator(".message-user .message-text")).to_have_text("Tell me of cats")
-    page.locator(".message-user").hover()
-    page.get_by_role("link", name="Edit and send again").click()
-    page.get_by_label("Your message", exact=True).fill("Tell me of dogs")
+    expect(said.locator(".message-text")).to_have_text("Tell me of cats")
+    said.hover()
+    edit.click()
+    field.fill("Tell me of dogs")
     page.keyboard.press("Enter")
     expect(replies(page)).to_contain_text("About dogs.")
-    before = page.locator(".message-user").bounding_box()["y"]
+    before = said.bounding_box()["y"]
     page.get_by_role("button", name="Earlier version").click()
     expect(replies(page)).to_contain_text("About cats.")
     expect(page.get_by_role("button", name="Later version")).to_be_focused()
-    assert abs(page.locator(".message-user").bounding_box()["y"] - before) < 2
-    expect(page.locator(".message-user .message-text")).to_have_text("Tell me of cats")
-
-
-def test_another_reply_keeps_the_first_one(tab, model):
-    model.script(reply="One way to see it.", times=1)
-    page = tab.page
-    send(page, "What do you think?")
-    expect(replies(page)).to_contain_text("One way")
-    model.reset()
+    assert abs(said.bounding_box()["y"] - before) < 2
+    expect(said.locator(".message-text")).to_have_text("Tell me of cats")
     model.script(reply="Another way to see it.")
     page.get_by_role("button", name="Regenerate").click()
     expect(replies(page)).to_contain_text("Another way")
-    page.get_by_role("button", name="Earlier version").click()
-    expect(page.locator(".message-assistant")).to_contain_text("One way")
+    replies(page).get_by_role("button", name="Earlier version").click()
+    expect(page.locator(".message-assistant")).to_contain_text("About cats.")
 
 
 def test_on_a_phone(open_tab, user, model):
     model.script(reply="A reply with `code` in it.\n\n```\n" + "long " * 60 + "\n```")
-    page = open_tab(user, PHONE).page
-    page.get_by_label("Message", exact=True).fill("From the tram")
-    words, box = page.locator("#composer-text").bounding_box(), page.locator(".composer-box").bounding_box()
-    assert words["width"] > 0.9 * box["width"], "what is typed has the line to itself"
+    tab = open_tab(user, PHONE)
+    page = tab.page
+    field, box = page.get_by_label("Message", exact=True), page.locator(".composer-box")
+    field.fill("From the tram")
+    assert field.bounding_box()["width"] > 0.9 * box.bounding_box()["width"], "what is typed has the line to itself"
     page.get_by_role("button", name="Send").tap()
     expect(replies(page)).to_contain_text("A reply with code")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.context.set_offline(True)
+    field.fill("\n".join(["Written in a tunnel"] * 8))
+    page.get_by_role("button", name="Good reply").tap()
+    notice = page.locator("[data-toast]").filter(has_text="Try again when the connection is back")
+    expect(notice).to_be_visible()  # above the composer, however high that is
+    above, below = notice.bounding_box(), box.bounding_box()
+    assert above and below and above["y"] + above["height"] <= below["y"]
+    page.context.set_offline(False)
     page.get_by_role("button", name="Show the sidebar").tap()
     expect(page.get_by_role("link", name="New conversation").first).to_be_visible()
     page.get_by_role("link", name="New conversation").first.tap()
     expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
     expect(page.locator("#sidebar")).not_to_be_in_viewport()
+    tab.forgive()
 
 
-def test_offline_the_words_wait_and_are_sent_once(tab, user, model):
+def test_words_wait_for_the_network_and_are_sent_once(tab, model):
     model.script(reply="Got it.")
     page = tab.page
     page.context.set_offline(True)
     send(page, "Written in a tunnel")
-    expect(page.get_by_text("This is sent when the connection is back.")).to_be_visible()
+    expect(page.get_by_text("This is sent when it is back.")).to_be_visible()
     expect(page.get_by_label("Message", exact=True)).to_have_value("Written in a tunnel")
     page.context.set_offline(False)
     expect(replies(page)).to_contain_text("Got it.")
     expect(page.locator(".message-user")).to_have_count(1)
+    lost = []
+
+    def lose(route):
+        if lost:
+            return route.continue_()
+        lost.append(route.fetch())  # the server has it, the browser never hears of it
+        return route.abort()
+
+    page.route(re.compile(r"/c/\d+/messages$"), lose)
+    send(page, "Did this arrive?")
+    expect(page.locator(".message-user").nth(1)).to_contain_text("Did this arrive?")
+    expect(replies(page)).to_have_count(2)
     page.reload()
-    expect(page.locator(".message-user")).to_have_count(1)
+    expect(page.locator(".message-user")).to_have_count(2)
     tab.forgive()
 
 
@@ -213,60 +219,7 @@ def test_going_offline_is_said_once_and_not_by_what_nobody_asked_for(tab, model)
     tab.forgive()
 
 
-def test_a_notice_stands_above_the_composer_however_high_it_is(open_tab, user, model):
-    model.script(reply="Got it.")
-    tab = open_tab(user, PHONE)
-    page = tab.page
-    page.get_by_label("Message", exact=True).fill("A first one")
-    page.get_by_role("button", name="Send").tap()
-    expect(replies(page)).to_have_count(1)
-    page.context.set_offline(True)
-    page.get_by_label("Message", exact=True).fill("\n".join(["Written in a tunnel"] * 8))
-    page.get_by_role("button", name="Good reply").tap()
-    notice = page.locator("[data-toast]").filter(has_text="Try again when the connection is back")
-    expect(notice).to_be_visible()
-    above, below = notice.bounding_box(), page.locator(".composer-box").bounding_box()
-    assert above and below and above["y"] + above["height"] <= below["y"]
-    tab.forgive()
-
-
-def test_a_lost_answer_does_not_send_twice(tab, model):
-    model.script(reply="Once is enough.")
-    page = tab.page
-    send(page, "A first one")
-    expect(replies(page)).to_have_count(1)
-    lost = []
-
-    def lose(route):
-        if lost:
-            return route.continue_()
-        lost.append(route.fetch())  # the server has it, the browser never hears of it
-        return route.abort()
-
-    page.route(re.compile(r"/c/\d+/messages$"), lose)
-    send(page, "Did this arrive?")
-    expect(page.locator(".message-user").nth(1)).to_contain_text("Did this arrive?")
-    expect(replies(page)).to_have_count(2)
-    page.reload()
-    expect(page.locator(".message-user")).to_have_count(2)
-    tab.forgive()
-
-
-def test_drafts_survive_a_reload_and_belong_to_their_conversation(tab, model):
-    model.script(reply="Yes.")
-    page = tab.page
-    send(page, "Hello")
-    expect(replies(page)).to_have_count(1)
-    page.get_by_label("Message", exact=True).fill("half a thou")
-    page.reload()
-    expect(page.get_by_label("Message", exact=True)).to_have_value("half a thou")
-    page.get_by_role("link", name="New conversation").first.click()
-    expect(page.get_by_label("Message", exact=True)).to_have_value("")
-    page.go_back()
-    expect(page.get_by_label("Message", exact=True)).to_have_value("half a thou")
-
-
-def test_without_scripts_the_page_waits_for_the_reply(open_tab, user, model):
+def test_without_scripts_the_page_waits_for_the_reply_and_the_list_is_used(open_tab, user, model):
     model.script(reply="No script was needed.")
     page = open_tab(user, scripts=False).page
     page.get_by_label("Message", exact=True).fill("Plain HTML?")
@@ -282,6 +235,10 @@ def test_without_scripts_the_page_waits_for_the_reply(open_tab, user, model):
     expect(page.locator(".side-link")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".side-link")).to_have_text("By hand")
+    page.locator(".side-find").click()
+    page.get_by_role("searchbox", name="Search everything").fill("hand")
+    page.keyboard.press("Enter")
+    expect(page.locator(".page .result-name")).to_have_text("By hand")
 
 
 def test_what_a_model_thinks_is_folded_above_its_reply(tab, model):

@@ -38,9 +38,12 @@ def _again(client, reply, **wishes):
     return client.get(f"/api/messages/{made}/response?wait=20").get_json()
 
 
-def test_without_wishes_no_body_is_needed(client, model, reply):
+def test_without_wishes_no_body_is_needed_and_a_name_longer_than_any_models_is_cut(client, model, reply):
     model.script(reply="The second one.")
-    assert _again(client, reply)["content"] == "The second one."
+    second = _again(client, reply)
+    assert second["content"] == "The second one."
+    model.script(reply="By whoever that is.")
+    assert _again(client, second, json={"model": "x" * 220})["content"] == "By whoever that is."
 
 
 def test_another_model_writes_it_and_the_conversation_keeps_its_own(client, model, other_model, reply):
@@ -101,11 +104,6 @@ def test_on_the_page_the_picker_says_who_writes_it_again(app, user, client, mode
 
 def _messages(client, talk):
     return client.get(f"/api/conversations/{talk}/messages").get_json()["messages"]
-
-
-def test_a_name_that_is_longer_than_any_model_has_is_cut(client, model, reply):
-    model.script(reply="By whoever that is.")
-    assert _again(client, reply, json={"model": "x" * 220})["content"] == "By whoever that is."
 
 
 def test_a_model_that_is_not_offered_is_422(client, api, make_user, reply, other_model):

@@ -5,29 +5,22 @@ import pytest
 from webapp.chat.frames import image_host
 
 
-def test_visitors_of_a_shared_conversation_get_them_with_the_same_policy(app) -> None:
-    for path in ("/diagrams", "/image?src=https://a.b/c.png"):
-        answer = app.test_client().get(path)
+def test_the_frame_of_diagrams_has_no_origin_and_no_network_for_visitors_either(app, user, login) -> None:
+    for browser in (app.test_client(), login(user)):
+        answer = browser.get("/diagrams")
         policy = answer.headers["Content-Security-Policy"]
         assert answer.status_code == 200
-        assert policy.startswith("sandbox") and "default-src 'none'" in policy and "frame-ancestors 'self'" in policy
+        assert policy.startswith("sandbox allow-scripts; default-src 'none'; script-src 'self';")
+        assert "allow-same-origin" not in policy and "connect-src" not in policy and "frame-ancestors 'self'" in policy
 
 
-def test_the_frame_of_diagrams_has_no_origin_and_no_network(user, login) -> None:
-    answer = login(user).get("/diagrams")
-    policy = answer.headers["Content-Security-Policy"]
-    assert answer.status_code == 200
-    assert policy.startswith("sandbox allow-scripts; default-src 'none'; script-src 'self';")
-    assert "allow-same-origin" not in policy and "connect-src" not in policy and "frame-ancestors 'self'" in policy
-
-
-def test_the_frame_of_an_image_asks_its_host_and_no_other(user, login) -> None:
-    browser = login(user)
-    answer = browser.get("/image?src=https://img.example:8443/a.png?x=%22%3E%3Cscript%3E")
-    policy = answer.headers["Content-Security-Policy"]
-    assert "img-src https://img.example:8443;" in policy and policy.startswith("sandbox; default-src 'none'")
-    assert answer.headers["Referrer-Policy"] == "no-referrer"
-    assert "<script>" not in answer.get_data(as_text=True)
+def test_the_frame_of_an_image_asks_its_host_and_no_other(app, user, login) -> None:
+    for browser in (app.test_client(), login(user)):
+        answer = browser.get("/image?src=https://img.example:8443/a.png?x=%22%3E%3Cscript%3E")
+        policy = answer.headers["Content-Security-Policy"]
+        assert "img-src https://img.example:8443;" in policy and policy.startswith("sandbox; default-src 'none'")
+        assert "frame-ancestors 'self'" in policy and answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.status_code == 200 and "<script>" not in answer.get_data(as_text=True)
     for refused in (
         "javascript:alert(1)",
         "",

@@ -9,7 +9,10 @@ from sqlalchemy import delete, select
 from testkit.people import page_token, post_form
 from tests.conversations.test_paging import queries
 from webapp.chat.models import PipelineStep
+from webapp.conversations import messages
 from webapp.conversations.models import Message
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
 from webapp.db.base import db, write_transaction
 from webapp.http.validation import MAX_TEXT_BYTES
 
@@ -37,10 +40,11 @@ def asked(browser, words="Hello", **options) -> tuple[str, int, int]:
 
 
 def test_without_scripts_the_answer_waits_for_the_reply(browser, model):
+    """The first words are the title until another comes."""
     model.script(reply="Good day, **you**.")
-    path, _, reply = asked(browser)
+    path, _, reply = asked(browser, "How do I get from Lisbon to Porto by train tomorrow?")
     page = browser.get(path).text
-    assert "Good day, <strong>you</strong>." in page
+    assert "Good day, <strong>you</strong>." in page and "How do I get from Lisbon…" in page
     assert "data-streaming" not in page and "<noscript><meta" not in page
     again = post_form(browser, f"{path}/messages", content="And again")
     assert again.status_code == 303
@@ -115,18 +119,20 @@ def test_the_reason_of_a_model_server_is_quoted_in_a_sentence(browser, model, re
     assert "The model server says: “Out of memory”. Your message has been kept" in page
 
 
-def test_a_failed_reply_offers_retry(browser, model):
+def test_a_failed_reply_offers_retry_has_nothing_to_copy_and_names_no_sources(browser, model):
     model.script(fault={"http_status": 401, "body": {"error": {"message": "no"}}})
     path, _, reply = asked(browser)
     page = browser.get(path).text
     assert "Your message has been kept but not answered." in page and f'action="/turns/{reply}/retry"' in page
+    article = page[page.index(f'id="m-{reply}"') : page.index("</article>", page.index(f'id="m-{reply}"'))]
+    assert "data-copy-message" not in article and "data-source" not in article and "traces" not in article
     model.reset()
     model.script(reply="Now it works.")
     assert post_form(browser, f"/turns/{reply}/retry").status_code == 303
     assert "Now it works." in browser.get(path).text
 
 
-def test_edit_version_restore_without_scripts(browser, model):
+def test_edit_version_restore_with_scripts_and_without(browser, model):
     model.script(reply="About cats.", match="cats")
     model.script(reply="About dogs.", match="dogs")
     path, message, _ = asked(browser, "Tell me of cats")
@@ -140,6 +146,11 @@ def test_edit_version_restore_without_scripts(browser, model):
     beside = browser.get(f"/messages/{now}/versions").text
     assert "Tell me of cats" in beside and "Tell me of dogs" in beside
     assert beside.count("Switch to this version") == 1 and "In the conversation now" in beside
+    switched = post_form(browser, f"/messages/{now}/versions/{message}/restore", headers=HTMX).text
+    assert "Tell me of cats" in switched and "About cats." in switched and "dogs" not in switched
+    assert f'data-switched="{message}"' in switched
+    back = post_form(browser, f"/messages/{message}/versions/{now}/restore", headers=HTMX).text
+    assert "About dogs." in back and "About cats." not in back
     assert post_form(browser, f"/messages/{now}/versions/{message}/restore").status_code == 303
     assert "About cats." in browser.get(path).text
 
@@ -169,17 +180,6 @@ def test_what_the_composer_marks_is_kept_and_follows_an_edit(app, browser, model
         assert post_form(browser, "/conversations", content=said, spans=wrong).status_code == 422
 
 
-def test_regenerate_keeps_the_earlier_reply(browser, model):
-    model.script(reply="One way.", times=1)
-    path, _, reply = asked(browser)
-    model.reset()
-    model.script(reply="Another way.")
-    post_form(browser, f"/turns/{reply}/regenerate")
-    page = browser.get(path).text
-    assert "Another way." in page and "One way." not in page
-    assert "One way." in browser.get(f"/messages/{ids(page)[-1]}/versions").text
-
-
 def test_a_version_that_ended_before_its_time_says_so_beside_the_others(app, browser, model):
     model.script(reply="Half a", times=1)
     path, _, reply = asked(browser)
@@ -192,30 +192,19 @@ def test_a_version_that_ended_before_its_time_says_so_beside_the_others(app, bro
     assert beside.count("You stopped this reply.") == 1
 
 
-def test_an_instruction_goes_to_the_model_and_stays_with_the_version(browser, model):
+def test_a_reply_made_again_keeps_the_earlier_one_and_its_instruction(browser, model):
     model.script(reply="A long way to say it.", times=1)
     path, _, reply = asked(browser, "Say it")
     model.reset()
     model.script(reply="Short.")
     post_form(browser, f"/turns/{reply}/regenerate", instruction="Make it shorter.")
-    assert "Short." in browser.get(path).text
+    page = browser.get(path).text
+    assert "Short." in page and "A long way" not in page
     call = next(call for call in model.calls() if call.get("stream"))
     assert "[For this reply the user asks: Make it shorter.]" in call["messages"][-1]["content"]
     assert call["messages"][-1]["content"].endswith("Say it")
-    assert "“Make it shorter.”" in browser.get(f"/messages/{ids(browser.get(path).text)[-1]}/versions").text
-
-
-def test_a_switch_of_versions_brings_what_followed(browser, model):
-    model.script(reply="About cats.", match="cats")
-    model.script(reply="About dogs.", match="dogs")
-    path, first, _ = asked(browser, "Tell me of cats")
-    post_form(browser, f"/messages/{first}/edit", content="Tell me of dogs")
-    now = ids(browser.get(path).text)[0]
-    switched = post_form(browser, f"/messages/{now}/versions/{first}/restore", headers=HTMX).text
-    assert "Tell me of cats" in switched and "About cats." in switched and "dogs" not in switched
-    assert f'data-switched="{first}"' in switched
-    back = post_form(browser, f"/messages/{first}/versions/{now}/restore", headers=HTMX).text
-    assert "About dogs." in back and "About cats." not in back
+    versions = browser.get(f"/messages/{ids(page)[-1]}/versions").text
+    assert "“Make it shorter.”" in versions and "A long way to say it." in versions
 
 
 def test_a_branch_goes_on_from_a_message(browser, model):
@@ -285,20 +274,6 @@ def test_what_only_an_administrator_can_mend_is_said_to_one_only(app, login, mak
     assert "OPENAI" not in said["user"] and "Please tell your administrator." in said["user"]
 
 
-def test_first_words_are_the_title_until_another_comes(browser, model):
-    model.script(reply="Yes.")
-    path, _, _ = asked(browser, "How do I get from Lisbon to Porto by train tomorrow?")
-    assert "How do I get from Lisbon…" in browser.get(path).text
-
-
-def test_a_failed_reply_has_nothing_to_copy_and_names_no_sources(browser, model):
-    model.script(fault={"http_status": 401, "body": {"error": {"message": "no"}}})
-    path, _, reply = asked(browser)
-    page = browser.get(path).text
-    article = page[page.index(f'id="m-{reply}"') : page.index("</article>", page.index(f'id="m-{reply}"'))]
-    assert "data-copy-message" not in article and "data-source" not in article and "traces" not in article
-
-
 ROUTES = [
     ("GET", "/turns/{reply}/events"),
     ("POST", "/turns/{reply}/stop"),
@@ -342,20 +317,7 @@ def test_a_prompt_is_shown_by_its_shares(app, browser, model):
         assert 'class="share-' not in browser.get(place).text
 
 
-def test_a_message_opens_where_it_stands(browser, model):
-    model.script(reply="Here.")
-    path, message, _ = asked(browser)
-    assert browser.get(f"/messages/{message}").location == f"{path}?at={message}"
-    page = browser.get(f"{path}?at={message}").text
-    assert f'data-at="{message}"' in page and message in ids(page)
-
-
 def test_a_long_conversation_is_shown_from_its_end(app, browser, user, model):
-    from webapp.conversations import messages
-    from webapp.conversations.schemas import NewConversation
-    from webapp.conversations.service import create_conversation
-    from webapp.db.base import write_transaction
-
     with app.app_context(), write_transaction():
         row = create_conversation(user.user_id, NewConversation(title="Long"))
         parent = None
@@ -371,16 +333,18 @@ def test_a_long_conversation_is_shown_from_its_end(app, browser, user, model):
         shown = ids(page) + shown
     assert len(shown) == 100 and shown == sorted(set(shown))
     middle = shown[30]
-    around = ids(browser.get(f"/c/{conversation_id}?at={middle}").text)
-    assert middle in around and len(around) == 34
+    assert browser.get(f"/messages/{middle}").location == f"/c/{conversation_id}?at={middle}"
+    page = browser.get(f"/c/{conversation_id}?at={middle}").text
+    assert f'data-at="{middle}"' in page and middle in ids(page) and len(ids(page)) == 34
 
 
 def news(browser, path, shown, **query):
     return browser.get(f"{path}/news", query_string={"shown": shown, **query}, headers=HTMX)
 
 
-def test_a_page_that_shows_everything_gets_no_news_and_costs_little(app, browser, model):
-    model.script(reply="Hello.")
+def test_a_page_that_shows_everything_gets_no_news_at_little_cost_and_a_title_given_elsewhere_is_news(
+    app, browser, model
+):
     path, _, reply = asked(browser)
     news(browser, path, reply)
     with queries(app) as sent:
@@ -388,10 +352,14 @@ def test_a_page_that_shows_everything_gets_no_news_and_costs_little(app, browser
     assert (answer.status_code, answer.data) == (204, b"")
     assert len([statement for statement in sent if "conversations" in statement or "messages" in statement]) == 2
     assert len(sent) <= 3, sent
+    post_form(browser, f"{path}/title", title="Tea & cake")
+    answer = news(browser, path, reply, title="New conversation")
+    assert "Tea &amp; cake" in answer.text and not ids(answer.text)
+    assert news(browser, path, reply, title="Tea & cake").status_code == 204
+    assert news(browser, path, reply).status_code == 204, "it is being edited there"
 
 
-def test_news_are_what_came_after_the_last_message_shown(browser, model):
-    model.script(reply="Hello.")
+def test_news_are_what_came_after_the_last_message_shown_to_its_owner(anonymous, browser, login, make_user, model):
     path, first, reply = asked(browser)
     post_form(browser, f"{path}/messages", content="And again")
     answer = news(browser, path, reply)
@@ -403,20 +371,6 @@ def test_news_are_what_came_after_the_last_message_shown(browser, model):
     post_form(browser, f"/messages/{first}/edit", content="Something else")
     answer = news(browser, path, reply)
     assert 'hx-swap="innerMorph"' in answer.text and ids(answer.text) == ids(browser.get(path).text)
-
-
-def test_a_title_given_elsewhere_is_news(browser, model):
-    model.script(reply="Hello.")
-    path, _, reply = asked(browser)
-    post_form(browser, f"{path}/title", title="Tea & cake")
-    answer = news(browser, path, reply, title="New conversation")
-    assert "Tea &amp; cake" in answer.text and not ids(answer.text)
-    assert news(browser, path, reply, title="Tea & cake").status_code == 204
-    assert news(browser, path, reply).status_code == 204, "it is being edited there"
-
-
-def test_news_are_for_who_the_conversation_belongs_to(anonymous, browser, login, make_user, model):
-    path, _, reply = asked(browser)
     assert news(login(make_user()), path, reply).status_code == 404
     assert news(anonymous, path, reply).status_code == 401
     assert browser.get(f"{path}/news").location == path

@@ -56,24 +56,15 @@ def test_they_come_before_those_of_the_admin(
     assert "You are terse.\n\nAnd kind." in call["messages"][0]["content"]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"temperature": 3},
-        {"temperature": "hot"},
-        {"max_tokens": 1},
-        {"max_tokens": 10**9},
-        {"reasoning_effort": "extreme"},
-        {"system": "x" * 4_001},
-        {"seed": 7},
-        "warm",
-    ],
-)
-def test_what_no_model_takes_is_refused(client: ApiClient, wrong: Any) -> None:
+def test_what_no_model_takes_is_refused(client: ApiClient) -> None:
     number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
-    assert client.post("/api/conversations", json={"parameters": wrong}).status_code == 422
-    assert client.put(f"/api/conversations/{number}", json={"parameters": wrong}).status_code == 422
-    assert client.put("/api/account", json={"settings": {"last_parameters": wrong}}).status_code == 422
+    fields = {"temperature": [3, "hot"], "max_tokens": [1, 10**9], "reasoning_effort": ["extreme"], "seed": [7]}
+    wrong = [{name: value} for name, values in fields.items() for value in values]
+    for given in (*wrong, {"system": "x" * 4_001}, "warm"):
+        asked = {"parameters": given}
+        assert client.post("/api/conversations", json=asked).status_code == 422, given
+        assert client.put(f"/api/conversations/{number}", json=asked).status_code == 422, given
+        assert client.put("/api/account", json={"settings": {"last_parameters": given}}).status_code == 422, given
 
 
 def test_what_is_stored_and_cannot_be_read_is_left_out(app: Flask, client: ApiClient, model: ServerHandle) -> None:

@@ -1,6 +1,7 @@
 """What models think: streamed beside the reply, kept apart from it, shown to its owner, reached by forgetting."""
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 from flask import Flask
@@ -27,12 +28,11 @@ def thoughts_in(events: list[Any]) -> str:
     return found
 
 
-def test_thoughts_are_streamed_beside_the_reply_and_kept_apart(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_thoughts_are_streamed_before_the_reply_and_kept_apart(client: ApiClient, model: ServerHandle) -> None:
     model.script(match="Hello", reply="Good day.", reasoning=THOUGHT, token_delay=0.002)
     events = ask(client, "Hello")
     done = events[-1].data["message"]
+    assert [name for name, _ in groupby(names(events))] == ["turn", "reasoning", "delta", "done"]
     assert thoughts_in(events) == THOUGHT
     assert deltas(events) == done["content"] == "Good day."
     assert done["custom_payload"]["reasoning"]["duration_ms"] >= 0
@@ -41,9 +41,11 @@ def test_thoughts_are_streamed_beside_the_reply_and_kept_apart(
     # A viewer that comes later is told the reply, not the thoughts; one that resumes gets what it lacks.
     again = client.get(f"/api/chat/turns/{done['message_id']}/stream?after={events[-2].id}")
     assert "event: done" in again.text
-    # The next prompt and the background work's know nothing of it.
-    ask(client, "And now?", conversation_id=done["conversation_id"])
+    # The next prompt and the background work's know nothing of it, and a reply without thoughts has none.
+    after = ask(client, "And now?", conversation_id=done["conversation_id"])[-1].data["message"]
     assert all("greet back" not in str(call["messages"]) for call in model.calls())
+    assert client.get(f"/api/messages/{after['message_id']}/reasoning").status_code == 404
+    assert "reasoning" not in (after["custom_payload"] or {})
 
 
 def test_thoughts_in_the_text_never_become_the_reply(client: ApiClient, model: ServerHandle) -> None:
@@ -51,12 +53,6 @@ def test_thoughts_in_the_text_never_become_the_reply(client: ApiClient, model: S
     events = ask(client)
     assert deltas(events) == events[-1].data["message"]["content"] == "Good day."
     assert thoughts_in(events).strip() == THOUGHT
-
-
-def test_a_reply_without_thoughts_has_none(client: ApiClient, model: ServerHandle) -> None:
-    done = ask(client)[-1].data["message"]
-    assert client.get(f"/api/messages/{done['message_id']}/reasoning").status_code == 404
-    assert "reasoning" not in (done["custom_payload"] or {})
 
 
 def test_thoughts_are_their_owners(
@@ -95,26 +91,20 @@ def test_what_is_forgotten_leaves_the_thoughts(app: Flask, client: ApiClient, mo
     assert "Greet her." in kept
 
 
-def test_thoughts_are_in_the_export_and_go_with_their_message(
-    app: Flask, client: ApiClient, model: ServerHandle, user: Person
+def test_thoughts_are_in_the_export_behind_no_link_and_go_with_their_message(
+    app: Flask, client: ApiClient, model: ServerHandle, user: Person, anonymous: FlaskClient
 ) -> None:
     model.script(reply="Good day.", reasoning=THOUGHT)
     done = ask(client)[-1].data["message"]
+    place = f"/api/conversations/{done['conversation_id']}"
     with app.app_context():
         assert THOUGHT in "".join(account.lines(user.user_id, "conversations.jsonl"))
         assert db.session.get(MessageReasoning, done["message_id"]).content == THOUGHT
-    client.delete(f"/api/conversations/{done['conversation_id']}")
-    assert client.get(f"/api/messages/{done['message_id']}/reasoning").status_code == 404
-
-
-def test_a_shared_link_shows_no_thoughts(client: ApiClient, model: ServerHandle, anonymous: FlaskClient) -> None:
-    model.script(reply="Good day.", reasoning=THOUGHT)
-    done = ask(client)[-1].data["message"]
-    shared = client.post(f"/api/conversations/{done['conversation_id']}/shares", json={}).get_json()
+    shared = client.post(f"{place}/shares", json={}).get_json()
     page = anonymous.get("/s/" + shared["url"].rpartition("/s/")[2]).text
-    assert "Good day." in page
-    assert "Thought" not in page
-    assert "greet back" not in page
+    assert "Good day." in page and "Thought" not in page and "greet back" not in page
+    client.delete(place)
+    assert client.get(f"/api/messages/{done['message_id']}/reasoning").status_code == 404
 
 
 def test_thoughts_go_back_only_to_a_server_that_insists(client: ApiClient, model: ServerHandle) -> None:
@@ -143,14 +133,3 @@ def test_what_was_thought_outlives_its_process(app: Flask, client: ApiClient, mo
         recovery._finish(turn_id)
     wait_until(lambda: message(app, turn_id)["status"] == "interrupted", "the end")
     assert client.get(f"/api/messages/{turn_id}/reasoning").get_json()["text"] == THOUGHT
-
-
-def test_the_events_of_a_thought_come_before_its_reply(client: ApiClient, model: ServerHandle) -> None:
-    model.script(reply="Good day.", reasoning=THOUGHT)
-    order = names(ask(client))
-    assert [name for at, name in enumerate(order) if name != (order[at - 1] if at else "")] == [
-        "turn",
-        "reasoning",
-        "delta",
-        "done",
-    ]

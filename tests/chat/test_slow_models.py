@@ -1,12 +1,10 @@
 """A model that reads slowly: who waits is told, its prompt fits its speed, and background work waits for it."""
 
-import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
 from flask import Flask
 
-from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person
 from tests.providers.ollama import Ollama, ollama
 from webapp.chat.livehtml import html_events
@@ -14,9 +12,6 @@ from webapp.chat.turns.turnlog import Entry
 from webapp.conversations.current_messages import is_answering
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
-from webapp.llm.errors import Silent
-from webapp.llm.events import TextDelta
-from webapp.llm.pool import ChatPool
 from webapp.llm.settings import ModelSettings
 from webapp.llm.target import Target
 from webapp.providers import clients
@@ -80,29 +75,3 @@ def test_background_work_waits_while_a_slow_model_answers(
         assert looks == [clients.LOOK_SECONDS]
         clients.idle_target(is_answering)
         assert len(looks) == 1  # nothing is being written any more
-
-
-@pytest.mark.parametrize("speed", [None, SPEED])
-def test_a_first_token_that_takes_long_is_waited_for_if_the_test_says_so(
-    model_server: ServerHandle, speed: float | None
-) -> None:
-    settings = ModelSettings(base_url=model_server.base_url, api_key="x", first_token_timeout=0.3, max_retries=0)
-    target = Target("1/slow", "slow", settings, prompt_speed=speed)
-    question = [{"role": "user", "content": "A very slow question. " * 60}]  # 330 tokens: a minute's patience
-    model_server.reset()
-    model_server.script(match="slow question", reply="At last.", first_delay=1.0)
-
-    async def run() -> str:
-        pool = ChatPool(settings)
-        try:
-            events = [event async for event in pool.stream(question, targets=[target])]
-        finally:
-            await pool.aclose()
-        return "".join(event.text for event in events if isinstance(event, TextDelta))
-
-    if speed is None:
-        with pytest.raises(Silent):
-            asyncio.run(run())
-    else:
-        assert asyncio.run(run()) == "At last."
-    model_server.reset()

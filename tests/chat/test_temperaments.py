@@ -62,16 +62,16 @@ def test_a_conversation_passes_on_every_temperament(
         body = {"content": words, "file_ids": list(file_ids), "parameters": FOR_ONE_REPLY}
         sent = client.post(f"/api/conversations/{conversation_id}/messages", json=body)
         assert sent.status_code == 202, sent.text
-        reply = wait(client, sent.get_json()["response_id"])
-        run_jobs()
-        return reply
+        return wait(client, sent.get_json()["response_id"])
 
     first = say("My name is Ada Quill. Please read this.", file["file_id"])
     assert (first["status"], first["content"][:6]) == ("complete", "token0")
+    run_jobs()
     second = say("I grow sorrel on the balcony. Remember that.")
     assert (second["status"], second["content"].endswith("Noted, Ada.")) == ("complete", True)
     third = say("What do you know of me by now?")
     assert third["status"] == "complete"
+    run_jobs()
 
     # Memory: learned in the background, and known in the next prompt; the file and the guide are there as well.
     memories = client.get("/api/memories").get_json()["memories"]

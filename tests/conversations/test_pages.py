@@ -50,37 +50,29 @@ PATHS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path"), PATHS)
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
-def test_somebody_elses_conversation_is_unknown(method, path, headers, browser, make_user, talk):
+def test_somebody_elses_conversation_is_unknown(headers, browser, make_user, talk):
     id = talk(make_user(is_admin=True), "Secret plans")
     token = page_token(browser)
-    for wanted in (id, 2**31 - 1):
-        form = {"csrf_token": token, "title": "Mine", "content": "x"} if method == "POST" else None
-        answer = browser.open(path.format(id=wanted), method=method, headers=headers, data=form)
-        assert answer.status_code == 404, wanted
-        assert "Secret" not in answer.text
-
-
-@pytest.mark.parametrize(("method", "path"), PATHS)
-def test_nobody_is_sent_to_the_sign_in(method, path, anonymous, user, talk):
-    answer = anonymous.open(path.format(id=talk(user)), method=method)
-    assert answer.status_code == 303 and answer.location.startswith("/login")
-    partial = anonymous.open(path.format(id=talk(user)), method=method, headers=HTMX)
-    assert partial.status_code == 401 and partial.headers["HX-Redirect"].startswith("/login")
-
-
-@pytest.mark.parametrize("path", ["/c/{id}/archive", "/c/{id}/delete", "/c/{id}/title"])
-def test_a_form_without_its_token_changes_nothing(path, browser, user, talk):
-    id = talk(user, "Stays")
-    assert browser.post(path.format(id=id), data={"title": "Forged"}).status_code == 403
-    assert "Stays" in browser.get("/").text
+    for method, path in PATHS:
+        for wanted in (id, 2**31 - 1):
+            form = {"csrf_token": token, "title": "Mine", "content": "x"} if method == "POST" else None
+            answer = browser.open(path.format(id=wanted), method=method, headers=headers, data=form)
+            assert answer.status_code == 404, (method, path, wanted)
+            assert "Secret" not in answer.text, (method, path)
 
 
 def test_the_first_page_is_friendly_and_empty(browser):
     page = browser.get("/").text
     assert "Your conversations appear here" in page
     assert re.search(r"<h1>Good (morning|afternoon|evening), Person</h1>", page)
+
+
+def test_keys_are_called_what_is_on_them(browser):
+    assert "Strg" not in browser.get("/").text
+    browser.set_cookie("language", "de")
+    page = browser.get("/").text
+    assert "Strg" in page and "Umschalt" in page and "Ctrl" not in page
 
 
 def test_htmx_gets_the_page_without_its_shell(browser, user, talk):
@@ -141,14 +133,12 @@ def test_the_sidebar_pages_without_gaps_or_repetitions(browser, user, talk):
     assert found == expected
 
 
-@pytest.mark.parametrize("query", ["cursor=garbage", "count=-1", "count=x", "count=99999999999", "after=" + "x" * 5000])
-def test_odd_sidebar_requests_are_answered(browser, query):
-    assert browser.get(f"/sidebar?{query}", headers=HTMX).status_code in (200, 422)
-
-
-@pytest.mark.parametrize("query", ["at=abc", "at=-1", "at=99999999999", "before=x", "before=0"])
-def test_odd_positions_are_ignored(browser, user, talk, query):
-    assert browser.get(f"/c/{talk(user)}?{query}").status_code == 200
+def test_odd_positions_and_requests_for_the_sidebar_are_answered(browser, user, talk):
+    for query in ("cursor=garbage", "count=-1", "count=x", "count=99999999999", "after=" + "x" * 5000):
+        assert browser.get(f"/sidebar?{query}", headers=HTMX).status_code in (200, 422), query
+    place = f"/c/{talk(user)}"
+    for query in ("at=abc", "at=-1", "at=99999999999", "before=x", "before=0"):
+        assert browser.get(f"{place}?{query}").status_code == 200, query
 
 
 def test_the_sidebar_has_four_rooms_one_search_and_the_account_alone_at_its_foot(browser, user):

@@ -41,6 +41,8 @@ class Trouble:
 
         def do_commit(connection: Any) -> Any:
             if self.begins == "COMMIT":
+                if self.codes == [1213]:
+                    connection.rollback()  # as the server does: what it locked is free before it is begun again
                 self._fail()
             return commit(connection)
 

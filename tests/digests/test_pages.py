@@ -44,34 +44,20 @@ ROUTES = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_it_is_the_owners_alone(app, anonymous, login, make_user, digested, method, path):
-    place = f"/c/{digested}/digest{path}"
-    assert anonymous.open(place, method=method).status_code == 303
-    for other in (make_user(), make_user(is_admin=True)):
-        browser = login(other)
-        answer = browser.get(place) if method == "GET" else post_form(browser, place, main_topics="taken over")
-        assert answer.status_code == 404
-        assert "Tides" not in answer.text
+def test_it_is_the_owners_alone_who_sends_its_token(app, anonymous, login, user, make_user, digested):
+    others, owner = [login(make_user()), login(make_user(is_admin=True))], login(user)
+    for method, path in ROUTES:
+        place = f"/c/{digested}/digest{path}"
+        assert anonymous.open(place, method=method).status_code == 303, place
+        for browser in others:
+            answer = browser.get(place) if method == "GET" else post_form(browser, place, main_topics="taken over")
+            assert answer.status_code == 404 and "Tides" not in answer.text, place
+        assert method == "GET" or owner.post(place).status_code == 403, place
     with app.app_context():
         assert service.get_digest(digested).memory_data == DATA
-
-
-def test_forms_need_their_token(browser, digested):
-    for path in ("", "/generate", "/versions/1/restore"):
-        assert browser.post(f"/c/{digested}/digest{path}").status_code == 403
-
-
-def test_it_stands_in_the_header(browser, digested):
-    page = browser.get(f"/c/{digested}").text
-    assert "Tides &amp; &lt;moon&gt;" in page and "Look them up" in page and "Asks why." in page
+    page = owner.get(f"/c/{digested}").text
+    assert "Tides &amp; &lt;moon&gt;" in page and "Look them up" in page and "Asks why." in page, "in the header"
     assert f"/c/{digested}/digest/history" in page
-
-
-def test_without_one_the_header_says_what_it_will_be(browser, talked):
-    page = browser.get(f"/c/{talked}").text
-    assert "No digest yet." in page
-    assert f"/c/{talked}/digest/generate" in page
 
 
 @pytest.mark.parametrize("headers", [None, HTMX])
@@ -82,37 +68,27 @@ def test_editing(browser, app, digested, headers):
     written = {"main_topics": "Ebb\r\n\r\n Flow ", "action": "", "typical_observation": " Asks\r\nhow. "}
     saved = post_form(browser, place, headers=headers, **written)
     assert saved.status_code == (200 if headers else 303)
+    expected = {"main_topics": ["Ebb", "Flow"], "action": [], "typical_observation": "Asks how."}
     with app.app_context():
-        assert service.get_digest(digested).memory_data == {
-            "main_topics": ["Ebb", "Flow"],
-            "action": [],
-            "typical_observation": "Asks how.",
-        }
+        assert service.get_digest(digested).memory_data == expected
     assert "2 versions" in browser.get(place).text
-
-
-@pytest.mark.parametrize("headers", [None, HTMX])
-def test_what_is_too_long_stays_in_the_form(browser, digested, headers):
-    long = "x" * 301
-    form = {"main_topics": long, "action": "", "typical_observation": ""}
-    refused = post_form(browser, f"/c/{digested}/digest", headers=headers, **form)
+    refused = post_form(browser, place, headers=headers, **(written | {"main_topics": "x" * 301}))
     assert refused.status_code == 422
-    assert long in refused.text and "at most 300 characters" in refused.text
+    assert "x" * 301 in refused.text and "at most 300 characters" in refused.text, "it stays in the form"
 
 
 @pytest.mark.parametrize("headers", [None, HTMX])
-def test_making_one(browser, model, talked, headers):
+def test_making_one_where_there_is_none_and_the_model_may_be_away(browser, model, talked, headers):
+    page, place = browser.get(f"/c/{talked}").text, f"/c/{talked}/digest/generate"
+    assert "No digest yet." in page and place in page, "the header says what it will be"
     model.script(match="conversation_digest", structured=DATA)
-    made = post_form(browser, f"/c/{talked}/digest/generate", headers=headers)
-    assert made.status_code == (200 if headers else 303)
-    assert "Look them up" in browser.get(f"/c/{talked}/digest").text
-
-
-def test_a_model_that_is_away_is_said(browser, model, talked):
-    model.script(match="conversation_digest", fault={"http_status": 500})
-    failed = post_form(browser, f"/c/{talked}/digest/generate")
+    model.script(match="conversation_digest", fault={"http_status": 500}, times=1)
+    failed = post_form(browser, place)
     assert failed.status_code == 503
     assert "No digest yet." in failed.text and 'role="alert"' in failed.text
+    made = post_form(browser, place, headers=headers)
+    assert made.status_code == (200 if headers else 303)
+    assert "Look them up" in browser.get(f"/c/{talked}/digest").text
 
 
 def test_history_and_bringing_back(browser, app, digested):

@@ -30,8 +30,9 @@ def needing(user=None, **filters):
     return service.conversations_to_digest(user and user.user_id, idle=HOUR, **filters)
 
 
-def test_writing_keeps_every_version(app, user, app_context):
+def test_writing_keeps_every_version_and_is_no_activity(app, user, app_context):
     conversation_id = quiet(app, user)
+    before = db.session.get(Conversation, conversation_id).updated_at
     with write_transaction():
         first = service.upsert_digest(user.user_id, conversation_id, DATA)
         assert (first.version, first.memory_data) == (1, DATA.model_dump())
@@ -48,8 +49,13 @@ def test_writing_keeps_every_version(app, user, app_context):
         (2, "service"),
         (1, "user"),
     ]
+    assert db.session.get(Conversation, conversation_id, populate_existing=True).updated_at == before
     with pytest.raises(NotFound), write_transaction():
         service.restore_digest(user.user_id, conversation_id, 9)
+    with write_transaction():
+        db.session.delete(db.session.get(Conversation, conversation_id))
+    assert service.find_digest(conversation_id) is None
+    assert service.history(conversation_id) == []
 
 
 def test_somebody_elses_is_unknown(app, user, make_user, app_context):
@@ -60,14 +66,6 @@ def test_somebody_elses_is_unknown(app, user, make_user, app_context):
         service.upsert_digest(None, 2_000_000_000, DATA)
     with pytest.raises(NotFound):
         service.get_digest(conversation_id)
-
-
-def test_writing_one_is_no_activity(app, user, app_context):
-    conversation_id = quiet(app, user)
-    before = db.session.get(Conversation, conversation_id).updated_at
-    with write_transaction():
-        service.upsert_digest(user.user_id, conversation_id, DATA)
-    assert db.session.get(Conversation, conversation_id, populate_existing=True).updated_at == before
 
 
 def test_absent_then_fresh_then_stale(app, user, app_context):
@@ -83,26 +81,21 @@ def test_absent_then_fresh_then_stale(app, user, app_context):
     assert service.is_stale(service.get_digest(conversation_id), db.session.get(Conversation, conversation_id))
 
 
-def test_only_idle_ones_with_something_said(app, user, app_context):
-    quiet(app, user, hours=0.5)
-    empty = quiet(app, user, hours=5, messages=0)
-    said = quiet(app, user, hours=4)
-    assert needing(user) == [said]
+def test_only_idle_ones_of_ones_own_with_something_said_or_all(app, user, make_user, app_context):
+    other = make_user()
+    talking, empty = quiet(app, user, hours=0.5), quiet(app, user, hours=5, messages=0)
+    said, theirs = quiet(app, user, hours=4), quiet(app, other)
     assert needing(user, include_empty=True) == [empty, said]
-    assert needing() == [said]
-
-
-def test_not_needing_means_all(app, user, app_context):
-    talking, said = quiet(app, user, hours=0), quiet(app, user, hours=3)
+    assert (needing(user), needing(other), needing()) == ([said], [theirs], [said, theirs])
     with write_transaction():
         service.upsert_digest(user.user_id, said, DATA)
     assert needing(user, only_needing=False) == [said, talking]
 
 
-@pytest.mark.parametrize(("limit", "count"), [(None, 3), (0, 0), (1, 1), (2, 2), (9, 3)])
-def test_the_limit(app, user, app_context, limit, count):
+def test_the_longest_quiet_come_first_up_to_the_limit(app, user, app_context):
     found = [quiet(app, user, hours=9 - number) for number in range(3)]
-    assert needing(user, limit=limit) == needing(limit=limit) == found[:count], "the longest quiet come first"
+    for limit, count in ((None, 3), (0, 0), (1, 1), (2, 2), (9, 3)):
+        assert needing(user, limit=limit) == needing(limit=limit) == found[:count], limit
 
 
 def test_where_there_is_to_be_no_memory_there_is_no_digest(app, user, make_user, app_context):
@@ -120,19 +113,3 @@ def test_where_there_is_to_be_no_memory_there_is_no_digest(app, user, make_user,
     assert needing() == [wanted]
     assert needing(user, only_needing=False, include_empty=True) == [wanted]
     assert needing(without, only_needing=False) == []
-
-
-def test_other_users_are_not_chosen(app, user, make_user, app_context):
-    other = make_user()
-    mine, theirs = quiet(app, user, hours=3), quiet(app, other)
-    assert (needing(user), needing(other), needing()) == ([mine], [theirs], [mine, theirs])
-
-
-def test_deleting_the_conversation_deletes_it(app, user, app_context):
-    conversation_id = quiet(app, user)
-    with write_transaction():
-        service.upsert_digest(user.user_id, conversation_id, DATA)
-        db.session.flush()
-        db.session.delete(db.session.get(Conversation, conversation_id))
-    assert service.find_digest(conversation_id) is None
-    assert service.history(conversation_id) == []

@@ -36,7 +36,8 @@ def test_the_walk_of_the_document(live_server, model, make_user, tmp_path):
     )
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow  # no process holds a prompt: tests/digests/test_routes.py changes one, and turns look it up
+@pytest.mark.parametrize("processes", [1, 2])
 def test_a_change_holds_from_the_next_turn_on_in_every_process(live_server, model, make_user, api, processes):
     """A web process, or two, and a worker beside this one; Redis loses everything in between."""
     admin = make_user(is_admin=True)

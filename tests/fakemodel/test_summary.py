@@ -1,8 +1,5 @@
 """The fake model's summary: the user's own sentences, nothing invented."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from fakemodel.tasks import conversation_summary
 from fakemodel.tasks.request import TaskRequest
 from webapp.legacies.extraction_prompt import fact_task
@@ -42,14 +39,6 @@ def test_a_summary_of_summaries_has_something_of_each():
     assert summary.count("The user said") == 1 and len(summary) <= conversation_summary.MAX_CHARS + 20
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.text("ab .1I", min_size=1, max_size=60), min_size=2, max_size=20))
-def test_of_a_talk_of_a_few_words_too_it_is_shorter_than_the_talk(said):
-    turns = [(role, text) for text, role in zip(said, ("user", "assistant") * 10, strict=False)]
-    summary = conversation_summary.summary_of(turns)
-    assert len(summary) < sum(map(len, said)) or summary == f"{len(said)} messages."
-
-
 def test_without_statements_it_says_so_and_in_a_space_it_names_no_facts():
     request = asked(("user", "Thanks!"), ("assistant", "Welcome"))
     schema = {"type": "object", "properties": {"summary": {"type": "string"}, "facts": {"type": "array"}}}
@@ -73,13 +62,3 @@ def test_in_a_legacy_it_tells_what_the_user_said_of_the_person():
         ("habit", "Rosa Almeida's roses won every prize.", 3),
     ]
     assert all(fact["quote"] in request.texts("user")[0] for fact in answer["facts"])
-
-
-def test_whoever_is_called_by_one_word_of_the_name_or_she_from_the_start_is_meant():
-    schema = {"type": "object", "properties": {"summary": {"type": "string"}, "facts": {"type": "array"}}}
-    for name in ("Grandma Rose", "Rose de Winter", "Dr Rose Winter"):
-        request = asked(("user", "She loved gardening. Rose was born in 1921 in Leeds. The house was red de facto."))
-        system = {"role": "system", "content": fact_task(name)}
-        answer = conversation_summary.run(TaskRequest(request.name, schema, [system, *request.messages]))
-        told = [fact["content"] for fact in answer["facts"]]
-        assert told == [f"{name} loved gardening.", "Rose was born in 1921 in Leeds."]

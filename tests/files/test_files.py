@@ -22,7 +22,6 @@ from webapp.extensions import app_settings
 from webapp.files import kinds, subprocesses, text_extraction, uploads
 from webapp.files.models import File, FilePage
 from webapp.files.prompt_parts import whole_room
-from webapp.files.readers.page import text_of_html
 from webapp.files.storage import file_storage, key_of
 
 
@@ -52,27 +51,10 @@ def office(folder: str, **files: str) -> bytes:
 def docx(text: str) -> bytes:
     """A Word document of one paragraph."""
     main = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    rels = "http://schemas.openxmlformats.org/package/2006/relationships"
-    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
-    types = "http://schemas.openxmlformats.org/package/2006/content-types"
-    part = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    body = f"<w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body>"
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(
-            "[Content_Types].xml",
-            f'<Types xmlns="{types}"><Default Extension="rels" '
-            'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-            f'<Override PartName="/word/document.xml" ContentType="{part}"/></Types>',
-        )
-        archive.writestr(
-            "_rels/.rels",
-            f'<Relationships xmlns="{rels}"><Relationship Id="r1" Type="{kind}" '
-            'Target="word/document.xml"/></Relationships>',
-        )
-        archive.writestr(
-            "word/document.xml",
-            f'<w:document xmlns:w="{main}"><w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body></w:document>',
-        )
+        archive.writestr("word/document.xml", f'<w:document xmlns:w="{main}">{body}</w:document>')
     return out.getvalue()
 
 
@@ -82,27 +64,31 @@ def _send(client, data, name="file.txt", **headers):
 
 
 @pytest.mark.parametrize(
-    ("data", "name", "kind", "words"),
+    ("data", "name", "kind"),
     [
-        (pdf("Bees dance.", "They eat nectar."), "bees.pdf", kinds.PDF, "They eat nectar."),
-        (docx("Bees dance."), "bees.docx", kinds.DOCX, "Bees dance."),
-        (b"# Bees\n\nThey dance.", "bees.md", kinds.MARKDOWN, "They dance."),
-        ("Bienen tänzeln.".encode("cp1252"), "bees.txt", kinds.PLAIN, "Bienen tänzeln."),
-        ("Bienen".encode("utf-16"), "bees.txt", kinds.PLAIN, "Bienen"),
-        (b"name;count\nbees;3\n", "bees.csv", kinds.CSV, "bees | 3"),
-        (b"<html><script>alert(1)</script><p>Bees &amp; ants</p></html>", "b.html", kinds.HTML, "Bees & ants"),
-        (b"From: a@example.org\nSubject: Bees\n\nThey dance.", "b.eml", kinds.MAIL, "Subject: Bees"),
-        (b"def bees():\n    return 3\n", "bees.py", kinds.PLAIN, "return 3"),
+        (docx("Bees dance."), "bees.docx", kinds.DOCX),
+        (b"# Bees\n\nThey dance.", "bees.md", kinds.MARKDOWN),
+        ("Bienen tänzeln.".encode("cp1252"), "bees.txt", kinds.PLAIN),
+        ("Bienen".encode("utf-16"), "bees.txt", kinds.PLAIN),
+        (b"name;count\nbees;3\n", "bees.csv", kinds.CSV),
+        (b"<html><script>alert(1)</script><p>Bees &amp; ants</p></html>", "b.html", kinds.HTML),
+        (b"From: a@example.org\nSubject: Bees\n\nThey dance.", "b.eml", kinds.MAIL),
+        (b"def bees():\n    return 3\n", "bees.py", kinds.PLAIN),
     ],
 )
-def test_what_can_be_read_is_read(client, data, name, kind, words):
-    made = _send(client, data, name)
+def test_the_kind_of_a_file_is_told_by_its_content_and_name(data: bytes, name: str, kind: str) -> None:
+    assert kinds.kind_of(name, io.BytesIO(data), len(data)) == kind
+
+
+def test_what_can_be_read_is_read(client):
+    data = pdf("Bees dance.", "They eat nectar.")
+    made = _send(client, data, "bees.pdf")
     assert made.status_code == 201, made.text
     file = made.get_json()
-    assert (file["status"], file["media_type"], file["name"]) == ("ready", kind, name)
-    assert file["pages"] >= 1 and file["tokens"] > 0
+    assert (file["status"], file["media_type"], file["name"]) == ("ready", kinds.PDF, "bees.pdf")
+    assert file["pages"] == 2 and file["tokens"] > 0
     place = f"/api/files/{file['file_id']}"
-    assert words in client.get(f"{place}/pages/{file['pages']}").get_json()["text"]
+    assert "They eat nectar." in client.get(f"{place}/pages/2").get_json()["text"]
     with client.get(f"{place}/content") as content:
         assert content.data == data
         assert content.headers["Content-Disposition"].startswith("attachment")
@@ -144,79 +130,13 @@ def test_no_file_is_said_to_have_nothing_in_it(client, login, user):
     assert "1 kB" in login(user).get("/files").text
 
 
-def test_slides_and_sheets_are_read(client):
-    from pptx import Presentation
-    from xlsxwriter import Workbook
-
-    out = io.BytesIO()
-    deck = Presentation()
-    slide = deck.slides.add_slide(deck.slide_layouts[5])
-    slide.shapes.title.text = "Bees dance"
-    deck.save(out)
-    file = _send(client, out.getvalue(), "bees.pptx").get_json()
-    assert "Bees dance" in client.get(f"/api/files/{file['file_id']}/pages/1").get_json()["text"]
-    out = io.BytesIO()
-    with Workbook(out) as book:
-        sheet = book.add_worksheet("Hive")
-        sheet.write_row(0, 0, ["name", "count"])
-        sheet.write_row(1, 0, ["bees", 3])
-    file = _send(client, out.getvalue(), "bees.xlsx").get_json()
-    assert "Sheet “Hive”" in client.get(f"/api/files/{file['file_id']}/pages/1").get_json()["text"]
-
-
-def _bomb() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/document.xml", b" " * (60 * 1024**2))
-    return out.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("data", "name", "words"),
-    [
-        (b"", "a.txt", "empty"),
-        (b"\x00\x01\x02binary", "a.bin", "cannot be read"),
-        (b"PK\x03\x04broken", "a.docx", "damaged"),
-        (
-            office("word").replace(b"PK\x01\x02\x14\x03\x14\x00", b"PK\x01\x02\x14\x03\x63\x00"),
-            "a.docx",
-            "packed in a way",
-        ),
-        (office("other"), "a.zip", "ZIP"),
-        (office("word", **{"word/vbaProject.bin": "x"}), "a.docm", "macros"),
-        (b"\xd0\xcf\x11\xe0old", "a.doc", "Old or protected"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_in_plain_words(client, data, name, words):
-    refused = _send(client, data, name)
+def test_what_cannot_be_read_is_refused_in_plain_words_or_says_why(client):
+    refused = _send(client, b"\x00\x01\x02binary", "a.bin")
     assert refused.status_code == 422
-    assert words in refused.get_json()["errors"][0]["msg"]
+    assert "cannot be read" in refused.get_json()["errors"][0]["msg"]
     assert client.get("/api/files").get_json()["files"] == []
-
-
-@pytest.mark.once
-def test_a_bomb_is_refused(client):
-    assert "Unpacked, the file is larger" in _send(client, _bomb(), "a.docx").get_json()["errors"][0]["msg"]
-
-
-@pytest.mark.parametrize(
-    ("data", "name", "words"),
-    [
-        (b"%PDF-1.7 broken", "a.pdf", "damaged"),
-        (office("word"), "a.docx", "damaged"),
-        (
-            b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><x>&a;</x>',
-            "xxe.xml",
-            None,
-        ),
-    ],
-)
-def test_what_turns_out_unreadable_says_why_and_harms_nothing(client, data, name, words):
-    file = _send(client, data, name).get_json()
-    if words is None:
-        assert "root:" not in client.get(f"/api/files/{file['file_id']}/pages/1").get_json()["text"]
-        return
-    assert file["status"] == "unreadable" and words in file["reason"]
+    file = _send(client, b"%PDF-1.7 broken", "a.pdf").get_json()
+    assert file["status"] == "unreadable" and "damaged" in file["reason"]
 
 
 def test_a_file_that_takes_too_long_is_given_up(client, monkeypatch):
@@ -231,11 +151,6 @@ def test_a_file_that_takes_too_long_is_given_up(client, monkeypatch):
 )
 def test_names_hold_no_paths(name, kept):
     assert kinds.safe_name(name) == kept
-
-
-def test_pages_of_html_hold_no_scripts():
-    text = text_of_html("<style>x{}</style><script>y()</script><h2>A</h2><ul><li>b</ul><p>1<br>2")
-    assert text == "## A\n\n- b\n\n1\n2"
 
 
 def _place(file_id):
@@ -472,31 +387,19 @@ def _last(client: ApiClient, conversation_id: int) -> dict[str, Any]:
     return found
 
 
-def test_the_same_content_attached_twice_stands_in_the_prompt_once(client: ApiClient, model: ServerHandle) -> None:
-    model.script(reply="Read.", times=None)
-    talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
-    for name in ("bees.txt", "bees again.txt"):
-        number = _send(client, b"Bees dance in the dark.", name).get_json()["file_id"]
-        body = {"content": "What do they do?", "file_ids": [number]}
-        sent = client.post(f"/api/conversations/{talk}/messages", json=body).get_json()
-        client.get(f"/api/messages/{sent['message']['message_id']}/response?wait=20")
-    prompt = str([call for call in model.calls() if call["stream"]][-1]["messages"])
-    assert prompt.count("Bees dance in the dark.") == 1
-
-
-def test_a_content_that_could_not_be_read_once_is_read_when_it_comes_again(
-    client: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_unread_at_first", [False, True])
+def test_the_same_content_attached_twice_stands_in_the_prompt_once_as_it_could_be_read(
+    client: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch, is_unread_at_first: bool
 ) -> None:
     model.script(reply="Read.", times=None)
     talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     with monkeypatch.context() as busy:
-        busy.setattr(uploads, "run_bounded", lambda *_: {"error": "It took too long."})
+        if is_unread_at_first:
+            busy.setattr(uploads, "run_bounded", lambda *_: {"error": "It took too long."})
         numbers = [_send(client, b"Bees dance in the dark.", "bees.txt").get_json()["file_id"]]
-    numbers.append(_send(client, b"Bees dance in the dark.", "bees.txt").get_json()["file_id"])
+    numbers.append(_send(client, b"Bees dance in the dark.", "bees again.txt").get_json()["file_id"])
     for number in numbers:
-        body = {"content": "What do they do?", "file_ids": [number]}
-        sent = client.post(f"/api/conversations/{talk}/messages", json=body).get_json()
-        client.get(f"/api/messages/{sent['message']['message_id']}/response?wait=20")
-    prompt = str([call for call in model.calls() if call["stream"]][-1]["messages"])
+        _ask(client, "What do they do?", talk, file_ids=[number])
+    prompt = str(_prompts(model)[-1])
     assert prompt.count("Bees dance in the dark.") == 1
     assert "It took too long." not in prompt

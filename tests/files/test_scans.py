@@ -147,10 +147,15 @@ def _stamped(picture: PIL.Image.Image) -> bytes:
     return bytes(made.output())
 
 
-@pytest.mark.parametrize("model", ["blind", ""])
 @pytest.mark.parametrize(
-    ("sees", "is_picture", "warned"),
-    [(False, True, True), (True, True, False), (None, True, False), (False, False, False)],
+    ("model", "sees", "is_picture", "warned"),
+    [
+        ("blind", False, True, True),
+        ("", False, True, True),
+        ("blind", True, True, False),
+        ("", None, True, False),
+        ("blind", False, False, False),
+    ],
 )
 def test_the_composer_warns_before_a_model_is_told_only_a_name(
     login, user, monkeypatch: pytest.MonkeyPatch, model: str, sees: bool | None, is_picture: bool, warned: bool

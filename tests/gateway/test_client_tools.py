@@ -170,19 +170,15 @@ def test_a_history_from_elsewhere_is_gone_on_with(app: Flask, client: ApiClient,
     assert again == conversation
 
 
-@pytest.mark.parametrize("arguments", [json.dumps({"text": "x" * 20_000}), '{"text": ', "", r'{"text": "\u0000"}'])
-def test_a_call_from_elsewhere_keeps_its_arguments(client: ApiClient, model: ServerHandle, arguments: str) -> None:
+def test_a_call_from_elsewhere_keeps_its_arguments(client: ApiClient, model: ServerHandle) -> None:
     """A program that writes files sends all of them."""
-    call = {"id": "call_1", "type": "function", "function": {"name": "write_file", "arguments": arguments}}
-    model.script(reply="Written.", times=1)
-    send(
-        client,
-        QUESTION,
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "call_1", "content": "Done."},
-    )
-    sent = bodies(model)[-1]["messages"][-2]["tool_calls"][0]["function"]["arguments"]
-    assert sent == (r'{"text": ""}' if "u0000" in arguments else arguments or "{}")
+    for arguments in (json.dumps({"text": "x" * 20_000}), '{"text": ', "", r'{"text": "\u0000"}'):
+        call = {"id": "call_1", "type": "function", "function": {"name": "write_file", "arguments": arguments}}
+        model.script(reply="Written.", times=1)
+        called = {"role": "assistant", "content": None, "tool_calls": [call]}
+        send(client, QUESTION, called, {"role": "tool", "tool_call_id": "call_1", "content": "Done."})
+        sent = bodies(model)[-1]["messages"][-2]["tool_calls"][0]["function"]["arguments"]
+        assert sent == (r'{"text": ""}' if "u0000" in arguments else arguments or "{}")
 
 
 @pytest.mark.parametrize(
@@ -210,14 +206,14 @@ def test_what_was_forgotten_does_not_come_back_in_a_call(
     assert "penicillin" not in kept
 
 
-@pytest.mark.parametrize("role", ["system", "user", "tool"])
-def test_broken_text_in_a_part_is_refused(app: Flask, client: ApiClient, role: str) -> None:
+def test_broken_text_in_a_part_is_refused(app: Flask, client: ApiClient) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
-    broken = {"role": role, "tool_call_id": "a", "content": [{"type": "text", "text": "half \ud800"}]}
-    rest = [QUESTION, {"role": "assistant", "tool_calls": [call]}] if role == "tool" else []
-    answer = client.post("/v1/chat/completions", json={"model": "default", "messages": [*rest, broken]})
-    assert (answer.status_code, talks(app)) == (400, [])
-    assert "surrogate" in answer.get_json()["error"]["message"]
+    for role in ("system", "user", "tool"):
+        broken = {"role": role, "tool_call_id": "a", "content": [{"type": "text", "text": "half \ud800"}]}
+        rest = [QUESTION, {"role": "assistant", "tool_calls": [call]}] if role == "tool" else []
+        answer = client.post("/v1/chat/completions", json={"model": "default", "messages": [*rest, broken]})
+        assert (role, answer.status_code, talks(app)) == (role, 400, [])
+        assert "surrogate" in answer.get_json()["error"]["message"]
 
 
 def test_our_memory_tools_run_in_the_same_turn(app: Flask, client: ApiClient, model: ServerHandle) -> None:

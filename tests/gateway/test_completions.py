@@ -170,22 +170,17 @@ def test_what_was_forgotten_does_not_come_back_with_a_fork(app: Flask, client: A
     assert not any("penicillin" in text for _, text in said(app, fork))
 
 
-@pytest.mark.parametrize(
-    ("choice", "column", "value"),
-    [
+def test_headers_and_suffixes_choose(app: Flask, client: ApiClient) -> None:
+    for choice, column, value in (
         ({"headers": {"X-Commonplace-Memory": "off"}}, "uses_memory", False),
         ({"headers": {"X-Commonplace-Memory": "read"}}, "makes_memory", False),
         ({"model": "default:temporary"}, "is_temporary", True),
         ({"model": "default:off"}, "uses_memory", False),
         ({}, "makes_memory", True),
-    ],
-)
-def test_headers_and_suffixes_choose(
-    app: Flask, client: ApiClient, choice: dict[str, Any], column: str, value: bool
-) -> None:
-    _, conversation = reply(client, ("user", "Hello"), **choice)
-    with app.app_context():
-        assert getattr(db.session.get(Conversation, conversation), column) is value
+    ):
+        _, conversation = reply(client, ("user", "Hello"), **choice)
+        with app.app_context():
+            assert getattr(db.session.get(Conversation, conversation), column) is value, choice
 
 
 def test_memory_is_read_but_not_made(
@@ -234,22 +229,18 @@ def test_a_history_is_its_owners(
     assert len(said(app, conversation)) == 2
 
 
-@pytest.mark.parametrize(
-    ("body", "param"),
-    [
-        ({}, "messages"),
-        ({"messages": []}, "messages"),
-        ({"messages": [{"role": "user", "content": "Hi"}], "n": 3}, "n"),
-        ({"messages": [{"role": "wizard", "content": "Hi"}]}, "messages.0.role"),
-        ({"messages": [{"role": "user", "content": "Hi"}], "tool_choice": "required"}, "tool_choice"),
-    ],
-)
-def test_bad_requests_are_said_as_openai_says_them(client: ApiClient, body: dict[str, Any], param: str) -> None:
-    answer = client.post("/v1/chat/completions", json=body)
-    assert answer.status_code == 400
-    error = answer.get_json()["error"]
-    assert (error["type"], error["param"]) == ("invalid_request_error", param)
-    assert error["message"]
+def test_bad_requests_are_said_as_openai_says_them(client: ApiClient) -> None:
+    hi = {"messages": [{"role": "user", "content": "Hi"}]}
+    wizard = {"messages": [{"role": "wizard", "content": "Hi"}]}
+    choice = {**hi, "tool_choice": "required"}
+    for param, body in (
+        *(("messages", body) for body in ({}, {"messages": []})),
+        *(("n", {**hi, "n": 3}), ("messages.0.role", wizard), ("tool_choice", choice)),
+    ):
+        answer = client.post("/v1/chat/completions", json=body)
+        error = answer.get_json()["error"]
+        assert (answer.status_code, error["type"], error["param"]) == (400, "invalid_request_error", param)
+        assert error["message"]
 
 
 def test_an_unknown_model_is_said(client: ApiClient) -> None:
@@ -435,8 +426,7 @@ def test_a_picture_is_shown_to_the_model_and_stays_with_its_message(
     )
     assert again == first
     assert [len(row) for row in talks(app)] == [2]
-    with app.app_context():
-        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 1
+    assert files(app) == 1
 
 
 def test_several_pictures_are_all_shown(app: Flask, client: ApiClient, model: ServerHandle) -> None:
@@ -445,30 +435,23 @@ def test_several_pictures_are_all_shown(app: Flask, client: ApiClient, model: Se
     answer = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": question}]})
     assert answer.status_code == 200, answer.text
     assert len(seen(chat_calls(model)[-1])) == 3
+    assert files(app) == 3
+
+
+def files(app: Flask) -> int:
     with app.app_context():
-        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 3
+        return db.session.scalar(db.select(db.func.count()).select_from(File)) or 0
 
 
 def test_pictures_do_not_stay_where_no_turn_began(app: Flask, client: ApiClient) -> None:
-    body = {"messages": [{"role": "user", "content": [picture(photo(form="PNG")), {"type": "text", "text": "Well?"}]}]}
+    """In a conversation that is not there, with one that is no picture among them, and with none."""
+    good = picture(photo(form="PNG"))
+    body = {"messages": [{"role": "user", "content": [good, {"type": "text", "text": "Well?"}]}]}
     answer = client.post("/v1/chat/completions", json=body, headers={"X-Commonplace-Conversation": "999999"})
-    assert answer.status_code == 404
-    with app.app_context():
-        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 0
-
-
-def test_one_that_is_no_picture_among_several_leaves_none(app: Flask, client: ApiClient) -> None:
-    question = [picture(photo(form="PNG")), picture(b"\x89PNG\r\n\x1a\nbroken")]
-    answer = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": question}]})
-    assert answer.status_code == 400
-    with app.app_context():
-        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 0
-
-
-def test_a_picture_that_is_none_is_refused(app: Flask, client: ApiClient) -> None:
-    for data in (b"not an image", b"%PDF-1.4 and so on", b"\x89PNG\r\n\x1a\nbroken"):
-        answer = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": [picture(data)]}]})
+    assert (answer.status_code, files(app)) == (404, 0)
+    broken = b"\x89PNG\r\n\x1a\nbroken"
+    for before, data in (([good], broken), ([], broken), ([], b"not an image"), ([], b"%PDF-1.4 and so on")):
+        question = [*before, picture(data)]
+        answer = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": question}]})
         assert (answer.status_code, answer.get_json()["error"]["type"]) == (400, "invalid_request_error")
-    assert talks(app) == []
-    with app.app_context():
-        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 0
+        assert (talks(app), files(app)) == ([], 0)

@@ -167,20 +167,14 @@ def test_a_branch_behind_what_was_written_on_the_page_is_found_again(
     assert [count for _, count in talks(app)] == [4, 4]
 
 
-@pytest.mark.parametrize(
-    "choice",
-    [
-        {"model": "default:temporary"},
-        {"headers": {"X-Commonplace-Memory": "off"}},
-        {"headers": {"X-Commonplace-Space": "1"}},
-    ],
-)
-def test_what_was_chosen_first_stays_chosen(app: Flask, client: ApiClient, choice: dict[str, Any]) -> None:
+def test_what_was_chosen_first_stays_chosen(app: Flask, client: ApiClient) -> None:
     """A conversation that is kept does not take what was meant for a temporary one."""
     first, conversation = respond(client, "One")
-    answer = send(client, "Two", previous_response_id=first["id"], **choice)
-    assert (answer.status_code, answer.get_json()["error"]["param"]) == (400, "previous_response_id")
-    assert talks(app) == [(conversation, 2)]
+    headers = ({"headers": {f"X-Commonplace-{name}": value}} for name, value in (("Memory", "off"), ("Space", "1")))
+    for choice in ({"model": "default:temporary"}, *headers):
+        answer = send(client, "Two", previous_response_id=first["id"], **choice)
+        assert (answer.status_code, answer.get_json()["error"]["param"]) == (400, "previous_response_id"), choice
+        assert talks(app) == [(conversation, 2)]
     off, _ = respond(client, "One", headers={"X-Commonplace-Memory": "off"})
     respond(client, "Two", headers={"X-Commonplace-Memory": "off"}, previous_response_id=off["id"])
 
@@ -350,40 +344,29 @@ def test_a_conversation_is_named_by_its_id(app: Flask, client: ApiClient, model:
     assert send(client, "Hello", conversation="conv_999999").status_code == 404
 
 
-@pytest.mark.parametrize("number", [2**31, 10**19 - 1])
-def test_a_number_that_no_row_can_have_names_nothing(client: ApiClient, number: int) -> None:
-    assert send(client, "Hello", conversation=f"conv_{number}").status_code == 400
-    assert send(client, "Hello", previous_response_id=f"resp_{number}").status_code == 404
-    assert client.get(f"/v1/responses/resp_{number}").status_code == 404
-    assert client.post(f"/v1/responses/resp_{number}/cancel").status_code == 404
+def test_a_number_that_no_row_can_have_names_nothing(client: ApiClient) -> None:
+    for number in (2**31, 10**19 - 1):
+        assert send(client, "Hello", conversation=f"conv_{number}").status_code == 400
+        assert send(client, "Hello", previous_response_id=f"resp_{number}").status_code == 404
+        assert client.get(f"/v1/responses/resp_{number}").status_code == 404
+        assert client.post(f"/v1/responses/resp_{number}/cancel").status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("body", "param"),
-    [
-        ({}, "input"),
-        ({"input": "Hi", "text": {"format": {"type": "json_schema"}}}, "text.format.name"),
-        ({"input": "Hi", "conversation": "here"}, "conversation"),
-        ({"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}, "input"),
-        ({"input": 5}, "input"),
-        ({"input": "Hi", "metadata": {"x" * 65: "y"}}, None),
-        ({"input": "Hi", "metadata": {str(number): "y" for number in range(17)}}, "metadata"),
+def test_bad_requests_are_said_as_openai_says_them(app: Flask, client: ApiClient) -> None:
+    """What the readers refuse: tests/gateway/test_responses_input.py."""
+    many = {str(number): "y" for number in range(17)}
+    half = [{"role": "user", "content": "half \ud800"}]
+    for body, param in (
+        *(({}, "input"), ({"input": 5}, "input"), ({"input": [5]}, "input"), ({"input": "half \ud800"}, "input")),
+        ({"input": half}, "input[0].content"),
+        *(({"input": "Hi", "metadata": {"x" * 65: "y"}}, None), ({"input": "Hi", "metadata": many}, "metadata")),
         ({"input": "Hi", "tools": [{"type": "web_search"}]}, "tools[0].type"),
-        ({"input": "Hi", "tool_choice": "required"}, "tool_choice"),
-        ({"input": [{"role": "user", "content": "half \ud800"}]}, "input[0].content"),
-        ({"input": "half \ud800"}, "input"),
-        ({"input": [5]}, "input"),
         ({"input": [{"type": "function_call_output", "call_id": "x", "output": "y"}]}, "input"),
-    ],
-)
-def test_bad_requests_are_said_as_openai_says_them(
-    app: Flask, client: ApiClient, body: dict[str, Any], param: str | None
-) -> None:
-    answer = client.post("/v1/responses", json=body)
-    assert answer.status_code == 400
-    error = answer.get_json()["error"]
-    assert error["type"] == "invalid_request_error"
-    assert param is None or error["param"] == param
+    ):
+        answer = client.post("/v1/responses", json=body)
+        error = answer.get_json()["error"]
+        assert (answer.status_code, error["type"]) == (400, "invalid_request_error"), body
+        assert param is None or error["param"] == param
     assert talks(app) == []
 
 

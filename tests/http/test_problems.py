@@ -74,31 +74,21 @@ def test_each_failure_is_a_problem(
     assert client.get("/api/conversations").status_code == 200, "the session is usable again"
 
 
-@pytest.mark.parametrize("path", ["/api/nothing", "/nothing"])
-def test_unknown_addresses(anonymous: FlaskClient, path: str) -> None:
-    response = anonymous.get(path)
-    assert response.status_code == 404
-    assert (response.content_type == "application/problem+json") == path.startswith("/api")
-
-
-@pytest.mark.parametrize(("path", "body", "places"), CASES["an_error_names_a_place_in_what_was_sent"])
-def test_an_error_names_a_place_in_what_was_sent(
-    client: ApiClient, path: str, body: dict[str, Any], places: list[list[str]]
-) -> None:
+def test_an_error_names_a_place_in_what_was_sent(client: ApiClient) -> None:
     """And no type of ours that was tried there."""
-    problem = client.post(f"/api/{path}", json=body).get_json()
-    assert problem["status"] == 422
-    assert sorted({tuple(error["loc"]) for error in problem["errors"]}) == sorted(map(tuple, places))
-    assert problem["detail"] == f"{'.'.join(problem['errors'][0]['loc'])}: {problem['errors'][0]['msg']}"
+    for path, body, places in CASES["an_error_names_a_place_in_what_was_sent"]:
+        problem = client.post(f"/api/{path}", json=body).get_json()
+        assert (path, body, problem["status"]) == (path, body, 422)
+        assert sorted({tuple(error["loc"]) for error in problem["errors"]}) == sorted(map(tuple, places)), body
+        assert problem["detail"] == f"{'.'.join(problem['errors'][0]['loc'])}: {problem['errors'][0]['msg']}"
 
 
-@pytest.mark.parametrize(
-    ("wish", "place"), [({"stop": 5}, "stop"), ({"messages": [{"role": "user", "content": 5}]}, "messages.0.content")]
-)
-def test_so_does_one_in_openais_shape(client: ApiClient, wish: dict[str, Any], place: str) -> None:
-    body = {"messages": [{"role": "user", "content": "x"}], **wish}
-    error = client.post("/v1/chat/completions", json=body).get_json()["error"]
-    assert (error["param"], error["message"]) == (place, f"{place}: Input should be a valid string")
+def test_so_does_one_in_openais_shape(client: ApiClient) -> None:
+    odd = {"messages": [{"role": "user", "content": 5}]}
+    for wish, place in (({"stop": 5}, "stop"), (odd, "messages.0.content")):
+        body = {"messages": [{"role": "user", "content": "x"}], **wish}
+        error = client.post("/v1/chat/completions", json=body).get_json()["error"]
+        assert (error["param"], error["message"]) == (place, f"{place}: Input should be a valid string")
 
 
 def test_an_error_of_a_query_names_its_parameter(client: ApiClient) -> None:
@@ -141,11 +131,15 @@ def test_a_page_that_is_not_there_offers_what_its_reader_can_do(
     assert "Try again" not in visitor + member, "it would be gone the next time too"
 
 
-def test_an_unknown_address_is_said_to_be_unknown_once(user: Person, login: Callable) -> None:
+def test_an_unknown_address_is_said_to_be_unknown_once(user: Person, login: Callable, anonymous: FlaskClient) -> None:
     page = login(user).get("/nothing").text
     assert page.count("This page does not exist") == 2, "the title and the heading"
     assert "The address may be mistyped" in page
     assert 'id="sidebar"' in page
+    for path in ("/api/nothing", "/nothing"):
+        answer = anonymous.get(path)
+        assert answer.status_code == 404
+        assert (answer.content_type == "application/problem+json") == path.startswith("/api")
 
 
 def test_what_every_template_is_given_asks_the_database_nothing(app: Flask) -> None:
@@ -179,10 +173,10 @@ def test_every_form_has_a_page_that_is_meant_by_its_address(app: Flask) -> None:
     assert not lost
 
 
-@pytest.mark.parametrize(("typed", "page"), CASES["a_browser_is_led_to_the_page"])
-def test_a_browser_is_led_to_the_page(anonymous: FlaskClient, typed: str, page: str) -> None:
-    answer = anonymous.get(typed, headers=PAGE)
-    assert (answer.status_code, answer.location) == (302, page)
+def test_a_browser_is_led_to_the_page(anonymous: FlaskClient) -> None:
+    for typed, page in CASES["a_browser_is_led_to_the_page"]:
+        answer = anonymous.get(typed, headers=PAGE)
+        assert (typed, answer.status_code, answer.location) == (typed, 302, page)
 
 
 def test_programs_and_parts_of_pages_are_told_the_method_is_wrong(anonymous: FlaskClient) -> None:

@@ -44,15 +44,6 @@ def places(*pairs: str) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def worker(_live: LiveServer, app, model) -> Iterator[LiveServer]:
-    """The live server without its web: `start_worker`, `kill_worker` and `kill_horse` of a process of its own."""
-    _live.kill_jobs()
-    yield _live
-    _live.servers.start_database()
-    _live.kill_jobs()
-
-
-@pytest.fixture
 def talk(app, user) -> int:
     return converse(app, user.user_id, "I prefer green tea")
 
@@ -132,13 +123,13 @@ def held(app, point: str, table: str) -> Iterator[Callable[[], bool]]:
 
 
 def kill_at(
-    app, worker: LiveServer, model, *, point: str, victim: str, table: str, job_id: str, vector_of: str
-) -> None:
-    """Run the queued job up to a point after the model's answer, and kill -9 the horse, or worker and horse."""
+    app, worker: LiveServer, model, *, point: str, victim: str, table: str, job: tuple[str, int], vector_of: str
+) -> str:
+    """Run a job up to a point after the model's answer, and kill -9 the horse, or worker and horse; the job's id."""
     if point == "answered":
         model.script(path="embeddings", match=vector_of, first_delay=600)
     with held(app, point, table) if point != "answered" else nullcontext(None) as stands_there:
-        worker.start_worker()
+        job_id = push(app, job[0], conversation_id=job[1])
         if stands_there is None:
             model.wait_for(
                 lambda calls: any(call["path"] == "embeddings" and vector_of in call["input"] for call in calls),
@@ -151,6 +142,7 @@ def kill_at(
             until_ended(app, job_id)  # by the worker's account, with the lock still held
         else:
             worker.kill_worker()
+    return job_id
 
 
 def change_sets(app) -> int:
@@ -163,21 +155,38 @@ def chunks(app) -> list[str]:
         return list(db.session.scalars(select(ConversationChunk.content)))
 
 
+def test_the_jobs_of_a_worker_share_a_process_and_one_that_dies_takes_one_job_along(app, user, live_worker) -> None:
+    """The first of this file: nothing else has run in this worker."""
+
+    def index() -> list[int]:
+        """Have a job done; the processes there are then."""
+        job_id = push(app, "index", user_id=user.user_id)
+        wait_until(lambda: fetch(app, job_id).get_status() == JobStatus.FINISHED, "the job", seconds=SECONDS)
+        return live_worker.job_processes()
+
+    first = index()
+    assert len(first) == 1
+    assert index() == first
+    live_worker.kill_horse()
+    second = index()
+    assert len(second) == 1 and second != first
+
+
 @places("answered-horse", "answered-worker", "writing-horse", "writing-worker", "committing-worker")
-def test_an_extraction_killed_between_the_answer_and_the_commit(app, user, model, worker, talk, point, victim) -> None:
+def test_an_extraction_killed_between_the_answer_and_the_commit(
+    app, user, model, live_worker, talk, point, victim
+) -> None:
     answers(model, TEA, times=None)
-    job_id = push(app, "extract", conversation_id=talk)
-    kill_at(
-        app, worker, model, point=point, victim=victim, table="memory_evidence", job_id=job_id, vector_of=TEA["content"]
-    )
+    at = {"point": point, "victim": victim, "table": "memory_evidence", "vector_of": TEA["content"]}
+    job_id = kill_at(app, live_worker, model, job=("extract", talk), **at)
     if point != "committing":  # a COMMIT that reached the server may still be carried out
         assert owes(app, talk, "extraction_due") and memories_of(app, user.user_id) == []
     model.reset()
     answers(model, TEA, times=None)
     if victim == "worker":
-        worker.start_worker()
+        live_worker.start_worker()
     idle(app, talk)
-    swept(app, worker, lambda: not owes(app, talk, "extraction_due"), "the extraction")
+    swept(app, live_worker, lambda: not owes(app, talk, "extraction_due"), "the extraction")
     run_again(app, job_id)
     assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1
     (row,) = memories_of(app, user.user_id)
@@ -185,47 +194,31 @@ def test_an_extraction_killed_between_the_answer_and_the_commit(app, user, model
 
 
 @places("answered-worker", "writing-horse", "committing-worker")
-def test_a_summary_killed_between_the_answer_and_the_commit(app, model, worker, long_talk, point, victim) -> None:
+def test_a_summary_killed_between_the_answer_and_the_commit(app, model, live_worker, long_talk, point, victim) -> None:
     model.script(match="conversation_summary", structured={"summary": SUMMARY})
-    job_id = push(app, "summary", conversation_id=long_talk)
-    kill_at(
-        app, worker, model, point=point, victim=victim, table="conversation_chunks", job_id=job_id, vector_of=SUMMARY
-    )
+    at = {"point": point, "victim": victim, "table": "conversation_chunks", "vector_of": SUMMARY}
+    job_id = kill_at(app, live_worker, model, job=("summary", long_talk), **at)
     if point != "committing":
         assert owes(app, long_talk, "summary_due") and chunks(app) == []
     model.reset()
     model.script(match="conversation_summary", structured={"summary": SUMMARY})
     if victim == "worker":
-        worker.start_worker()
-    swept(app, worker, lambda: not owes(app, long_talk, "summary_due"), "the summary")
+        live_worker.start_worker()
+    swept(app, live_worker, lambda: not owes(app, long_talk, "summary_due"), "the summary")
     run_again(app, job_id)
     assert chunks(app) == [SUMMARY]
 
 
-def test_redis_emptied_before_the_jobs_ran(app, user, model, worker, talk, long_talk) -> None:
-    answers(model, TEA, times=None)
-    model.script(match="conversation_summary", structured={"summary": SUMMARY})
-    push(app, "extract", conversation_id=talk)
-    push(app, "summary", conversation_id=long_talk)
-    worker.flush_redis()
-    idle(app, talk)
-    worker.start_worker()
-    swept(app, worker, lambda: not owes(app, talk, "extraction_due"), "the extraction")
-    wait_until(lambda: not owes(app, long_talk, "summary_due"), "the summary", log=worker.log, seconds=SECONDS)
-    assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1 and chunks(app) == [SUMMARY]
-
-
 @pytest.mark.mysql_only
-def test_redis_emptied_while_a_job_writes(app, user, model, worker, talk) -> None:
+def test_redis_emptied_while_a_job_writes(app, user, model, live_worker, talk) -> None:
     answers(model, TEA, times=None)
-    push(app, "extract", conversation_id=talk)
     with held(app, "writing", "memory_evidence") as stands_there:
-        worker.start_worker()
+        push(app, "extract", conversation_id=talk)
         wait_until(stands_there, "the job writing", seconds=SECONDS)
-        worker.flush_redis()
+        live_worker.flush_redis()
     wait_until(lambda: not owes(app, talk, "extraction_due"), "the extraction", seconds=SECONDS)
-    worker.kill_worker()  # RQ has lost its own account of it
-    worker.start_worker()
+    live_worker.kill_worker()  # RQ has lost its own account of it
+    live_worker.start_worker()
     until_ended(app, job_id := push(app, "extract", conversation_id=talk))
     assert fetch(app, job_id).return_value()["change_set_id"] is None
     assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1

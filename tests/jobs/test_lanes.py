@@ -115,16 +115,16 @@ def many(count: int) -> bytes:
 def test_nobody_waits_for_all_that_another_has_asked_for(
     app: Flask, make_user: Callable[[], Person], api: Callable[[Person], ApiClient], lane: Lane
 ) -> None:
-    """A message and a document of hundreds of slices and 500 conversations to import, all by one person."""
+    """A message and a document of many slices and 200 conversations to import, all by one person."""
     one, other = make_user(), make_user()
     with app.app_context():
-        write_dialogue(one.user_id, [("user", "The boat was painted in the harbour. " * 8_000)], START)
+        write_dialogue(one.user_id, [("user", "The boat was painted in the harbour. " * 3_000)], START)
         db.session.remove()
     theirs, mine = api(one), api(other)
     space = theirs.post("/api/spaces", json={"kind": "project", "name": "Mill"}).get_json()["space_id"]
-    text = "The bees fly to the limes behind the mill. " * 4_000
+    text = "The bees fly to the limes behind the mill. " * 1_500
     theirs.post(f"/api/spaces/{space}/documents", json={"title": "Bees", "content": text})
-    large = bring(theirs, many(500), "export.zip")
+    large = bring(theirs, many(200), "export.zip")
     for _ in range(6):
         lane.next()
     with app.app_context(), write_transaction():

@@ -58,7 +58,7 @@ def test_an_overdue_job_is_no_model_error(app, model) -> None:
             client.complete_text([{"role": "user", "content": "Hello"}])
     finally:
         client.close()
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 25
 
 
 def test_a_worker_that_looks_after_a_long_job_goes_on_looking() -> None:

@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -12,9 +13,17 @@ from jobs import worker
 from webapp.background.job_specs import WORKERS
 
 
+@pytest.fixture(autouse=True)
+def _handlers() -> Iterator[None]:
+    """What the parent does about signals is not done to pytest."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def test_told_to_end_while_it_forks_it_leaves_no_worker_behind(app, monkeypatch: pytest.MonkeyPatch) -> None:
     """The signal came before the new worker was on the list: nobody told it, and the parent waited for it for ever."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     running: list[int] = []
     told: list[int] = []
 
@@ -34,16 +43,11 @@ def test_told_to_end_while_it_forks_it_leaves_no_worker_behind(app, monkeypatch:
     monkeypatch.setattr(os, "fork", fork)
     monkeypatch.setattr(os, "wait", wait)
     monkeypatch.setattr(os, "kill", lambda pid, _number: told.append(pid))
-    try:
-        worker.run_all([partial(worker.work, app, group) for group in WORKERS])
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    worker.run_all([partial(worker.work, app, group) for group in WORKERS])
     assert told and not running
 
 
-def test_what_ends_by_itself_is_begun_again(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+def test_what_ends_by_itself_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
     ended = iter([102, 103])
 
@@ -60,18 +64,13 @@ def test_what_ends_by_itself_is_begun_again(monkeypatch: pytest.MonkeyPatch, cap
     monkeypatch.setattr(worker, "PAUSE_SECONDS", 0)
     monkeypatch.setattr(os, "fork", fork)
     monkeypatch.setattr(os, "wait", wait)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            worker.run_all([lambda: None] * 3)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with pytest.raises(KeyboardInterrupt):
+        worker.run_all([lambda: None] * 3)
     assert len(begun) == 3 + 2
 
 
 def test_a_worker_that_fails_says_why(app, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """It went without a word, and was started again every second."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def fail(*_: Any) -> None:
         raise OSError("no such thing as this Redis")
@@ -82,12 +81,8 @@ def test_a_worker_that_fails_says_why(app, monkeypatch: pytest.MonkeyPatch, capl
     monkeypatch.setattr(worker, "work", fail)
     monkeypatch.setattr(os, "fork", lambda: 0)
     monkeypatch.setattr(os, "_exit", leave)
-    try:
-        with caplog.at_level(logging.ERROR), pytest.raises(SystemExit) as ended:
-            worker.run_all([partial(worker.work, app, group) for group in WORKERS])
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with caplog.at_level(logging.ERROR), pytest.raises(SystemExit) as ended:
+        worker.run_all([partial(worker.work, app, group) for group in WORKERS])
     assert ended.value.code == 1
     assert "no such thing as this Redis" in caplog.text
 

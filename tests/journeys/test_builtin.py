@@ -9,7 +9,8 @@ from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient
 from tests.journeys.rows import ask, assessment, begin, extraction, load, points, say
 
-pytestmark = pytest.mark.once  # about the journeys that come along, not about how they are kept
+# About the journeys that come along, not about how they are kept; each step is a rule of its own in test_turns.
+pytestmark = [pytest.mark.once, pytest.mark.slow]
 
 Answers = list[tuple[str, str, str]]
 """Point, what the person says, what is understood."""
@@ -48,9 +49,7 @@ PEOPLE: dict[str, Answers] = {
 }
 
 
-@pytest.mark.parametrize(
-    "journey", [pytest.param(name, marks=() if name == "life-story" else pytest.mark.slow) for name in PEOPLE]
-)
+@pytest.mark.parametrize("journey", PEOPLE)
 def test_it_can_be_played_through(
     app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable, journey: str
 ) -> None:

@@ -1,5 +1,6 @@
 """The pages of journeys, and the administration's view of what is known of a user."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,25 +56,31 @@ def test_without_scripts_a_point_is_opened_and_its_questions_are_links(
     assert ">How do I measure my garden?</textarea>" in drafted
 
 
-def test_the_points_are_a_page_and_a_fragment(told: int, user: Person, login: Callable) -> None:
+def test_the_points_are_a_page_and_a_fragment_and_odd_answers_are_refused(
+    told: int, user: Person, login: Callable
+) -> None:
     browser = login(user)
     page = browser.get(f"/c/{told}/points").text
-    assert "<html" in page
     part = browser.get(f"/c/{told}/points", headers={"HX-Request": "true"}).text
-    assert "<html" not in part
+    assert "<html" in page and "<html" not in part
     for shown in (page, part):
-        assert "1 of 2 topics covered" in shown
-        assert "A balcony" in shown
-        assert QUOTE in shown
-        assert "The size is known" in shown
-        assert "Covered, 90% certain" in shown
+        for words in ("1 of 2 topics covered", "A balcony", QUOTE, "The size is known", "Covered, 90% certain"):
+            assert words in shown
+    token = page_token(browser)
+    answer = browser.post(f"/c/{told}/points/place/still", data={"csrf_token": token, "answer": "perhaps"})
+    assert answer.status_code == 422
+    for number in (f"{1:012}{'9' * 5_000}", "1" * 13, "²", "-1", ""):  # which no row can have
+        given = {"csrf_token": token, "do": "not-right", "evidence_id": number}
+        assert browser.post(f"/c/{told}/points/place/change", data=given).status_code == 422, number[:20]
+    given = {"csrf_token": token, "do": f"remove-{'9' * 5_000}", "count": "1", "p0.title": "Soil"}
+    assert "Soil" in browser.post("/journeys/new", data=given).text
 
 
 def test_ordinary_conversations_have_no_bubbles(garden: Path, user: Person, login: Callable, client: ApiClient) -> None:
     conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
     shown = login(user).get(f"/c/{conversation_id}").text
-    assert "Ask a question" not in shown
-    assert "suggestionBubbles" not in shown
+    assert "Ask a question" not in shown and "suggestionBubbles" not in shown
+    assert re.search(r'id="tab-points"[^>]* hidden>', shown)
 
 
 def test_pages_of_a_conversation_are_its_owners(
@@ -87,13 +94,6 @@ def test_pages_of_a_conversation_are_its_owners(
             assert other.post(f"/c/{told}/{path}", data={"csrf_token": token, "answer": "yes"}).status_code == 404
     assert anonymous.get(f"/c/{told}/points").status_code == 303
     assert anonymous.get("/journeys").status_code == 303
-
-
-def test_an_answer_is_yes_or_no(told: int, user: Person, login: Callable) -> None:
-    browser = login(user)
-    token = page_token(browser)
-    answer = browser.post(f"/c/{told}/points/place/still", data={"csrf_token": token, "answer": "perhaps"})
-    assert answer.status_code == 422
 
 
 def test_admins_look_at_a_users_memory_and_leave_a_record(
@@ -133,13 +133,3 @@ def test_a_reset_point_is_extracted_again(
     place = points(client, told)["by"]["place"]
     assert (place["extracted_points"], place["confidence_score"]) == (["Again"], 0.8)
     assert browser.post(path.replace("place", "unknown"), data={"csrf_token": token}).status_code == 404
-
-
-def test_numbers_no_row_can_have_are_refused_politely(told: int, user: Person, login: Callable) -> None:
-    browser = login(user)
-    token = page_token(browser)
-    for number in (f"{1:012}{'9' * 5_000}", "1" * 13, "²", "-1", ""):
-        given = {"csrf_token": token, "do": "not-right", "evidence_id": number}
-        assert browser.post(f"/c/{told}/points/place/change", data=given).status_code == 422, number[:20]
-    given = {"csrf_token": token, "do": f"remove-{'9' * 5_000}", "count": "1", "p0.title": "Soil"}
-    assert "Soil" in browser.post("/journeys/new", data=given).text

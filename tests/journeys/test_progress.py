@@ -51,17 +51,16 @@ def progress(app: Flask, user: Person) -> JourneyProgress:
         return next(item for item in journeys_with_progress(user.user_id) if item.journey.slug == "garden")
 
 
-def test_start_opens_the_first_question(browser, client: ApiClient) -> None:
-    place = start(browser)
-    messages = client.get(f"/api/conversations/{place.rpartition('/')[2]}/messages").json["messages"]
+def test_start_asks_the_first_question_once_and_goes_on_until_it_is_deleted(browser, client: ApiClient) -> None:
+    first = start(browser)
+    assert {start(browser), start(browser), start(browser, over="1")} == {first}, "nor is an unfinished one begun anew"
+    messages = client.get(f"/api/conversations/{first.rpartition('/')[2]}/messages").json["messages"]
     assert [message["role"] for message in messages] == ["assistant"]
-
-
-def test_a_second_click_opens_the_same_conversation(app: Flask, browser, client: ApiClient, user: Person) -> None:
-    places = {start(browser) for _ in range(3)}
-    assert len(places) == 1
-    listed = client.get("/api/conversations").json["conversations"]
-    assert [row["message_count"] for row in listed] == [1]
+    assert len(client.get("/api/conversations").json["conversations"]) == 1
+    client.delete(f"/api/conversations/{first.rpartition('/')[2]}")
+    conversation_id = begin(client)
+    assert start(browser).endswith(f"/c/{conversation_id}")
+    assert client.get(f"/api/conversations/{conversation_id}").json["message_count"] == 1
 
 
 def test_two_tabs_start_one_conversation(app: Flask, browser, user: Person, login: Callable) -> None:
@@ -83,19 +82,7 @@ def test_two_tabs_start_one_conversation(app: Flask, browser, user: Person, logi
         assert len(db.session.scalars(select(Conversation).where(Conversation.user_id == user.user_id)).all()) == 1
 
 
-def test_an_empty_conversation_gets_its_first_question(browser, client: ApiClient) -> None:
-    conversation_id = begin(client)
-    assert start(browser).endswith(f"/c/{conversation_id}")
-    assert client.get(f"/api/conversations/{conversation_id}").json["message_count"] == 1
-
-
-def test_a_deleted_conversation_is_not_continued(browser, client: ApiClient) -> None:
-    first = start(browser)
-    client.delete(f"/api/conversations/{first.rpartition('/')[2]}")
-    assert start(browser) != first
-
-
-def test_the_library_says_where_each_journey_is(
+def test_the_library_says_where_each_journey_is_and_a_finished_one_is_started_over_once(
     app: Flask, browser, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable
 ) -> None:
     assert ">Start</button>" in browser.get("/journeys").text
@@ -109,6 +96,16 @@ def test_the_library_says_where_each_journey_is(
     assert f'href="/c/{conversation_id}/summary"' in page and "/journeys/garden/over" in page
     found = progress(app, user)
     assert (found.state, found.next_point) == ("finished", None)
+    assert start(browser) == place  # a click on Start never starts over
+    asked = browser.get("/journeys/garden/over")
+    assert asked.status_code == 200 and "Download the one you have" in asked.text
+    again = start(browser, over="1")
+    assert again != place
+    assert start(browser, over="1") == again
+    state = points(client, int(again.rpartition("/")[2]))["by"]["place"]
+    assert (state["is_addressed"], state["confidence_score"]) == (False, 0.0)
+    assert progress(app, user).state == "running"
+    assert client.get(f"/api/conversations/{again.rpartition('/')[2]}").json["message_count"] == 1
 
 
 def test_the_words_average_what_is_known(
@@ -127,28 +124,6 @@ def test_the_words_average_what_is_known(
     for path in ("/journeys", f"/c/{conversation_id}/points"):
         page = browser.get(path).text
         assert f"{percent}% known" in page and page.count('class="stage-begun"') == 1, path
-
-
-def test_starting_over_asks_everything_again_and_once(
-    app: Flask, browser, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable
-) -> None:
-    first = start(browser)
-    finish(client, model, run_jobs, int(first.rpartition("/")[2]))
-    assert start(browser) == first  # a click on Start never starts over
-    asked = browser.get("/journeys/garden/over")
-    assert asked.status_code == 200 and "Download the one you have" in asked.text
-    again = start(browser, over="1")
-    assert again != first
-    assert start(browser, over="1") == again
-    state = points(client, int(again.rpartition("/")[2]))["by"]["place"]
-    assert (state["is_addressed"], state["confidence_score"]) == (False, 0.0)
-    assert progress(app, user).state == "running"
-    assert client.get(f"/api/conversations/{again.rpartition('/')[2]}").json["message_count"] == 1
-
-
-def test_an_unfinished_journey_is_not_started_over(browser) -> None:
-    first = start(browser)
-    assert start(browser, over="1") == first
 
 
 def test_each_person_has_their_own(
@@ -194,9 +169,9 @@ def test_instructions_are_never_offered_or_taken_as_answers(browser, client: Api
 def test_the_summary_shows_every_quote(browser, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
     conversation_id = int(start(browser).rpartition("/")[2])
     quotes = [f"the balcony has corner number {number}" for number in "abcdefgh"]
-    for quote in quotes:
-        model.script(match="memory_operations", structured=extraction(assessment(1, quote, sure=0.5)), times=1)
-        say(client, conversation_id, f"Well, {quote}.")
-        run_jobs()
+    found = {**assessment(1, "", sure=0.5), "extracted_points": quotes, "relevant_quotes": quotes}
+    model.script(match="memory_operations", structured=extraction(found), times=1)
+    say(client, conversation_id, f"Well, {', '.join(quotes)}.")
+    run_jobs()
     page = browser.get(f"/c/{conversation_id}/summary/page").text
     assert [quote for quote in quotes if f">{quote}<" not in page] == []

@@ -61,7 +61,9 @@ def complete(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Cal
 
 
 @once
-def test_it_is_made_when_all_points_are_addressed(complete: int, client: ApiClient, tmp_path: Path) -> None:
+def test_it_is_made_once_when_all_points_are_addressed(
+    complete: int, client: ApiClient, run_jobs: Callable, tmp_path: Path
+) -> None:
     base = f"/memory/conversation/{complete}/summary"
     status = client.get(f"{base}/status/").json
     assert (status["ready"], status["status"], status["all_addressed"]) == (True, "ready", True)
@@ -85,6 +87,8 @@ def test_it_is_made_when_all_points_are_addressed(complete: int, client: ApiClie
         "2 of 2 topics covered",
     ):
         assert words in text
+    run_jobs()
+    assert client.get(f"{base}/status/").json["created_at"] == status["created_at"]
 
 
 @once
@@ -132,6 +136,13 @@ def test_it_follows_what_changes(
 ) -> None:
     monkeypatch.setattr("webapp.journeys.reports.wait_for_report.__defaults__", (0.0,))
     path = f"/memory/conversation/{complete}/summary"
+    corrected = assessment(1, "twelve square metres", says="It has twelve square metres", size="12 m²")
+    model.script(match="memory_operations", structured=extraction({**corrected, "corrects": [1]}), times=1)
+    say(client, complete, "Actually my garden is no balcony of six square metres, it has twelve square metres.")
+    run_jobs()
+    assert client.get(f"{path}/status/").json["status"] == "ready"
+    text = text_of(client.get(f"{path}/download/").data, tmp_path)
+    assert "12 m²" in text and "6 m²" not in text.replace("12 m²", "")
     browser = login(user)
     token = page_token(browser)
     browser.post(f"/c/{complete}/points/wishes/still", data={"answer": "no", "csrf_token": token})
@@ -151,13 +162,6 @@ def test_a_deleted_message_takes_the_stored_summary_along(app: Flask, complete: 
         assert purge()["reports"] == 1
         assert db.session.scalar(select(func.count()).select_from(ConversationReport)) == 0
     assert points(client, complete)["by"]["place"]["was_reopened"] is True
-
-
-def test_it_is_not_made_twice(app: Flask, complete: int, client: ApiClient, run_jobs: Callable) -> None:
-    first = client.get(f"/memory/conversation/{complete}/summary/status/").json["created_at"]
-    client.get(f"/memory/conversation/{complete}/summary/download/")
-    run_jobs()
-    assert client.get(f"/memory/conversation/{complete}/summary/status/").json["created_at"] == first
 
 
 @once
@@ -214,25 +218,6 @@ def test_a_summary_that_is_owed_is_found_by_the_sweep(app: Flask, complete: int,
     with app.app_context():
         assert db.session.scalar(select(func.count()).select_from(ConversationReport)) == 1
         assert db.session.get_one(JourneyGuide, complete).report_due is False
-
-
-@once
-def test_a_correction_has_it_made_anew(
-    complete: int, client: ApiClient, model: ServerHandle, run_jobs: Callable, tmp_path: Path
-) -> None:
-    model.script(
-        match="memory_operations",
-        structured=extraction(
-            {**assessment(1, "twelve square metres", says="It has twelve square metres", size="12 m²"), "corrects": [1]}
-        ),
-        times=1,
-    )
-    say(client, complete, "Actually my garden is no balcony of six square metres, it has twelve square metres.")
-    run_jobs()
-    status = client.get(f"/memory/conversation/{complete}/summary/status/").json
-    assert status["status"] == "ready"
-    text = text_of(client.get(status["download_url"]).data, tmp_path)
-    assert "12 m²" in text and "6 m²" not in text.replace("12 m²", "")
 
 
 def test_the_front_page_and_marks_on_every_page(tmp_path: Path) -> None:
@@ -303,12 +288,12 @@ def test_every_language_has_words_that_can_be_printed(app: Flask, code: str, tmp
 
 
 def test_long_answers_flow_over_pages(tmp_path: Path) -> None:
-    words = " ".join(f"word{number}" for number in range(3_000))
+    words = " ".join(f"word{number}" for number in range(1_500))
     answer = Answer("Long", "", [words, "x" * 400], [Quotation(words, AT)])
     text = text_of(make_pdf(report(answer), DAY), tmp_path)
-    for number in (0, 1_500, 2_999):
+    for number in (0, 750, 1_499):
         assert text.count(f"word{number} ") + text.count(f"word{number}”") >= 2
-    assert int(re.search(r"\d / (\d+)", text)[1]) >= 5
+    assert int(re.search(r"\d / (\d+)", text)[1]) >= 4
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))

@@ -38,7 +38,15 @@ def answer_with(model: ServerHandle, *found: dict[str, Any]) -> None:
     model.script(match="memory_operations", structured=extraction(*found), times=1)
 
 
-def test_a_conversation_is_named_after_its_journey_and_listed_by_it(guided: int, client: ApiClient) -> None:
+def test_a_conversation_is_named_after_its_journey_and_begins_with_its_first_point(
+    guided: int, client: ApiClient
+) -> None:
+    assert client.get("/api/journeys").json["journeys"] == [
+        {"slug": "garden", "title": "A garden", "description": "What to plant."}
+    ]
+    detail = client.get("/api/journeys/garden").json
+    assert [point["slug"] for point in detail["points"]] == ["place", "wishes"]
+    assert detail["points"][0]["example_questions"] == SMALL["points"][0]["example_questions"]
     client.post("/api/conversations", json={})
     found = client.get(f"/api/conversations/{guided}").json
     assert (found["title"], found["journey"]) == ("A garden", "garden")
@@ -46,26 +54,20 @@ def test_a_conversation_is_named_after_its_journey_and_listed_by_it(guided: int,
     assert [row["conversation_id"] for row in listed] == [guided]
     assert client.get("/api/conversations?journey=unknown").json["conversations"] == []
     assert_problem(client.post("/api/conversations", json={"journey": "unknown"}), 404)
-
-
-def test_before_anything_was_said(guided: int, client: ApiClient) -> None:
-    found = points(client, guided)
-    assert (found["progress"], found["next_point"], found["all_addressed"]) == (
-        {"addressed": 0, "total": 2},
-        "place",
-        False,
-    )
-    place = found["by"]["place"]
+    stands = points(client, guided)
+    assert stands["progress"] == {"addressed": 0, "total": 2}
+    assert (stands["next_point"], stands["all_addressed"]) == ("place", False)
+    place = stands["by"]["place"]
     assert place["curiosity_prompt"] == SMALL["points"][0]["curiosity_prompt"]
     assert place["completion_criteria"] == ["The size is known"]
     assert (place["is_addressed"], place["confidence_score"], place["evidence"]) == (False, 0.0, [])
-    assert client.get(f"/memory/conversation/{guided}/points").json["points"] == found["points"]
+    assert client.get(f"/memory/conversation/{guided}/points").json["points"] == stands["points"]
 
 
 def test_the_assistant_opens_a_point_with_the_documented_task(
     guided: int, client: ApiClient, model: ServerHandle
 ) -> None:
-    model.script(match="## Your Task", reply="How large is your garden?")
+    model.script(match="## Your Task", reply="How large is your garden?", fault={"strict_roles": True})
     question = ask(client, guided, "place")
     assert (question["role"], question["content"]) == ("assistant", "How large is your garden?")
     assert question["custom_payload"] == {"point": "place"}
@@ -84,16 +86,23 @@ def test_the_assistant_opens_a_point_with_the_documented_task(
     assert points(client, guided)["by"]["place"]["manually_initiated"] is True
 
 
-def test_a_double_click_gives_the_same_question(guided: int, client: ApiClient, model: ServerHandle) -> None:
-    model.script(match="## Your Task", tokens=30, tokens_per_second=60)
+def test_a_double_click_gives_the_same_question_until_it_is_answered(
+    app: Flask, guided: int, client: ApiClient, model: ServerHandle
+) -> None:
+    model.script(match="## Your Task", tokens=30, tokens_per_second=60, times=1)
     path = f"/memory/conversation/{guided}/points/place/initiate/"
-    first, second = client.post(path).json, client.post(path).json
-    wait(client, first["response_id"])
+    first, second = (client.post(path, headers={"Idempotency-Key": "once"}).json for _ in range(2))
     third = client.post(path).json
-    assert first == second == third
+    wait(client, first["response_id"])
+    fourth = client.post(path).json
+    assert first == second == third == fourth
+    with app.app_context():
+        assert db.session.scalar(select(func.count()).select_from(Message)) == 1
     other = client.post(path.replace("place", "wishes")).json
     assert other != first
     wait(client, other["response_id"])
+    say(client, guided, SAID)
+    assert ask(client, guided, "place")["message_id"] != first["response_id"]
 
 
 def test_clicks_at_the_same_moment_give_the_same_question(
@@ -106,12 +115,6 @@ def test_clicks_at_the_same_moment_give_the_same_question(
     ids = {answer.json["response_id"] for answer in answers}
     assert len(ids) == 1
     wait(client, ids.pop())
-
-
-def test_an_answered_point_is_asked_about_anew(guided: int, client: ApiClient, run_jobs: Callable) -> None:
-    first = ask(client, guided, "place")
-    say(client, guided, SAID)
-    assert ask(client, guided, "place")["message_id"] != first["message_id"]
 
 
 def test_regenerating_and_retrying_a_question(guided: int, client: ApiClient, model: ServerHandle) -> None:
@@ -155,32 +158,16 @@ def test_one_background_call_assesses_all_open_points(
     assert place["message_count_analyzed"] == 1
     assert (wishes["is_addressed"], wishes["confidence_score"]) == (False, 0.3)
     assert (found["next_point"], found["progress"]["addressed"]) == ("wishes", 1)
-
-
-def test_addressed_points_are_skipped_and_the_criteria_are_shown_to_the_model(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
-    answer_with(model, assessment(1, QUOTE))
-    say(client, guided, SAID)
-    run_jobs()
     assert '"complete_when": ["The size is known"]' in str(background(model)[-1]["messages"][-1]["content"])
-    say(client, guided, "I want tomatoes and nothing else to grow there, please.")
-    run_jobs()
-    asked = background(model)[-1]["messages"][-1]["content"]
-    assert "Your wishes" in asked
-    assert "The place" not in asked
 
 
-def test_quotes_nobody_said_count_for_nothing(
+def test_later_assessments_merge_and_quotes_nobody_said_count_for_nothing(
     guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
 ) -> None:
     answer_with(model, assessment(1, "a garden of two hectares"), assessment(7, QUOTE))
     say(client, guided, SAID)
     run_jobs()
     assert points(client, guided)["by"]["place"]["confidence_score"] == 0.0
-
-
-def test_later_assessments_merge(guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
     answer_with(model, assessment(1, QUOTE, sure=0.5, says="Six square metres"))
     say(client, guided, SAID)
     run_jobs()
@@ -190,8 +177,11 @@ def test_later_assessments_merge(guided: int, client: ApiClient, model: ServerHa
     place = points(client, guided)["by"]["place"]
     assert place["confidence_score"] == pytest.approx(0.7)
     assert place["extracted_points"] == ["Six square metres", "Sun from two to seven"]
-    assert place["message_count_analyzed"] == 2
     assert place["is_addressed"] is True
+    say(client, guided, "I want tomatoes and nothing else to grow there, please.")
+    run_jobs()
+    asked = background(model)[-1]["messages"][-1]["content"]
+    assert "Your wishes" in asked and "The place" not in asked, "what is settled is skipped"
 
 
 def test_forced_update_in_mid_journey_keeps_memories_and_uses_the_new_goals(
@@ -208,24 +198,15 @@ def test_forced_update_in_mid_journey_keeps_memories_and_uses_the_new_goals(
     assert after["elicitation_goals"] == ["Which way it faces"]
     kept = ("extracted_points", "relevant_quotes", "confidence_score", "evidence", "message_count_analyzed")
     assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
-    ask(client, guided, "place")
+    question = ask(client, guided, "place")
     task = [call["messages"][-1]["content"] for call in model.calls() if "## Your Task" in str(call)][-1]
     assert "- Which way it faces" in task
     assert "- Six square metres" in task
     assert f'- "{QUOTE}"' in task
     assert "Build on this knowledge. Don't repeat questions." in task
-
-
-def test_what_was_known_is_not_kept_with_the_prompt(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
-    answer_with(model, assessment(1, QUOTE, sure=0.5, says="Zebra-striped balcony"))
-    say(client, guided, SAID)
-    run_jobs()
-    question = ask(client, guided, "place")
-    steps = client.get(f"/api/messages/{question['message_id']}/pipeline_steps").json
-    assert "## Conversation Point: The place" in str(steps)
-    assert "Zebra-striped" not in str(steps)
+    kept_steps = str(client.get(f"/api/messages/{question['message_id']}/pipeline_steps").json)
+    assert "## Conversation Point: The place" in kept_steps
+    assert "Six square metres" not in kept_steps, "what was known is not kept with the prompt"
 
 
 def test_deleting_what_a_point_rests_on_opens_it(
@@ -364,21 +345,3 @@ def test_nobody_gets_401_and_unknown_points_404(guided: int, client: ApiClient, 
     assert client.get(f"/memory/conversation/{plain}/points/").json["journey"] is None
     assert_problem(client.get(f"/memory/conversation/{plain}/summary/status/"), 404)
     assert_problem(client.get("/api/journeys/unknown"), 404)
-
-
-def test_journeys_are_listed_with_their_points(guided: int, client: ApiClient) -> None:
-    assert client.get("/api/journeys").json["journeys"] == [
-        {"slug": "garden", "title": "A garden", "description": "What to plant."}
-    ]
-    detail = client.get("/api/journeys/garden").json
-    assert [point["slug"] for point in detail["points"]] == ["place", "wishes"]
-    assert detail["points"][0]["example_questions"] == SMALL["points"][0]["example_questions"]
-
-
-def test_an_idempotency_key_opens_once(app: Flask, guided: int, client: ApiClient) -> None:
-    path = f"/memory/conversation/{guided}/points/place/initiate/"
-    answers = [client.post(path, headers={"Idempotency-Key": "once"}).json for _ in range(2)]
-    assert answers[0] == answers[1]
-    wait(client, answers[0]["response_id"])
-    with app.app_context():
-        assert db.session.scalar(select(func.count()).select_from(Message)) == 1

@@ -119,14 +119,12 @@ def test_an_answer_that_tells_nothing_before_it_is_cut_is_not_asked_for_again(ap
     assert len(set(sent)) == len(sent)
 
 
-def test_facts_null_is_an_empty_list(app, client, model, talk):
+def test_read_only_and_switched_off_it_is_refused(app, client, api, make_user, model, talk):
     model.script(match="legacy_facts", structured={"facts": None})
     answer = client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
     assert answer.status_code == 200, answer.text
-    assert not facts(client, space_of(app, talk))
-
-
-def test_read_only_and_switched_off_it_is_refused(app, client, api, make_user, model, talk):
+    assert not facts(client, space_of(app, talk)), "null is an empty list"
+    model.reset()
     stranger = api(make_user())
     assert stranger.post("/api/memories/extract", json={"conversation_id": talk}).status_code == 404
     with app.app_context(), write_transaction():
@@ -147,16 +145,8 @@ def test_what_a_reply_is_being_written_to_waits(app, client, model, run_jobs):
         later = Message(conversation_id=talk, role="user", content="Ylva sang.", created_at=now())
         db.session.add(later)
         db.session.flush()
-        db.session.add(
-            Message(
-                conversation_id=talk,
-                role="assistant",
-                content="",
-                status="streaming",
-                reply_to_id=later.message_id,
-                created_at=now(),
-            )
-        )
+        reply = {"role": "assistant", "content": "", "status": "streaming", "reply_to_id": later.message_id}
+        db.session.add(Message(conversation_id=talk, created_at=now(), **reply))
     model.script(match="legacy_facts", respond=from_the_words)
     client.post("/api/memories/extract", json={"conversation_id": talk})
     run_jobs()

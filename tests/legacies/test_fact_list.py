@@ -33,17 +33,9 @@ def told(app, client, user):
         ids = fill(app, talk, text, count=1)
         with app.app_context():
             with write_transaction():
-                known = list_facts(user.user_id, space_id)
-                keep_facts(
-                    user.user_id,
-                    space_id,
-                    talk,
-                    "Ylva",
-                    [LegacyFact(category=kind, content=worded or text, quote=text, message=1, contradicts=contradicts)],
-                    ids,
-                    Vectors(),
-                    known,
-                )
+                known, content = list_facts(user.user_id, space_id), worded or text
+                found = LegacyFact(category=kind, content=content, quote=text, message=1, contradicts=contradicts)
+                keep_facts(user.user_id, space_id, talk, "Ylva", [found], ids, Vectors(), known)
             listed = client.get(f"/api/ai/legacies/{space_id}/facts").get_json()["facts"]
             waiting = review_queue(user.user_id, MemoryQuery()).items
             return (
@@ -71,11 +63,13 @@ def test_neither_replaces_the_other(told, first: str, second: str, category: str
     assert f"1. {first}" in known and second not in known
 
 
-@pytest.mark.parametrize("number", [None, 0, 7, -1])
-def test_a_number_that_was_not_given_contradicts_nothing(told, number: int | None) -> None:
+def test_a_number_that_was_not_given_contradicts_nothing(told) -> None:
     told("Ylva was born in 1921", "milestone")
-    used, waiting, _ = told("Ylva kept bees", "hobby", contradicts=number)
-    assert (used, waiting) == (["Ylva was born in 1921", "Ylva kept bees"], [])
+    said = ["Ylva was born in 1921"]
+    for number, text in ((None, "Ylva kept bees"), (0, "Ylva sang"), (7, "Ylva sailed"), (-1, "Ylva painted")):
+        said.append(text)
+        used, waiting, _ = told(text, "hobby", contradicts=number)
+        assert (used, waiting) == (said, []), number
 
 
 def test_what_a_model_that_is_not_trusted_turns_round_is_in_the_users_words(untrusted, told) -> None:

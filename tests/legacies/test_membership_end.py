@@ -100,6 +100,12 @@ def family(app: Flask, api: Callable[..., ApiClient], make_user: Callable[..., A
 def test_nobody_is_told_any_more(app: Flask, family: Family, model: Any, run_jobs: Any, goes: Any) -> None:
     anna, ben, space_id, talk = family
     goes(app, anna, ben, space_id)
+    if goes in DELETED:  # no table and no key holds what a deleted account shared
+        assert {table for table, _, value, _ in cells(app) if re.search("walnut", str(value))} == set()
+        assert in_redis(app.extensions["redis"], "walnut") == set()
+        with app.app_context():
+            assert db.session.get(User, anna.person.user_id) is None
+            assert db.session.scalars(select(SpaceMember.role)).one() == "owner"
     page = str(ben.get(f"/api/conversations/{talk}/messages").get_json())
     assert "walnuts" not in page and "Soup is fine." in page
     if goes is not deletes_the_space:
@@ -119,17 +125,6 @@ def test_nobody_is_told_any_more(app: Flask, family: Family, model: Any, run_job
         assert FACT not in ben.get(path).text
 
 
-@pytest.mark.parametrize("goes", DELETED)
-def test_no_table_and_no_key_holds_what_a_deleted_account_shared(app: Flask, family: Family, goes: Any) -> None:
-    anna, ben, space_id, _ = family
-    goes(app, anna, ben, space_id)
-    assert {table for table, _, value, _ in cells(app) if re.search("walnut", str(value))} == set()
-    assert in_redis(app.extensions["redis"], "walnut") == set()
-    with app.app_context():
-        assert db.session.get(User, anna.person.user_id) is None
-        assert db.session.scalars(select(SpaceMember.role)).one() == "owner"
-
-
 def test_the_report_counts_what_others_lost_and_what_they_quote(app: Flask, family: Family) -> None:
     anna, ben, space_id, talk = family
     say(ben, talk, f"I read: {FACT}. Is that so?")
@@ -143,9 +138,7 @@ def test_the_report_counts_what_others_lost_and_what_they_quote(app: Flask, fami
     assert "1 message in which somebody else repeats it is theirs and stays." in page
 
 
-def test_a_large_account_takes_it_along_before_its_job_has_run(
-    app: Flask, family: Family, monkeypatch: pytest.MonkeyPatch, run_jobs: Any
-) -> None:
+def test_a_large_account_takes_it_along_before_its_job_has_run(app, family, monkeypatch, run_jobs):
     anna, ben, space_id, talk = family
     monkeypatch.setattr(deletion, "AT_ONCE", 0)
     deletes_it(app, anna, ben, space_id)
@@ -156,9 +149,7 @@ def test_a_large_account_takes_it_along_before_its_job_has_run(
         assert db.session.scalars(select(AccountDeletion.report)).one()["replies_of_others"] == 1
 
 
-def test_a_deletion_killed_after_it_withdrew_goes_on_and_still_counts_that(
-    app: Flask, family: Family, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deletion_killed_after_it_withdrew_goes_on_and_still_counts_that(app, family, monkeypatch):
     anna, ben, space_id, talk = family
 
     def killed(*_: Any) -> Any:

@@ -166,7 +166,7 @@ def test_an_answer_that_said_it_is_done_is_whole_however_its_connection_ends(ser
 @pytest.mark.parametrize(("whole", "text"), [(60.0, "done"), (0.5, "")])
 def test_a_server_that_sends_comments_is_not_silent_but_not_waited_for_without_end(server, whole, text):
     said = 'data: {"choices":[{"delta":{"content":"done"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-    server.script(token_delay=0.05, fault={"raw": ": ping\n\n" * 60 + said, "split_bytes": 8})
+    server.script(token_delay=0.05, fault={"raw": ": ping\n\n" * 45 + said, "split_bytes": 8})
     heard = listen(settings_for(server, first_token_timeout=2.0, request_timeout=whole, max_retries=0))
     assert heard.text == text
     assert (heard.error is None) == bool(text) and (text or "in time" in heard.error.detail)
@@ -186,13 +186,15 @@ def test_a_silent_model_is_reported_after_one_time_limit_however_many_tries_ther
         async def put_forward():
             nonlocal ahead
             await asyncio.to_thread(server.wait_for, lambda calls: len(calls) >= 2, 60.0)
-            ahead += patience + 1
+            while True:  # the client may begin to wait only after the call has arrived
+                ahead += patience + 1
+                await asyncio.to_thread(time.sleep, 0.05)
 
         clock = asyncio.create_task(put_forward())
         with pytest.raises(ModelUnavailable) as failed:
             async for _ in client.stream(ASK):
                 pass
-        await clock
+        clock.cancel()
         await client.aclose()
         return failed.value
 

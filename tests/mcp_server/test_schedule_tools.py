@@ -135,21 +135,19 @@ def test_what_a_program_made_or_resumed_ends_with_its_token(
         assert {db.session.get_one(Schedule, number).paused_why for number in (made, own)} == {sending.TOKEN_ENDED}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
+def test_what_cannot_be_scheduled_is_explained(
+    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient
+) -> None:
+    secret = token(app, user, "mcp", "chat")
+    for wrong, said in (
         ({"at": "2020-01-01T10:00"}, "at: has passed; nothing would be sent"),
         ({"at": "soon"}, "at: "),
         ({"rrule": "FREQ=SECONDLY"}, "rrule: "),
         ({"journey": "nowhere"}, "There is no such journey."),
         ({"is_paused": True}, "is_paused: "),
-    ],
-)
-def test_what_cannot_be_scheduled_is_explained(
-    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient, wrong: dict[str, Any], said: str
-) -> None:
-    answer = call(anonymous, token(app, user, "mcp", "chat"), "create_schedule", **{**WATER, **wrong})
-    assert answer["isError"] and answer["content"][0]["text"].startswith(said)
+    ):
+        answer = call(anonymous, secret, "create_schedule", **{**WATER, **wrong})
+        assert answer["isError"] and answer["content"][0]["text"].startswith(said), wrong
     assert client.get("/api/schedules").json["schedules"] == []
 
 

@@ -36,14 +36,8 @@ def say(app: Flask, conversation_id: int, *said: str) -> list[int]:
             db.session.flush()
             ids.append(message.message_id)
             if role == "user":
-                reply = Message(
-                    conversation_id=conversation_id,
-                    role="assistant",
-                    content="I see.",
-                    reply_to_id=message.message_id,
-                    created_at=now(),
-                )
-                db.session.add(reply)
+                reply = {"role": "assistant", "content": "I see.", "reply_to_id": message.message_id}
+                db.session.add(Message(conversation_id=conversation_id, created_at=now(), **reply))
         conversation.extraction_due = True
         conversation.message_count += len(said)
     return ids
@@ -63,13 +57,8 @@ def operation(quote: str, content: str = "", **fields: Any) -> dict[str, Any]:
         "fact_value": "",
         "confidence": 0.9,
     }
-    wire = {
-        "message_number": "message",
-        "memory_number": "memory",
-        "memory_type": "kind",
-        "fact_key": "key",
-        "fact_value": "value",
-    }
+    wire = {"message_number": "message", "memory_number": "memory", "memory_type": "kind"}
+    wire |= {"fact_key": "key", "fact_value": "value"}
     return {wire.get(field, field): value for field, value in (values | fields).items()}
 
 

@@ -89,9 +89,7 @@ def test_no_look_up_walks_through_all_memories(app: Flask, user: Person, talk: i
 
 
 @on_sqlite
-def test_an_extraction_keeps_others_from_writing_only_while_it_writes(
-    app: Flask, user: Person, talk: int, model: Any
-) -> None:
+def test_an_extraction_keeps_others_from_writing_only_while_it_writes(app, user, talk, model):
     answers(model, PET)
     with app.app_context():
         db.engine.dispose()
@@ -121,9 +119,7 @@ def test_an_extraction_keeps_others_from_writing_only_while_it_writes(
         assert not any("memories.embedding \nFROM" in line for line in lines), lines
 
 
-def test_memory_that_changed_since_is_looked_through_again(
-    app: Flask, user: Person, talk: int, model: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_that_changed_since_is_looked_through_again(app, user, talk, model, monkeypatch):
     scans: list[int] = []
     nearest, write = writing.nearest, extraction._write
 
@@ -152,9 +148,7 @@ def test_memory_that_changed_since_is_looked_through_again(
     assert "Has a parrot called Coco." in current(app, user.user_id)
 
 
-def test_what_an_import_brought_is_compared_before_anything_is_written(
-    app: Flask, user: Person, talk: int, model: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_an_import_brought_is_compared_before_anything_is_written(app, user, talk, model, monkeypatch):
     answers(model, PET)
     with app.app_context():
         step = past_conversations.ask_about(talk, 0)

@@ -23,7 +23,7 @@ def test_reextract_show_and_forget_user(app, user, make_user, model) -> None:
     assert shown == (0, f"{row.memory_id}\tfact\t-\tPrefers green tea.\n")
     with app.app_context():
         (look,) = db.session.scalars(select(AdminAccess))
-        assert (look.admin_id, look.user_id) == (admin.user_id, user.user_id)
+        assert (look.admin_id, look.user_id, look.what) == (admin.user_id, user.user_id, "memories")
     assert run(app, "show", "--email", user.email, "--as", user.email)[0] == 1
     assert run(app, "forget-user", "--email", user.email, "--yes") == (0, "1 memories forgotten\n")
     assert memories_of(app, user.user_id) == []

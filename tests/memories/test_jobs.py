@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from tests.memories.conversing import answers, converse, current, memories_of, operation, say
+from tests.memories.conversing import answers, converse, current, memories_of, operation
 from webapp.background import job_specs
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
@@ -65,63 +65,40 @@ def test_several_requests_wait_for_one_job(app, talk, run_jobs, model) -> None:
     answers(model, TEA)
     first = push(app, talk)
     assert first and push(app, talk) is None
-    assert (
-        job_specs.pending_job_id(app.extensions["redis"], job_specs.JobRequest("extract", {"conversation_id": talk}))
-        == first
-    )
+    request = job_specs.JobRequest("extract", {"conversation_id": talk})
+    assert job_specs.pending_job_id(app.extensions["redis"], request) == first
     assert len(run_jobs()) == 1
 
 
-def test_two_at_once_have_one_effect(app, user, model, talk) -> None:
-    answers(model, TEA, times=None)
-    asked_both = threading.Barrier(2, timeout=30)
-    write, results = extraction._write, []
+def extract_at_once(app, monkeypatch, *talks: int) -> list[bool]:
+    """Extract two conversations, each of which writes when both have their answer; whether each was read."""
+    both, write, results = threading.Barrier(2, timeout=30), extraction._write, []
+    monkeypatch.setattr(extraction, "_write", lambda *found: both.wait() is None or write(*found))
 
-    def both_have_their_answer(*found):
-        asked_both.wait()
-        return write(*found)
-
-    def run() -> None:
+    def run(talk: int) -> None:
         with app.app_context():
-            results.append(extraction.extract(talk))
+            results.append(extraction.extract(talk).read)
 
-    extraction._write = both_have_their_answer
-    try:
-        threads = [threading.Thread(target=run) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        extraction._write = write
-    assert sorted(result.read for result in results) == [False, True]
+    threads = [threading.Thread(target=run, args=(talk,)) for talk in talks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(results)
+
+
+def test_two_at_once_have_one_effect(app, user, model, talk, monkeypatch) -> None:
+    answers(model, TEA, times=None)
+    assert extract_at_once(app, monkeypatch, talk, talk) == [False, True]
     assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1
 
 
-def test_two_conversations_at_once_agree_on_one_current_name(app, user, model) -> None:
+def test_two_conversations_at_once_agree_on_one_current_name(app, user, model, monkeypatch) -> None:
     talks = [converse(app, user.user_id, f"My name is {who}") for who in ("Robin", "Kim")]
     for who in ("Robin", "Kim"):
         fact = operation(f"My name is {who}", f"The user's name is {who}.", fact_key="identity/name", fact_value=who)
         model.script(match=f"My name is {who}", structured={"statements": [fact]})
-    ready, write = threading.Barrier(2, timeout=30), extraction._write
-
-    def together(*found):
-        ready.wait()
-        return write(*found)
-
-    def run(talk: int) -> None:
-        with app.app_context():
-            extraction.extract(talk)
-
-    extraction._write = together
-    try:
-        threads = [threading.Thread(target=run, args=(talk,)) for talk in talks]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        extraction._write = write
+    extract_at_once(app, monkeypatch, *talks)
     rows = memories_of(app, user.user_id)
     # Whoever came second: the later words hold, the earlier are history.
     assert len(rows) == 2 and [row.fact_value for row in rows if row.valid_to is None] == ["Kim"]
@@ -144,20 +121,15 @@ def idle(app, talk: int) -> None:
         db.session.get(Conversation, talk).updated_at = now() - timedelta(minutes=2)
 
 
-def malformed(model, text: str) -> None:
-    model.script(match="memory_operations", reply=text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["I will not.", "", "{", '{"statements": "none"}', '{"memories": []}', "[]", '{"statements": [', "null"],
-)
-def test_what_is_no_extraction_stores_nothing_and_moves_nothing(app, user, model, talk, text) -> None:
-    malformed(model, text)
-    with app.app_context(), pytest.raises(ModelError) as raised:
-        extraction.extract(talk)
-    assert raised.value.code == "malformed_output"
-    assert state_of(app, talk) == (None, True) and memories_of(app, user.user_id) == []
+def test_what_is_no_extraction_stores_nothing_and_moves_nothing(app, user, model, talk) -> None:
+    no_statements = ('{"statements": "none"}', '{"memories": []}', '{"statements": [', "[]", "null", "{", "")
+    for text in (*no_statements, "I will not."):
+        model.reset()
+        model.script(match="memory_operations", reply=text)
+        with app.app_context(), pytest.raises(ModelError) as raised:
+            extraction.extract(talk)
+        assert raised.value.code == "malformed_output", text
+        assert state_of(app, talk) == (None, True) and memories_of(app, user.user_id) == [], text
     model.reset()
     answers(model, TEA)
     with app.app_context():
@@ -209,18 +181,9 @@ def test_every_operation_stands_for_itself(app, user, model, talk) -> None:
 
 def test_five_thousand_operations_are_counted_and_not_read(app, user, model, talk) -> None:
     many = [operation("I prefer green tea", f"The user's tea number {n}.", fact_key=f"tea/n{n}") for n in range(5_000)]
-    whole = {
-        "id": "x",
-        "object": "chat.completion",
-        "model": "m",
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": json.dumps({"statements": many})},
-            }
-        ],
-    }
+    message = {"role": "assistant", "content": json.dumps({"statements": many})}
+    choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+    whole = {"id": "x", "object": "chat.completion", "model": "m", "choices": choices}
     model.script(match="memory_operations", fault={"raw": json.dumps(whole)})
     with app.app_context():
         result = extraction.extract(talk)
@@ -228,24 +191,24 @@ def test_five_thousand_operations_are_counted_and_not_read(app, user, model, tal
     assert current(app, user.user_id) == ["I prefer green tea"]
 
 
-@pytest.mark.parametrize(
-    ("said", "quote", "content"),
-    [
-        ("私は東京に住んでいます。よろしく", "私は東京に住んでいます", "ユーザーは東京に住んでいる。"),
-        ("أنا أعيش في القاهرة مع عائلتي", "أنا أعيش في القاهرة", "المستخدم يعيش في القاهرة"),
-        ("Ich heiße Jürgen 👋🏽 und esse gern 🥨🥨", "esse gern 🥨🥨", "Isst gern 🥨."),
-        ("J’aime 🍣 et Zoé — « beaucoup »", "J'aime 🍣 et Zoé", "Aime 🍣 et Zoé."),
-    ],
-)
-def test_other_languages_and_emoji_come_through_as_they_are(app, user, client, model, said, quote, content) -> None:
-    talk = converse(app, user.user_id, said)
-    answers(model, operation(quote, content))
-    with app.app_context():
-        assert extraction.extract(talk).counts["added"] == 1
-    (row,) = memories_of(app, user.user_id)
-    assert row.content == content
-    (evidence,) = client.get(f"/api/memories/{row.memory_id}/evidence").json["evidence"]
-    assert said[evidence["start"] : evidence["end"]] == evidence["quote"]
+IN_OTHER_LANGUAGES = [
+    ("私は東京に住んでいます。よろしく", "私は東京に住んでいます", "ユーザーは東京に住んでいる。"),
+    ("أنا أعيش في القاهرة مع عائلتي", "أنا أعيش في القاهرة", "المستخدم يعيش في القاهرة"),
+    ("Ich heiße Jürgen 👋🏽 und esse gern 🥨🥨", "esse gern 🥨🥨", "Isst gern 🥨."),
+    ("J’aime 🍣 et Zoé — « beaucoup »", "J'aime 🍣 et Zoé", "Aime 🍣 et Zoé."),
+]
+
+
+def test_other_languages_and_emoji_come_through_as_they_are(app, user, client, model) -> None:
+    for said, quote, content in IN_OTHER_LANGUAGES:
+        talk = converse(app, user.user_id, said)
+        answers(model, operation(quote, content))
+        with app.app_context():
+            assert extraction.extract(talk).counts["added"] == 1, said
+        row = memories_of(app, user.user_id)[-1]
+        assert row.content == content
+        (evidence,) = client.get(f"/api/memories/{row.memory_id}/evidence").json["evidence"]
+        assert said[evidence["start"] : evidence["end"]] == evidence["quote"]
 
 
 def test_what_only_others_said_is_never_in_use(app, user, model) -> None:
@@ -277,25 +240,13 @@ def test_what_only_others_said_is_never_in_use(app, user, model) -> None:
     assert '"context": "assistant"' in sent
 
 
-def test_secrets_never_become_memories(app, user, model) -> None:
-    talk = converse(app, user.user_id, "My password is hunter2-and-more, my card is 4111 1111 1111 1111")
-    answers(
-        model,
-        operation("My password is hunter2-and-more", "Password is hunter2-and-more."),
-        operation("my card is 4111 1111 1111 1111", "Card is 4111 1111 1111 1111."),
-    )
-    with app.app_context():
-        assert extraction.extract(talk).reasons == {"secret": 2}
-    assert memories_of(app, user.user_id) == []
-
-
-@pytest.mark.parametrize("fields", [{"is_temporary": True}, {"uses_memory": False}])
-def test_where_memory_is_off_nothing_is_read(app, client, user, model, fields) -> None:
-    talk = converse(app, user.user_id, "I prefer green tea", **fields)
-    with app.app_context():
-        assert not extraction.extract(talk).read
-    assert model.calls() == []
-    assert client.post("/api/memories/extract", json={"conversation_id": talk}).status_code == 409
+def test_where_memory_is_off_nothing_is_read(app, client, user, model) -> None:
+    for off in ({"is_temporary": True}, {"uses_memory": False}):
+        talk = converse(app, user.user_id, "I prefer green tea", **off)
+        with app.app_context():
+            assert not extraction.extract(talk).read, off
+        assert model.calls() == []
+        assert client.post("/api/memories/extract", json={"conversation_id": talk}).status_code == 409, off
 
 
 def test_nothing_worth_asking_moves_the_watermark_without_a_call(app, user, model) -> None:
@@ -314,18 +265,6 @@ def test_with_the_embedder_away_it_goes_on_without_vectors(app, user, model, tal
         assert extraction.extract(talk).counts["added"] == 1
     (row,) = memories_of(app, user.user_id)
     assert row.embedding is None and row.embedding_model is None
-
-
-def test_what_says_the_same_is_more_evidence_not_another_memory(app, user, model, talk) -> None:
-    answers(model, TEA)
-    with app.app_context():
-        extraction.extract(talk)
-    say(app, talk, "As I said, I prefer green tea!")
-    answers(model, operation("I prefer green tea", "prefers green tea", memory_type="preference"))
-    with app.app_context():
-        result = extraction.extract(talk)
-    assert result.counts["merged"] == 1 and result.counts["added"] == 0
-    assert [row.evidence_count for row in memories_of(app, user.user_id)] == [2]
 
 
 def test_a_long_backlog_is_read_in_several_calls_and_none_is_left_out(app, user, model) -> None:

@@ -116,13 +116,74 @@ def _rebuild_tables() -> None:
             connection.execute(text(f"ALTER TABLE {table} FORCE"))
 
 
-def test_up_and_down_and_up_again_give_the_tables_of_the_models(blank: Flask) -> None:
+def _say(*statements: str) -> None:
+    for statement in statements:
+        db.session.execute(text(statement))
+    db.session.commit()
+
+
+def _note(number: int, content: str) -> None:
+    values = {"n": number, "content": content, "hash": _earlier_hash(content)}
+    db.session.execute(
+        text(
+            "INSERT INTO memories (memory_id, user_id, memory_type, content, statement_hash) "
+            "VALUES (:n, 1, 'fact', :content, :hash)"
+        ),
+        values,
+    )
+    db.session.execute(
+        text(
+            "INSERT INTO memory_revisions (memory_id, revision, snapshot, statement_hash, actor, cause) "
+            "VALUES (:n, 1, :snapshot, :hash, 'user', 'written')"
+        ),
+        values | {"snapshot": json.dumps({"content": content})},
+    )
+    db.session.commit()
+
+
+def _found(statement: str) -> list[tuple[Any, ...]]:
+    found = [tuple(row) for row in db.session.execute(text(statement))]
+    db.session.remove()
+    return found
+
+
+@pytest.mark.timeout(600)
+def test_up_and_down_and_up_again_give_the_tables_of_the_models_and_keep_what_is_there(blank: Flask) -> None:
+    upgrade(revision="0001")
+    _say(
+        "INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')",
+        "INSERT INTO conversations (user_id, title) VALUES (1, 'Kept')",
+        "INSERT INTO messages (conversation_id, role, content) VALUES (1, 'user', 'Kept too')",
+    )
+    upgrade(revision="0048")
+    for number, content in enumerate(SIGNED, 1):
+        _note(number, content)
+    upgrade(revision="0067")
+    for is_paused in (0, 1):
+        _say(
+            "INSERT INTO schedules (user_id, title, content, rule, starts_at, zone, is_paused) "
+            f"VALUES (1, 'Plants', 'Water', 'FREQ=DAILY', '2036-01-02 10:00:00', 'UTC', {is_paused})"
+        )
+    kept = "SELECT title, content FROM conversations JOIN messages USING (conversation_id)"
     for _ in range(2):
         upgrade()
         assert set(db.metadata.tables) <= _tables()
         assert _differences() == []
-        downgrade(revision="base")
-        assert _tables() <= {"alembic_version"}
+        rows = _found("SELECT prompt, rrule, timezone, is_active FROM schedules ORDER BY schedule_id")
+        assert rows == [("Water", "FREQ=DAILY", "UTC", 1), ("Water", "FREQ=DAILY", "UTC", 0)]
+        assert _hashes() == [[statement_hash(content) for content in SIGNED]] * 2
+        assert _found(kept) == [("Kept", "Kept too")]
+        downgrade(revision="0067")
+        rows = _found("SELECT content, rule, zone, is_paused FROM schedules ORDER BY schedule_id")
+        assert rows == [("Water", "FREQ=DAILY", "UTC", 0), ("Water", "FREQ=DAILY", "UTC", 1)]
+    downgrade(revision="0048")
+    assert _hashes() == [[_earlier_hash(content) for content in SIGNED]] * 2
+    upgrade()
+    assert _hashes() == [[statement_hash(content) for content in SIGNED]] * 2
+    downgrade(revision="0001")
+    assert _found(kept) == [("Kept", "Kept too")]
+    downgrade(revision="base")
+    assert _tables() <= {"alembic_version"}
     upgrade()
     upgrade()  # nothing to do
     assert _differences() == []
@@ -142,47 +203,6 @@ def test_each_step_down_can_be_taken_up_again(blank: Flask, steps: int) -> None:
         assert _differences() == []
         downgrade(revision=heads[0] if heads else "base")
         steps -= 1
-
-
-def test_migrating_keeps_what_is_there(blank: Flask) -> None:
-    upgrade(revision="0001")
-    insert = (
-        "INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')",
-        "INSERT INTO conversations (user_id, title) VALUES (1, 'Kept')",
-        "INSERT INTO messages (conversation_id, role, content) VALUES (1, 'user', 'Kept too')",
-    )
-    for statement in insert:
-        db.session.execute(text(statement))
-    db.session.commit()
-    upgrade()
-    assert db.session.scalar(text("SELECT content FROM messages")) == "Kept too"
-    assert db.session.scalar(text("SELECT title FROM conversations")) == "Kept"
-    db.session.remove()
-    downgrade(revision="0001")
-    assert db.session.scalar(text("SELECT content FROM messages")) == "Kept too"
-    db.session.remove()
-
-
-def test_schedules_keep_what_they_say_under_other_names(blank: Flask) -> None:
-    upgrade(revision="0067")
-    db.session.execute(text("INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')"))
-    for is_paused in (0, 1):
-        db.session.execute(
-            text(
-                "INSERT INTO schedules (user_id, title, content, rule, starts_at, zone, is_paused) "
-                f"VALUES (1, 'Plants', 'Water', 'FREQ=DAILY', '2036-01-02 10:00:00', 'UTC', {is_paused})"
-            )
-        )
-    db.session.commit()
-    for _ in range(2):
-        upgrade()
-        rows = db.session.execute(text("SELECT prompt, rrule, timezone, is_active FROM schedules ORDER BY schedule_id"))
-        assert rows.all() == [("Water", "FREQ=DAILY", "UTC", 1), ("Water", "FREQ=DAILY", "UTC", 0)]
-        db.session.remove()
-        downgrade(revision="0067")
-        rows = db.session.execute(text("SELECT content, rule, zone, is_paused FROM schedules ORDER BY schedule_id"))
-        assert rows.all() == [("Water", "FREQ=DAILY", "UTC", 0), ("Water", "FREQ=DAILY", "UTC", 1)]
-        db.session.remove()
 
 
 @pytest.mark.mysql_only
@@ -295,35 +315,6 @@ def test_documented_references_are_there(app: Flask) -> None:
         )
     assert {tuple(row) for row in rows} >= REFERENCES
     assert rule == "CASCADE"
-
-
-def test_statements_are_hashed_again_so_that_signs_count(blank: Flask) -> None:
-    upgrade(revision="0048")
-    with db.engine.begin() as connection:
-        connection.execute(
-            text("INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')")
-        )
-        for number, content in enumerate(SIGNED, 1):
-            values = {"n": number, "content": content, "hash": _earlier_hash(content)}
-            connection.execute(
-                text(
-                    "INSERT INTO memories (memory_id, user_id, memory_type, content, statement_hash) "
-                    "VALUES (:n, 1, 'fact', :content, :hash)"
-                ),
-                values,
-            )
-            connection.execute(
-                text(
-                    "INSERT INTO memory_revisions (memory_id, revision, snapshot, statement_hash, actor, cause) "
-                    "VALUES (:n, 1, :snapshot, :hash, 'user', 'written')"
-                ),
-                values | {"snapshot": json.dumps({"content": content})},
-            )
-    for _ in range(2):
-        upgrade()
-        assert _hashes() == [[statement_hash(content) for content in SIGNED]] * 2
-        downgrade(revision="0048")
-        assert _hashes() == [[_earlier_hash(content) for content in SIGNED]] * 2
 
 
 SIGNED = ("-80 kg", "“80 kg”", "A-", "C++.", ".net", "Lives in Porto.", "10–20", "5‰", "x …", "")

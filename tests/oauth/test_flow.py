@@ -48,10 +48,8 @@ def test_where_to_sign_in_is_said(anonymous: FlaskClient) -> None:
     )
     for path in ("", "/mcp"):
         resource = anonymous.get(f"/.well-known/oauth-protected-resource{path}").get_json()
-        assert (resource["resource"], resource["authorization_servers"]) == (
-            "http://localhost/mcp",
-            ["http://localhost"],
-        )
+        assert resource["resource"] == "http://localhost/mcp" and resource["bearer_methods_supported"] == ["header"]
+        assert resource["authorization_servers"] == ["http://localhost"]
         found = anonymous.get(f"/.well-known/oauth-authorization-server{path}").get_json()
         assert found["issuer"] == "http://localhost"
         assert found["code_challenge_methods_supported"] == ["S256"]
@@ -85,65 +83,43 @@ def test_a_refusal_is_told(browser: FlaskClient, anonymous: FlaskClient, app: Fl
     assert counts(app)[1:] == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
-        ({"code_challenge": None}, "invalid_request"),
-        ({"code_challenge_method": None}, "invalid_request"),
-        ({"code_challenge_method": "plain"}, "invalid_request"),
-        ({"code_challenge": "short"}, "invalid_request"),
+def test_requests_that_are_sent_back(browser: FlaskClient, anonymous: FlaskClient) -> None:
+    client_id = register(anonymous)["client_id"]
+    bad = [{"code_challenge": None}, {"code_challenge_method": None}, {"code_challenge_method": "plain"}]
+    for changes, error in (
+        *((changes, "invalid_request") for changes in (*bad, {"code_challenge": "short"})),
         ({"response_type": "token"}, "unsupported_response_type"),
         ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
-    ],
-)
-def test_requests_that_are_sent_back(
-    browser: FlaskClient, anonymous: FlaskClient, changes: dict[str, Any], error: str
-) -> None:
-    back = came_back(browser.get(address(register(anonymous)["client_id"], **changes)))
-    assert (back["error"], back["state"], back["iss"]) == (error, "xyz", "http://localhost")
+    ):
+        back = came_back(browser.get(address(client_id, **changes)))
+        assert (changes, back["error"], back["state"], back["iss"]) == (changes, error, "xyz", "http://localhost")
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"redirect_uri": "https://evil.example/"},
-        {"redirect_uri": None},
-        {"redirect_uri": CALLBACK + "/../x"},
-        {"client_id": "unknown"},
-        {"client_id": None},
-    ],
-)
-def test_requests_that_lead_nowhere(browser: FlaskClient, anonymous: FlaskClient, changes: dict[str, Any]) -> None:
-    answer = browser.get(address(register(anonymous)["client_id"], **changes))
-    assert answer.status_code in (404, 422)
-    assert "Location" not in answer.headers
+def test_requests_that_lead_nowhere(browser: FlaskClient, anonymous: FlaskClient) -> None:
+    client_id = register(anonymous)["client_id"]
+    wrong = {"redirect_uri": ["https://evil.example/", None, CALLBACK + "/../x"], "client_id": ["unknown", None]}
+    for changes in ({name: value} for name, values in wrong.items() for value in values):
+        answer = browser.get(address(client_id, **changes))
+        assert answer.status_code in (404, 422), changes
+        assert "Location" not in answer.headers
 
 
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
+def test_exchanges_that_are_refused(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:
+    client_id = register(anonymous)["client_id"]
+    for changes, error in (
+        *((({"code_verifier": wrong}), "invalid_request") for wrong in (None, "short")),
         ({"code_verifier": "w" * 64}, "invalid_grant"),
-        ({"code_verifier": None}, "invalid_request"),
-        ({"code_verifier": "short"}, "invalid_request"),
         ({"redirect_uri": "http://127.0.0.1:9999/other"}, "invalid_grant"),
         ({"code": "unknown"}, "invalid_grant"),
         ({"code": None}, "invalid_request"),
-        ({"client_id": "unknown"}, "invalid_client"),
-        ({"client_id": None}, "invalid_client"),
+        *(({"client_id": wrong}, "invalid_client") for wrong in ("unknown", None)),
         ({"resource": "https://elsewhere.example/"}, "invalid_target"),
-        ({"grant_type": "password"}, "unsupported_grant_type"),
-        ({"grant_type": None}, "unsupported_grant_type"),
-    ],
-)
-def test_exchanges_that_are_refused(
-    app: Flask, browser: FlaskClient, anonymous: FlaskClient, changes: dict[str, Any], error: str
-) -> None:
-    client_id = register(anonymous)["client_id"]
-    code = came_back(decide(browser, address(client_id)))["code"]
-    answer = exchange(anonymous, client_id, code, **changes)
-    assert answer.status_code in (400, 401)
-    assert answer.get_json()["error"] == error
-    assert counts(app)[1:] == (0, 0)
+        *(({"grant_type": wrong}, "unsupported_grant_type") for wrong in ("password", None)),
+    ):
+        code = came_back(decide(browser, address(client_id)))["code"]
+        answer = exchange(anonymous, client_id, code, **changes)
+        assert answer.status_code in (400, 401), changes
+        assert (changes, answer.get_json()["error"], counts(app)[1:]) == (changes, error, (0, 0))
 
 
 def test_a_code_is_anothers_or_too_old(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:
@@ -441,36 +417,24 @@ def test_a_document_that_is_nested_too_deep(browser: FlaskClient, monkeypatch: p
     assert (answer.status_code, "is not JSON" in answer.text) == (422, True)
 
 
-@pytest.mark.parametrize(
-    ("changes", "german"),
-    [
-        ({"client_id": "unknown"}, "Dieses Programm ist hier unbekannt."),
-        ({"redirect_uri": None}, "Die Anfrage des Programms kann nicht beantwortet werden: "),
-        (
-            {"client_id": "https://a.example/program.json"},
-            "Die Beschreibung des Programms kann nicht gelesen werden: Ant",
-        ),
-    ],
-)
 def test_what_leads_nowhere_is_said_in_the_readers_language(
-    browser: FlaskClient,
-    anonymous: FlaskClient,
-    monkeypatch: pytest.MonkeyPatch,
-    changes: dict[str, Any],
-    german: str,
+    browser: FlaskClient, anonymous: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbound, "request", lambda *_, **__: outbound.Answer(404, {}, b""))
-    where = address(register(anonymous)["client_id"], **changes)
-    assert german in browser.get(where, headers=GERMAN).text
-    assert german not in browser.get(where).text
-
-
-def test_why_a_description_cannot_be_had_is_said_in_the_readers_language(browser: FlaskClient) -> None:
+    said = "Die Beschreibung des Programms kann nicht gelesen werden"
     where = address("https://127.0.0.1/program.json")
-    said = "Die Beschreibung des Programms kann nicht gelesen werden. Die Adresse liegt im eigenen Netz dieses Servers."
-    assert said in browser.get(where, headers=GERMAN).text
+    assert f"{said}. Die Adresse liegt im eigenen Netz dieses Servers." in browser.get(where, headers=GERMAN).text
     english = "The program&#39;s description cannot be read. The address is within this server&#39;s own network."
     assert english in browser.get(where).text
+    monkeypatch.setattr(outbound, "request", lambda *_, **__: outbound.Answer(404, {}, b""))
+    client_id = register(anonymous)["client_id"]
+    for changes, german in (
+        ({"client_id": "unknown"}, "Dieses Programm ist hier unbekannt."),
+        ({"redirect_uri": None}, "Die Anfrage des Programms kann nicht beantwortet werden: "),
+        ({"client_id": "https://a.example/program.json"}, f"{said}: Ant"),
+    ):
+        where = address(client_id, **changes)
+        assert german in browser.get(where, headers=GERMAN).text
+        assert german not in browser.get(where).text
 
 
 def test_where_people_are_sent_is_said_in_their_language(browser: FlaskClient, anonymous: FlaskClient) -> None:

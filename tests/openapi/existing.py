@@ -124,6 +124,10 @@ class Existing:
             space = self._make("/api/spaces", "space_id", {"kind": kind, "name": f"A {kind}"})
             self._make(f"/api/spaces/{space}/documents", "document_id", {"title": "Notes", "content": "One.\fTwo."})
             self._make(f"/api/spaces/{space}/members", "invitation_id", {"email": self.other.email})
+        for content, category in (("Joe built boats in the shed", "hobby"), ("Joe sang bass", "habit")):
+            fact = {"content": content, "category": category, "visibility": "shared"}
+            sent = self._client.post(f"/api/ai/legacies/{space}/facts", json=fact)
+            assert sent.status_code == 201, sent.text
 
     def _journeys(self) -> None:
         with self.app.app_context(), write_transaction():

@@ -192,18 +192,6 @@ def test_a_deleted_connection_can_be_brought_back_under_its_id(
     assert "was deleted" not in admin.get(gone.location).text
 
 
-def test_it_is_for_admins(
-    tour: None, login: Callable[[Person], FlaskClient], make_user: Callable[..., Person], anonymous: FlaskClient
-) -> None:
-    make_user(is_admin=True)
-    browser = login(make_user())
-    for place in (NEW, f"{NEW}/local"):
-        assert browser.get(place).status_code == 403
-        assert anonymous.get(place).status_code in (302, 303)
-    for place in (NEW, f"{NEW}/models", f"{NEW}/local/pull", f"{NEW}/local/cancel"):
-        assert post_form(browser, place, page="/files", name="Ollama", model="x").status_code == 403
-
-
 def test_loading_a_model_does_not_count_as_reading(
     tour: None, server: Ollama, boss: Person, api: Callable[[Person], ApiClient]
 ) -> None:

@@ -55,10 +55,10 @@ def test_connections_are_changed_and_deleted(admin, model_server):
     assert admin.get(place).status_code == 404
 
 
-@pytest.mark.parametrize("names", [("Llama3:8b", "llama3:8b"), ("modèle", "modele"), ("m🎉", "m👍")])
-def test_names_that_differ_in_anything_are_two_models(admin, model_server, names):
+def test_names_that_differ_in_anything_are_two_models(admin, model_server):
+    names = ["Llama3:8b", "llama3:8b", "modèle", "modele", "m🎉", "m👍"]
     made = _connect(admin, model_server, models=[{"model": name} for name in names])
-    assert [offer["model"] for offer in made["models"]] == list(names)
+    assert [offer["model"] for offer in made["models"]] == names
 
 
 @pytest.mark.parametrize("stored", [{"api_key": KEY}, {"api_key": "", "headers": {"X-Key": KEY}}])
@@ -111,34 +111,14 @@ def test_a_deletion_through_the_api_can_be_undone_too(admin, model_server, login
     assert restored.status_code == 303 and admin.get(place).json["key_set"] is True
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"name": "x"},
-        {"name": "", "base_url": "https://a.example/v1"},
-        {"name": "x", "base_url": "ftp://a.example"},
-        {"name": "x", "base_url": "https://user:pass@a.example/v1"},
-        {"name": "x", "base_url": "https://a.example/v1?key=1"},
-        {"name": "x", "base_url": "https://a.example/v1", "headers": {"Authorization": "Bearer x"}},
-        {"name": "x", "base_url": "https://a.example/v1", "headers": {"X-A": "line\nbreak"}},
-        {"name": "x", "base_url": "https://a.example/v1", "models": [{"model": "a"}, {"model": "a"}]},
-        {"name": "x", "base_url": "https://a.example/v1", "models": [{"model": "a", "parameters": {"seed": 1}}]},
-    ],
-)
-def test_bad_connections_are_422(admin, body):
-    assert admin.post("/api/connections", json=body).status_code == 422
-
-
-def test_only_admins_see_connections(client, anonymous, admin, model_server):
-    made = _connect(admin, model_server)
-    place = f"/api/connections/{made['connection_id']}"
-    for path in ("/api/connections", place):
-        assert client.get(path).status_code == 403
-        assert anonymous.get(path).status_code == 401
-    assert client.post("/api/connections", json={}).status_code == 403
-    assert client.patch(place, json={}).status_code == 403
-    assert client.delete(place).status_code == 403
-    assert client.post(f"{place}/test", json={}).status_code == 403
+def test_bad_connections_are_422(admin):
+    addresses = ("ftp://a.example", "https://user:pass@a.example/v1", "https://a.example/v1?key=1")
+    headers = ({"Authorization": "Bearer x"}, {"X-A": "line\nbreak"})
+    models = ([{"model": "a"}, {"model": "a"}], [{"model": "a", "parameters": {"seed": 1}}])
+    good = {"name": "x", "base_url": "https://a.example/v1"}
+    wrong = [{"name": ""}, *({"base_url": url} for url in addresses), *({"headers": given} for given in headers)]
+    for body in ({"name": "x"}, *({**good, **fields} for fields in (*wrong, *({"models": rows} for rows in models)))):
+        assert (body, admin.post("/api/connections", json=body).status_code) == (body, 422)
 
 
 def test_a_test_says_what_works_and_what_does_not(admin, model_server):

@@ -12,6 +12,7 @@ from flask.testing import FlaskClient
 from fakemodel.testing import serve_in_thread
 from testkit.people import Person, post_form
 from testkit.processes import free_port
+from tests.tools.servers import serve
 from webapp.config import Settings
 from webapp.extensions import app_settings
 from webapp.providers import local_servers
@@ -40,7 +41,7 @@ def test_a_server_that_answers_is_offered_and_used_with_one_click(
     admin = login(make_user(is_admin=True))
     with serve_in_thread(scripted=True) as fake:
         around(f"Ollama={fake.base_url}, Nobody=http://127.0.0.1:{free_port()}/v1")
-        assert PLACE in admin.get("/").text
+        assert PLACE in admin.get("/").text and PLACE not in login(make_user()).get("/").text
         shown = admin.get(PLACE, headers={"HX-Request": "true"}).text
         assert "Ollama is running on this machine." in shown
         assert "Nobody" not in shown
@@ -78,35 +79,11 @@ def test_only_places_of_the_settings_are_asked_and_only_their_models_taken(
         assert not fake.calls()
 
 
-def test_it_is_for_admins(
-    around: Callable[..., None],
-    login: Callable[[Person], FlaskClient],
-    make_user: Callable[..., Person],
-    anonymous: FlaskClient,
-) -> None:
-    around("")
-    make_user(is_admin=True)
-    browser = login(make_user())
-    assert PLACE not in browser.get("/").text
-    assert browser.get(PLACE).status_code == 403
-    assert post_form(browser, PLACE, page="/files", name="Ollama").status_code == 403
-    assert anonymous.get(PLACE).status_code in (302, 303)
-
-
 @pytest.mark.parametrize("answer", ["no JSON", "[]", '{"data": 3}', '{"data": [{"name": "x"}]}'])
-def test_what_is_no_model_server_is_not_offered(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Answer:
-        def __enter__(self) -> Answer:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-        def read(self, _size: int) -> str:
-            return answer
-
-    monkeypatch.setattr(local_servers.urllib.request.OpenerDirector, "open", lambda *_args, **_wishes: Answer())
-    assert local_servers.discover({"Ollama": "http://127.0.0.1:1/v1"}) == []
+def test_what_is_no_model_server_is_not_offered(answer: str) -> None:
+    with serve() as site:
+        site.says(answer, "application/json")
+        assert local_servers.discover({"Ollama": f"{site.url}/v1"}) == [] != site.asked
 
 
 def test_the_usual_ports_are_the_default() -> None:

@@ -112,30 +112,17 @@ def test_a_turn_costs_the_same_with_one_connection_and_with_ten(
 
 
 def test_a_change_counts_at_once_and_costs_one_decryption(
-    app: Flask,
-    admin: ApiClient,
-    client: ApiClient,
-    api: Callable[[Person], ApiClient],
-    model: ServerHandle,
-    opened: list[int],
+    app: Flask, admin: ApiClient, model: ServerHandle, opened: list[int]
 ) -> None:
-    made = [
-        admin.post(
-            "/api/connections",
-            json={
-                "name": f"S{number}",
-                "base_url": model.base_url,
-                "api_key": f"k{number}",
-                "models": [{"model": "m"}],
-            },
-        ).get_json()
-        for number in range(3)
-    ]
+    def connect(number: int) -> int:
+        body = {"name": f"S{number}", "base_url": model.base_url, "api_key": f"k{number}", "models": [{"model": "m"}]}
+        return admin.post("/api/connections", json=body).get_json()["connection_id"]
+
+    made = [connect(number) for number in range(3)]
     with app.app_context():
         catalogue.catalogue.all()
         opened.clear()
-        changed = admin.patch(f"/api/connections/{made[1]['connection_id']}", json={"api_key": "another"})
-        assert changed.status_code == 200
+        assert admin.patch(f"/api/connections/{made[1]}", json={"api_key": "another"}).status_code == 200
         opened.clear()
         keys = [offered.target.settings.api_key for offered in catalogue.catalogue.all()]
         assert keys == ["k0", "another", "k2"] and len(opened) <= 1

@@ -14,28 +14,21 @@ from webapp.templating import asset, csrf, icon, url_for
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("root", ["", "/some%20where"])
-@pytest.mark.parametrize(
-    ("endpoint", "values"),
-    [
-        ("conversations_pages.new", {}),
-        ("conversations_pages.show", {"conversation_id": 7}),
-        ("conversations_pages.show", {"conversation_id": 7, "at": 12, "before": 0}),
-        ("conversations_pages.show", {"at": 1, "conversation_id": 2}),
-        ("branches.restore", {"message_id": 5, "version_id": 4}),
-        ("branches.restore", {"version_id": 5, "message_id": 4}),
-        ("conversations_pages.show", {"conversation_id": 7, "said": "3-5 & more"}),
-        ("conversations_pages.show", {"conversation_id": 7, "_anchor": "m-1"}),
-        ("conversations_pages.new", {"into": None}),
-        ("conversations_pages.new", {"into": True}),
-        ("conversations_pages.show", {"conversation_id": 2**63}),
-    ],
-)
-def test_an_address_is_flasks_each_time(app: Flask, root: str, endpoint: str, values: dict) -> None:
-    with app.test_request_context(environ_overrides={"SCRIPT_NAME": root}):
-        expected = current_app.url_for(endpoint, **values)
-        assert [url_for(endpoint, **values) for _ in range(3)] == [expected] * 3
-        assert expected.startswith(root or "/")
+def test_an_address_is_flasks_each_time(app: Flask) -> None:
+    show, restore = "conversations_pages.show", "branches.restore"
+    cases: list[tuple[str, dict]] = [
+        *(("conversations_pages.new", values) for values in ({}, {"into": None}, {"into": True})),
+        *((show, {"conversation_id": 7, **more}) for more in ({}, {"at": 12, "before": 0}, {"said": "3-5 & more"})),
+        *((show, values) for values in ({"at": 1, "conversation_id": 2}, {"conversation_id": 7, "_anchor": "m-1"})),
+        (show, {"conversation_id": 2**63}),
+        *((restore, values) for values in ({"message_id": 5, "version_id": 4}, {"version_id": 5, "message_id": 4})),
+    ]
+    for root in ("", "/some%20where"):
+        with app.test_request_context(environ_overrides={"SCRIPT_NAME": root}):
+            for endpoint, values in cases:
+                expected = current_app.url_for(endpoint, **values)
+                assert [url_for(endpoint, **values) for _ in range(3)] == [expected] * 3
+                assert expected.startswith(root or "/")
 
 
 def test_an_address_within_a_blueprint_and_an_unknown_one(app: Flask) -> None:

@@ -39,6 +39,7 @@ def ask(client, model):
 
 def test_receipt_and_search_say_that_only_words_were_looked_for(ask, login, user, model, tell, run_jobs, vectors):
     browser = login(user)
+    assert BY_WORDS not in browser.get(f"/messages/{ask()}/used").text, "with nothing to be found nothing is said"
     tell(user, TALK)
     run_jobs()
     model.script(path="embeddings", fault={"http_status": 503})
@@ -63,10 +64,6 @@ def test_a_receipt_says_so_where_words_found_nothing(client, ask, login, user, m
     looked = next(step["data"] for step in steps if step["name"] == "retrieval")
     assert (looked["found"], looked["is_away"]) == (0, True)
     assert BY_WORDS in login(user).get(f"/messages/{reply}/used").text
-
-
-def test_with_nothing_to_be_found_nothing_is_said(ask, login, user, vectors):
-    assert BY_WORDS not in login(user).get(f"/messages/{ask()}/used").text
 
 
 def test_the_administration_says_that_the_embedder_is_away(login, make_user, model, vectors):

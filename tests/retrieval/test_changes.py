@@ -6,15 +6,10 @@ from sqlalchemy import select
 from tests.support.queries import count_queries
 from webapp.conversations.service import delete_conversation
 from webapp.db.base import db, write_transaction
-from webapp.memories.schemas import MemoryChanges, NewMemory
-from webapp.memories.service import create_memory, update_memory
-from webapp.memories.store import forgetting
 from webapp.retrieval import changes
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.changes import HISTORY, Change, Position
-from webapp.retrieval.facts import exact_facts
 from webapp.retrieval.models import PassageChange
-from webapp.retrieval.scope import Scope
 from webapp.retrieval.service import search
 
 SAID = [("user", "The heron stood by the canal"), ("assistant", "Herons like canals.")]
@@ -110,31 +105,3 @@ def test_an_index_that_is_being_brought_up_to_date_is_used_as_it_is(app, user, t
             assert index_cache().get(user.user_id, 0) is entry
             assert entry.position == before
         assert index_cache().get(user.user_id, 20).position.is_past(before)
-
-
-def test_keyed_facts_are_looked_up_once_a_version_of_memory(app, user):
-    colour = NewMemory(
-        memory_type="fact",
-        content="Favourite colour is teal",
-        category="preferences",
-        fact_key="preference/favourite_colour",
-        fact_value="teal",
-    )
-
-    def asked(text: str) -> list[str]:
-        at = changes.position(user.user_id)
-        return [item.content for item in exact_facts(text, Scope(user.user_id), at)]
-
-    with app.app_context():
-        with write_transaction():
-            memory_id = create_memory(user.user_id, colour).memory_id
-        assert asked("What are my favourite colours?") == ["Favourite colour is teal"]
-        with count_queries() as queries:
-            assert asked("What is for dinner?") == []
-        assert len(queries) == 1  # where memory stands
-        with write_transaction():
-            update_memory(user.user_id, memory_id, MemoryChanges(content="Favourite colour is plum", fact_value="plum"))
-        assert asked("favourite colour?") == ["Favourite colour is plum"]
-        with write_transaction():
-            forgetting.forget(user.user_id, [memory_id])
-        assert asked("favourite colour?") == []

@@ -22,7 +22,7 @@ from webapp.spaces.service import create_space
 from webapp.text.message_pieces import pieces_of
 
 SIZE = 3
-COUNTS = [0, 1, SIZE - 1, SIZE, SIZE + 1, 2 * SIZE, 2 * SIZE + 1]
+COUNTS = [0, SIZE, 2 * SIZE + 1]
 VECTOR = np.ones(4, np.float32).tobytes()
 
 
@@ -33,19 +33,12 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def add_chunks(app: Flask, user_id: int, count: int) -> list[int]:
     """Summaries of one conversation, each with a vector; their ids."""
-    conversation_id = add_conversation(app, user_id)
+    of = {"conversation_id": add_conversation(app, user_id), "user_id": user_id}
+    of |= {"embedding": VECTOR, "embedding_model": "m"}
     with app.app_context(), write_transaction():
         rows = [
-            ConversationChunk(
-                conversation_id=conversation_id,
-                user_id=user_id,
-                content=f"Summary {number}.",
-                embedding=VECTOR,
-                embedding_model="m",
-                message_range_start=number * 10 + 1,
-                message_range_end=number * 10 + 9,
-            )
-            for number in range(count)
+            ConversationChunk(**of, content=f"Summary {n}.", message_range_start=n + 1, message_range_end=n + 1)
+            for n in range(count)
         ]
         db.session.add_all(rows)
         db.session.flush()
@@ -76,11 +69,10 @@ def test_memories_come_in_blocks_and_none_twice(app: Flask, user: Person, make_u
         db.session.add(SpaceMember(space_id=space_id, user_id=user.user_id, role="member", status="active"))
         db.session.flush()
         rows = []
+        inside = {"memory_type": "fact", "space_id": space_id, "visibility": "shared"}
         for number in range(count):
             own = MemoryFields(memory_type="fact", content=f"Owns boat {number}")
-            shared = MemoryFields(
-                memory_type="fact", content=f"Sails boat {number}", space_id=space_id, visibility="shared"
-            )
+            shared = MemoryFields(content=f"Sails boat {number}", **inside)
             rows.append((create_memory(user.user_id, own), create_memory(other.user_id, shared)))
         own_ids, shared_ids = [row.memory_id for row, _ in rows], [row.memory_id for _, row in rows]
     with app.app_context():
@@ -100,24 +92,15 @@ def test_all_pieces_of_a_message_are_in_one_block(app: Flask, user: Person, coun
     spans = pieces_of(text)
     assert len(spans) > SIZE
     with app.app_context(), write_transaction():
-        rows = [
-            Message(conversation_id=conversation_id, role="user", content=text, status="complete") for _ in range(count)
-        ]
+        said = {"conversation_id": conversation_id, "role": "user", "content": text, "status": "complete"}
+        rows = [Message(**said) for _ in range(count)]
         db.session.add_all(rows)
         db.session.flush()
+        vector = {"user_id": user.user_id, "model": "m", "embedding": VECTOR}
         for row in rows:
             for number, (start, end) in enumerate(spans):
-                db.session.add(
-                    MessageEmbedding(
-                        message_id=row.message_id,
-                        piece=number,
-                        from_char=start,
-                        to_char=end,
-                        user_id=user.user_id,
-                        model="m",
-                        embedding=VECTOR,
-                    )
-                )
+                piece = {"message_id": row.message_id, "piece": number, "from_char": start, "to_char": end}
+                db.session.add(MessageEmbedding(**piece, **vector))
         ids = [row.message_id for row in rows]
     with app.app_context():
         blocks = [block for block in passage_rows.load_user(user.user_id) if block.passages]

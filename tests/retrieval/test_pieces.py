@@ -7,8 +7,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
+from testkit.people import Person
 from tests.chat.helpers import wait_for_end
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
@@ -85,9 +84,7 @@ def patient(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_receipt_shows_the_excerpts_that_the_reply_was_given(
-    app: Flask, client: ApiClient, user: Person, model: ServerHandle
-) -> None:
+def test_a_receipt_shows_the_excerpts_that_the_reply_was_given(app, client, user, model):
     with app.app_context():
         (long_id,) = _say(user.user_id, LONG)
         index_all(user)

@@ -4,7 +4,6 @@ import threading
 import time
 
 import numpy as np
-import pytest
 from sqlalchemy import func, select
 
 from webapp.conversations.models import Conversation
@@ -63,21 +62,14 @@ def test_the_deadline_is_that_of_whoever_asked_first(monkeypatch):
     first = vectors.start("query")
     assert vectors.result(first) == {}
     waited = []
-    monkeypatch.setattr(query_vectors, "wait_for", lambda futures, timeout: waited.append(timeout) or (set(), set()))
-    assert vectors.start("query").start == first.start
-    vectors.result(vectors.start("query"))
+    with monkeypatch.context() as patch:
+        patch.setattr(query_vectors, "wait_for", lambda futures, timeout: waited.append(timeout) or (set(), set()))
+        assert vectors.start("query").start == first.start
+        vectors.result(vectors.start("query"))
     assert waited == [0.0]
     gate.set()
-
-
-def test_a_late_vector_is_not_waited_for_but_serves_the_next_who_asks():
-    gate = threading.Event()
-    vectors = QueryVectors(Embeddings(Embedder(gate=gate)), 0.01, lambda _: None)
-    asked = vectors.start("query")
-    assert vectors.result(asked) == {}
-    gate.set()
-    asked.future.result(20)
-    assert list(vectors.result(vectors.start("query"))) == ["m/3"]
+    first.future.result(20)
+    assert list(vectors.result(vectors.start("query"))) == ["m/3"], "late, it serves the next who asks"
 
 
 def test_an_embedder_that_fails_is_left_alone_and_asked_again_later(monkeypatch):
@@ -124,34 +116,23 @@ def test_while_the_embedder_is_away_words_are_found_and_the_vectors_come_later(a
         assert search(user.user_id, "my dog").with_meaning
 
 
-def test_a_job_that_runs_twice_changes_nothing(app, user, tell):
+def test_rebuilding_replaces_vectors_of_another_model(app, user, tell, run_jobs):
     tell(user, TALK)
-    with app.app_context():
-        assert vector_jobs.index_user(user.user_id).messages == 2
-        assert vector_jobs.index_user(user.user_id).total == 0
-        assert _count() == 2
-
-
-def test_temporary_conversations_get_no_vectors(app, user, tell):
     tell(user, TALK, is_temporary=True)
     with app.app_context():
-        assert vector_jobs.index_user(user.user_id).total == 0 == _count()
-
-
-@pytest.mark.parametrize("at_once", [True, False])
-def test_rebuilding_replaces_vectors_of_another_model(app, user, tell, run_jobs, at_once):
-    tell(user, TALK)
-    run_jobs()
-    with app.app_context():
-        for row in db.session.scalars(select(MessageEmbedding)):
-            row.model = "before"
-        db.session.commit()
-    answer = app.test_cli_runner().invoke(args=["embeddings", "rebuild", *(["--now"] if at_once else [])])
-    assert answer.exit_code == 0, answer.output
-    if not at_once:
-        run_jobs()
-    with app.app_context():
-        assert set(db.session.scalars(select(MessageEmbedding.model))) == {"all-minilm-l6-v2"} and _count() == 2
+        assert [vector_jobs.index_user(user.user_id).messages for _ in range(2)] == [2, 0], "run twice, done once"
+        assert _count() == 2, "and none for what is temporary"
+    for at_once in (["--now"], []):
+        with app.app_context():
+            for row in db.session.scalars(select(MessageEmbedding)):
+                row.model = "before"
+            db.session.commit()
+        answer = app.test_cli_runner().invoke(args=["embeddings", "rebuild", *at_once])
+        assert answer.exit_code == 0, answer.output
+        if not at_once:
+            run_jobs()
+        with app.app_context():
+            assert set(db.session.scalars(select(MessageEmbedding.model))) == {"all-minilm-l6-v2"} and _count() == 2
     assert "messages\tall-minilm-l6-v2\t2" in app.test_cli_runner().invoke(args=["embeddings", "status"]).output
 
 

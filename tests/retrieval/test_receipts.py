@@ -12,6 +12,7 @@ from webapp.memories.service import create_memory, update_memory
 from webapp.memories.store import forgetting
 from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.receipt_views import UsedCounts, used_counts
+from webapp.shell.upkeep import sweep
 
 QUESTION = "Which instrument does my sister Clara play?"
 
@@ -39,7 +40,22 @@ def lines(client, reply_id: int) -> dict[tuple[str, int], dict]:
     return {(item["kind"], item["id"]): item for item in items}
 
 
-def test_the_reply_says_what_it_was_given(client, model, reply_id, remembered):
+def test_the_reply_says_what_it_was_given(app, api, client, make_user, model, reply_id, remembered):
+    with app.app_context():
+        assert not db.session.get(Memory, remembered).access_count
+        db.session.rollback()
+        assert [sweep()["memories_used"] for _ in range(2)] == [1, 0]
+        memory = db.session.get(Memory, remembered, populate_existing=True)
+        assert memory.access_count == 1 and memory.last_accessed_at is not None
+        said = db.session.scalar(select(Message.message_id).where(Message.content.contains("viola")))
+    url = f"/api/messages/{reply_id}/receipt"
+    stranger = api(make_user())
+    assert stranger.get(url).status_code == 404
+    body = {"kind": "memory", "id": remembered, "verdict": "forget"}
+    assert stranger.post(f"{url}/feedback", json=body).status_code == 404
+    wrong = {"kind": "message", "id": said, "verdict": "wrong"}
+    for bad, status in ((body | {"id": remembered + 99}, 404), (wrong, 422), (body | {"verdict": "boring"}, 422)):
+        assert client.post(f"{url}/feedback", json=bad).status_code == status, bad
     found = lines(client, reply_id)
     memory = found["memory", remembered]
     assert memory["injected"] and memory["content"] == "Clara plays the cello" and memory["revision"] == 1
@@ -77,51 +93,34 @@ def test_a_receipt_shows_the_revision_that_was_used(app, client, user, reply_id,
     assert (line["content"], line["state"]) == (None, "gone")
 
 
-@pytest.mark.parametrize(
-    ("verdict", "state"), [("wrong", "closed"), ("outdated", "closed"), ("forget", "gone"), ("not_relevant", "current")]
-)
-def test_corrections_on_the_spot(app, client, user, reply_id, remembered, verdict, state):
-    body = {"kind": "memory", "id": remembered, "verdict": verdict}
-    assert client.post(f"/api/messages/{reply_id}/receipt/feedback", json=body).status_code == 200
-    line = lines(client, reply_id)["memory", remembered]
-    assert line["state"] == state and line["verdict"] == verdict
+@pytest.fixture
+def played(app, user, remembered) -> dict[str, int]:
+    """Memories of which each is corrected in another way."""
+    others = {"wrong": "Clara plays the harp", "outdated": "Clara plays the oboe", "forget": "Clara plays the tuba"}
+    with app.app_context(), write_transaction():
+        made = {
+            verdict: create_memory(user.user_id, NewMemory(memory_type="fact", content=text)).memory_id
+            for verdict, text in others.items()
+        }
+    return made | {"not_relevant": remembered}
+
+
+def test_corrections_on_the_spot(app, client, user, played, reply_id):
+    states = {"wrong": "closed", "outdated": "closed", "forget": "gone", "not_relevant": "current"}
+    for verdict, memory_id in played.items():
+        body = {"kind": "memory", "id": memory_id, "verdict": verdict}
+        assert client.post(f"/api/messages/{reply_id}/receipt/feedback", json=body).status_code == 200, verdict
+        line = lines(client, reply_id)["memory", memory_id]
+        assert (line["state"], line["verdict"]) == (states[verdict], verdict)
+        with app.app_context():
+            memory = db.session.get(Memory, memory_id)
+            kept = memory and (memory.is_archived, memory.valid_to is not None)
+            assert kept == (None if verdict == "forget" else (verdict == "wrong", verdict == "outdated")), verdict
     with app.app_context():
-        memory = db.session.get(Memory, remembered)
-        assert (memory is None) == (verdict == "forget")
-        assert not memory or (memory.is_archived, memory.valid_to is not None) == (
-            verdict == "wrong",
-            verdict == "outdated",
-        )
         again = retrieve(Question(user.user_id, QUESTION), 5)
-        assert ("memory", remembered) not in [item.key for item in again.items]
-        if verdict == "not_relevant":  # for such a question only
-            other = retrieve(Question(user.user_id, "Who has a cello at home?"), 5)
-            assert ("memory", remembered) in [item.key for item in other.items]
-
-
-def test_only_what_is_on_the_receipt_and_only_ones_own(app, api, client, make_user, reply_id, remembered):
-    url = f"/api/messages/{reply_id}/receipt"
-    stranger = api(make_user())
-    assert stranger.get(url).status_code == 404
-    body = {"kind": "memory", "id": remembered, "verdict": "forget"}
-    assert stranger.post(f"{url}/feedback", json=body).status_code == 404
-    assert client.post(f"{url}/feedback", json=body | {"id": remembered + 99}).status_code == 404
-    with app.app_context():
-        said = db.session.scalar(select(Message.message_id).where(Message.content.contains("viola")))
-    wrong = {"kind": "message", "id": said, "verdict": "wrong"}
-    assert client.post(f"{url}/feedback", json=wrong).status_code == 422
-    assert client.post(f"{url}/feedback", json=body | {"verdict": "boring"}).status_code == 422
-
-
-def test_uses_are_counted_in_batches(app, client, reply_id, remembered):
-    from webapp.shell.upkeep import sweep
-
-    with app.app_context():
-        assert not db.session.get(Memory, remembered).access_count
-        db.session.rollback()
-        sweep()
-        memory = db.session.get(Memory, remembered, populate_existing=True)
-        assert memory.access_count == 1 and memory.last_accessed_at is not None
+        assert not {("memory", memory_id) for memory_id in played.values()} & {item.key for item in again.items}
+        other = retrieve(Question(user.user_id, "Who has a cello at home?"), 5)  # not relevant to such a question only
+        assert ("memory", played["not_relevant"]) in [item.key for item in other.items]
 
 
 def test_the_line_under_a_reply_tells_what_was_relevant_from_what_is_always_on(

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from flask.testing import FlaskClient
 
 from testkit.people import ApiClient
 
@@ -30,12 +29,9 @@ def found(client: ApiClient, **asked: object) -> list[str]:
     return [hit["excerpt"] for hit in answer.json["results"]]
 
 
-def test_nonsense_finds_nothing(told, client: ApiClient) -> None:
-    assert found(client, q="xqzt blorfing wumpf") == []
-    assert found(client, q="the of and") == []
-
-
-def test_words_and_meaning_find(told, client: ApiClient) -> None:
+def test_words_and_meaning_find_and_nonsense_does_not(told, client: ApiClient) -> None:
+    assert found(client, q="xqzt blorfing wumpf") == found(client, q="the of and") == []
+    assert found(client, q="greyhound", kinds="messages, memories") == found(client, q="greyhound")
     assert any("Comet" in text for text in found(client, q="greyhound"))
     assert any("Comet" in text for text in found(client, q="what is our greyhounds name"))
 
@@ -49,26 +45,16 @@ def test_a_search_is_narrowed_to_days_and_speakers(told, client: ApiClient) -> N
     said = client.get("/api/search", query_string={"q": "greyhound", "speaker": "assistant"}).json["results"]
     assert {hit["role"] for hit in said} == {"assistant"}
     assert found(client, q="greyhound", until="9999-12-31", since="0001-01-01")
+    for bad in ({"since": "soon"}, {"kinds": "ideas"}, {"speaker": "nobody"}, {"until": "2026-13-01"}):
+        assert client.get("/api/search", query_string={"q": "x", **bad}).status_code == 422, bad
 
 
-def test_kinds_are_known_by_their_lists_names(told, client: ApiClient) -> None:
-    assert found(client, q="greyhound", kinds="messages, memories") == found(client, q="greyhound")
-
-
-def test_a_result_without_the_words_says_why_it_was_found(told, login) -> None:
-    page = login(told).get("/find?q=Comet&kind=message").text
+def test_the_page_narrows_says_why_and_links_to_the_place(told, login) -> None:
+    browser = login(told)
+    page = browser.get("/find?q=Comet&kind=message").text
     results = re.findall(r'<a class="result result-message" .*?</a>', page, re.DOTALL)
     assert ["<mark>Comet</mark>" in text for text in results] == ['<span class="tag">' not in text for text in results]
     assert "ext to the same words</span>" in page
-
-
-@pytest.mark.parametrize("bad", [{"since": "soon"}, {"kinds": "ideas"}, {"speaker": "nobody"}, {"until": "2026-13-01"}])
-def test_bad_filters_are_422(client: ApiClient, bad: dict[str, str]) -> None:
-    assert client.get("/api/search", query_string={"q": "x", **bad}).status_code == 422
-
-
-def test_the_page_narrows_and_links_to_the_place(told, login) -> None:
-    browser: FlaskClient = login(told)
     page = browser.get("/find?q=sapphire&kind=message&speaker=user").text
     assert "#:~:text=" in page and "<mark>sapphire</mark>" in page
     nothing = browser.get("/find?q=sapphire&kind=message&until=2001-01-01&speaker=x").text

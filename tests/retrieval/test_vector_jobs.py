@@ -35,12 +35,37 @@ class Slow:
         return np.ones((len(texts), 4), np.float32)
 
 
+@pytest.fixture
+def due(app_context, user):
+    """`due(lines, *more)`: a conversation whose vectors are owed, and what is in it besides: its id, and theirs."""
+
+    def make(lines, *more: tuple[str, str, str]) -> tuple[int, list[int]]:
+        talk, ids = write_dialogue(user.user_id, lines, START).conversation_id, []
+        for role, content, status in more:
+            row = Message(conversation_id=talk, role=role, content=content, status=status)
+            db.session.add(row)
+            db.session.flush()
+            ids.append(row.message_id)
+        db.session.get(Conversation, talk).index_due = True
+        db.session.commit()
+        return talk, ids
+
+    return make
+
+
+def is_due(talk: int) -> bool:
+    return db.session.get(Conversation, talk, populate_existing=True).index_due
+
+
+BOATS = [("user", "I paint boats"), ("assistant", "Nice.")]
+
+
 def embedded() -> set[int]:
     return set(db.session.scalars(db.select(MessageEmbedding.message_id)))
 
 
-def test_a_reply_that_ends_while_the_embedder_works_is_indexed(app_context, user, monkeypatch) -> None:
-    talk = write_dialogue(user.user_id, [("user", "I paint boats"), ("assistant", "Nice.")], START).conversation_id
+def test_a_reply_that_ends_while_the_embedder_works_is_indexed(due, user, monkeypatch) -> None:
+    talk, _ = due(BOATS)
     late: list[int] = []
 
     def ends() -> None:
@@ -51,36 +76,28 @@ def test_a_reply_that_ends_while_the_embedder_works_is_indexed(app_context, user
             late.append(row.message_id)
             db.session.get(Conversation, talk).index_due = True
 
-    db.session.get(Conversation, talk).index_due = True
-    db.session.commit()
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([ends]))
     vector_jobs.index_user(user.user_id)
-    assert late[0] in embedded()
-    assert not db.session.get(Conversation, talk, populate_existing=True).index_due
+    assert late[0] in embedded() and not is_due(talk)
 
 
-def test_a_long_backlog_is_done_in_runs_that_let_others_in_between(app_context, user, monkeypatch) -> None:
-    lines = [("user", f"I paint boat {number}") for number in range(200)]
-    talk = write_dialogue(user.user_id, lines, START).conversation_id
-    db.session.get(Conversation, talk).index_due = True
-    db.session.commit()
+def test_a_long_backlog_is_done_in_runs_that_let_others_in_between(due, user, monkeypatch) -> None:
+    monkeypatch.setattr(time_slices, "MANY", 10)
+    due([("user", f"I paint boat {number}") for number in range(40)])
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([]))
     monkeypatch.setattr(time_slices, "SECONDS", 0)
     made = []
     while not made or made[-1].has_more:
         made.append(vector_jobs.index_user(user.user_id))
         assert made[-1].messages <= time_slices.MANY
-    assert sum(done.messages for done in made) == 200
+    assert sum(done.messages for done in made) == 40
 
 
-def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(app_context, user, monkeypatch) -> None:
+def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(due, user, monkeypatch) -> None:
     monkeypatch.setattr(time_slices, "SECONDS", 0)
     monkeypatch.setattr(time_slices, "FEW", 10)
     text = " ".join(f"Line {number} of the log says that boat {number} was painted." for number in range(400))
-    lines = [("user", "Look:"), ("user", text), ("user", "What do you think?")]
-    talk = write_dialogue(user.user_id, lines, START).conversation_id
-    db.session.get(Conversation, talk).index_due = True
-    db.session.commit()
+    talk, _ = due([("user", "Look:"), ("user", text), ("user", "What do you think?")])
     asked: list[str] = []
 
     class Failing(Slow):
@@ -116,27 +133,20 @@ def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(app_context, 
         .order_by(MessageEmbedding.piece)
     ).all()
     assert [tuple(row) for row in stored] == [(n, *piece) for n, piece in enumerate(pieces)][1:]
-    assert not db.session.get(Conversation, talk, populate_existing=True).index_due
+    assert not is_due(talk)
     assert search(user.user_id, "boat 17", kinds=("message",)).items
 
 
-def test_a_reply_still_being_written_keeps_nobody_busy(app_context, user, monkeypatch) -> None:
+def test_a_reply_still_being_written_keeps_nobody_busy(due, user, monkeypatch) -> None:
     """It is owed when it ends, and not before."""
-    talk = write_dialogue(user.user_id, [("user", "I paint boats"), ("assistant", "Nice.")], START).conversation_id
-    row = Message(conversation_id=talk, role="assistant", content="In H", status="streaming")
-    db.session.add(row)
-    db.session.get(Conversation, talk).index_due = True
-    db.session.flush()
-    row_id = row.message_id
-    db.session.commit()
+    talk, ids = due(BOATS, ("assistant", "In H", "streaming"))
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([]))
     assert vector_jobs.index_user(user.user_id).messages == 2
-    assert row_id not in embedded()
-    assert not db.session.get(Conversation, talk, populate_existing=True).index_due
+    assert embedded().isdisjoint(ids) and not is_due(talk)
 
 
 def test_a_model_that_is_chosen_while_a_message_is_indexed_is_owed_its_vectors(app_context, user, monkeypatch) -> None:
-    write_dialogue(user.user_id, [("user", "I paint boats"), ("assistant", "Nice.")], START)
+    write_dialogue(user.user_id, BOATS, START)
     chosen = Slow([])
 
     def chooses() -> None:
@@ -154,29 +164,19 @@ def test_a_model_that_is_chosen_while_a_message_is_indexed_is_owed_its_vectors(a
 
 
 @pytest.mark.timeout(60)
-def test_what_stands_behind_a_reply_being_written_waits_for_it(app_context, user, monkeypatch) -> None:
+def test_what_stands_behind_a_reply_being_written_waits_for_it(due, user, monkeypatch) -> None:
     """A process that died left a reply open, and its person wrote on: the job went round for ever, and the sweep that
     would have ended the reply waited for it."""
-    talk = write_dialogue(user.user_id, [("user", "I paint boats"), ("assistant", "Nice.")], START).conversation_id
-    ids = []
-    for role, content, status in (("assistant", "", "streaming"), ("user", "And ships", "complete")):
-        row = Message(conversation_id=talk, role=role, content=content, status=status)
-        db.session.add(row)
-        db.session.flush()
-        ids.append(row.message_id)
-    db.session.get(Conversation, talk).index_due = True
-    db.session.commit()
+    talk, ids = due(BOATS, ("assistant", "", "streaming"), ("user", "And ships", "complete"))
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([]))
     assert vector_jobs.index_user(user.user_id).messages == 2
     assert vector_jobs.index_user(user.user_id).messages == 0
-    assert embedded().isdisjoint(ids)
-    assert db.session.get(Conversation, talk, populate_existing=True).index_due
+    assert embedded().isdisjoint(ids) and is_due(talk)
     row = db.session.get(Message, ids[0])
     row.status, row.content = "interrupted", "In H"
     db.session.commit()
     assert vector_jobs.index_user(user.user_id).messages == 2
-    assert set(ids) <= embedded()
-    assert not db.session.get(Conversation, talk, populate_existing=True).index_due
+    assert set(ids) <= embedded() and not is_due(talk)
 
 
 def remember(user_id: int, content: str) -> int:

@@ -73,14 +73,12 @@ def test_the_date_and_the_name_fill_themselves(client, user):
     assert text.endswith("day")
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [{"name": ""}, {"name": "two\nlines"}, {"content": "  "}, {"content": "a" * 15_001}, {"content": "\x00"}],
-)
-def test_bad_fields_are_422(client, fields):
-    assert client.post("/api/saved_prompts", json={"name": "A", "content": "B", **fields}).status_code == 422
+def test_bad_fields_are_422(client):
     place = f"/api/saved_prompts/{_save(client)['saved_prompt_id']}"
-    assert client.patch(place, json=fields).status_code == 422
+    odd = [{"name": ""}, {"name": "two\nlines"}, {"content": "  "}, {"content": "a" * 15_001}, {"content": "\x00"}]
+    for fields in odd:
+        assert client.post("/api/saved_prompts", json={"name": "A", "content": "B", **fields}).status_code == 422
+        assert client.patch(place, json=fields).status_code == 422, fields
     assert client.patch(place, json={"content": None}).status_code == 422
 
 
@@ -121,14 +119,17 @@ def test_members_use_what_a_space_shares_and_maker_and_owner_change_it(client, a
     assert client.get(place).status_code == 404
 
 
-@pytest.mark.parametrize("forget", [False, True])
-def test_what_was_shared_leaves_with_its_maker(app, client, api, other, space, forget):
+def test_what_was_shared_leaves_with_its_maker(app, user, client, api, other, space):
     member = api(other)
-    _save(member, name="A member’s", space_id=space)
-    with app.app_context(), write_transaction():
-        remove(other.user_id, space, other.user_id, forget=forget)
-    assert _names(client) == []
-    assert _names(member) == ([] if forget else ["A member’s"])
+    for forget in (False, True):
+        _save(member, name="A member’s", space_id=space)
+        with app.app_context(), write_transaction():
+            remove(other.user_id, space, other.user_id, forget=forget)
+        assert _names(client) == []
+        assert _names(member) == ["A member’s"]
+        with app.app_context(), write_transaction():
+            invite(user.user_id, space, other.email)
+            accept(other.user_id, space)
 
 
 def test_nothing_is_left_of_a_deleted_space_or_account(app, client, api, user, other, space):

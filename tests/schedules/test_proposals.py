@@ -1,5 +1,6 @@
 """Schedules that a model proposes: shown under its reply, made with one click, never without."""
 
+import asyncio
 import html
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,10 @@ from flask import Flask
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, csrf_token
 from tests.tools.test_turns import calls_tool, send
+from webapp.db.base import now
 from webapp.schedules import service
+from webapp.tools.built_in import BUILT_IN
+from webapp.tools.toolset import Surroundings
 
 CALL = {"message": "Call the clinic", "at": "2036-12-03T09:00", "repeat": "once"}
 
@@ -59,10 +63,10 @@ def test_it_is_shown_and_made_with_one_click(
         ({"message": ""}, "Give message, at as"),
     ],
 )
-def test_what_cannot_be_scheduled_is_explained_to_the_model(
-    client: ApiClient, model: ServerHandle, fields: dict[str, str], why: str
-) -> None:
-    output = proposed(client, model, **fields)["output"]
+def test_what_cannot_be_scheduled_is_explained_to_the_model(fields: dict[str, str], why: str) -> None:
+    (tool,) = (tool for tool in BUILT_IN if tool.name == "propose_schedule")
+    assert tool.run is not None
+    output = asyncio.run(tool.run({**CALL, **fields}, Surroundings(now())))
     assert output["status"] == "error" and why in output["detail"]
 
 

@@ -86,31 +86,19 @@ def test_replies_that_a_link_shows_come_first_and_are_marked(app, client, user, 
     assert report["used_in_count"] == 9
 
 
-def test_of_many_replies_the_newest_are_named_and_all_are_counted(app, client, user, memory_id):
+def test_of_many_replies_the_newest_are_named_and_all_are_counted(app, client, user, make_user, memory_id):
+    """Copies in a branch, too; of replies to others only their number is told, whatever link there is."""
     talk = converse(app, user.user_id, *(f"Said {number}" for number in range(MOST_NAMED + 3)))
-    use(app, memory_id, *replies(app, talk))
-    report = client.delete(f"/api/memories/{memory_id}").json
-    assert [number for number, _ in named(report)] == sorted(replies(app, talk), reverse=True)[:MOST_NAMED]
-    assert report["used_in_count"] == MOST_NAMED + 3
-
-
-def test_of_replies_to_others_only_their_number_is_told(app, client, user, make_user, memory_id):
     other = make_user()
     theirs = converse(app, other.user_id, "One", "Two")
-    use(app, memory_id, *replies(app, theirs))
+    use(app, memory_id, *replies(app, talk), *replies(app, theirs))
     link(app, other.user_id, theirs)
-    report = client.delete(f"/api/memories/{memory_id}").json
-    assert (report["used_in"], report["used_in_count"], report["used_by_others"]) == ([], 0, 2)
-
-
-def test_a_copy_of_a_reply_in_a_branch_is_named_too(app, client, user, memory_id):
-    talk = converse(app, user.user_id, "One")
-    (reply,) = replies(app, talk)
-    use(app, memory_id, reply)
     with app.app_context(), write_transaction():
-        copied = service.branch(user.user_id, reply).conversation_id
+        copied = service.branch(user.user_id, replies(app, talk)[0]).conversation_id
+    used = [*replies(app, talk), *replies(app, copied)]
     report = client.delete(f"/api/memories/{memory_id}").json
-    assert named(report) == [(*replies(app, copied), False), (reply, False)]
+    assert [number for number, _ in named(report)] == sorted(used, reverse=True)[:MOST_NAMED]
+    assert (report["used_in_count"], report["used_by_others"]) == (MOST_NAMED + 4, 2)
 
 
 def test_the_page_and_the_change_log_link_to_them(app, client, user, make_user, memory_id):
@@ -127,20 +115,11 @@ def test_the_page_and_the_change_log_link_to_them(app, client, user, make_user, 
         assert text.index(f'/messages/{used[0]}"') < text.index(f'/messages/{used[6]}"')
         assert text.count("(shared by link)") == 1
         assert "1 reply to other members used it" in text
-
-
-def test_the_change_log_names_no_reply_that_is_gone(app, client, user, memory_id):
-    browser = browser_client(app, user)
-    talk = converse(app, user.user_id, "One")
-    use(app, memory_id, *replies(app, talk))
-    change = client.delete(f"/api/memories/{memory_id}").json["change_set_id"]
     with app.app_context(), write_transaction():
         db.session.delete(db.session.get(Conversation, talk))
-    assert "in other words" not in browser.get(f"/memories/changes/{change}").text
-
-
-def test_forgetting_several_says_that_replies_may_still_tell(app, client, user, memory_id):
-    browser = browser_client(app, user)
-    use(app, memory_id, *replies(app, converse(app, user.user_id, "One")))
-    post_form(browser, "/memories/many", action="forget", ids=memory_id, confirm="1")
+    assert "in other words" not in browser.get(f"/memories/changes/{change}").text, "no reply that is gone is named"
+    body = {"memory_type": "fact", "content": "Owns a boat."}
+    several = client.post("/api/memories", json=body).json["memory_id"]
+    use(app, several, *replies(app, converse(app, user.user_id, "One")))
+    post_form(browser, "/memories/many", action="forget", ids=several, confirm="1")
     assert "1 reply may say it in other words" in browser.get("/memory").text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from testkit.processes import end, free_port, spawn, wait_until
-from webapp.shell.command_line import SUMMARIES
+from webapp.shell.command_line import SUMMARIES, CommandLine
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,7 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def flask(tmp_path: Path):
     """Run `flask --app wsgi` with some words in a process of its own; returns the result."""
-    environ = {**os.environ, "ENV_FILE": "", "VAR_DIR": str(tmp_path), "DATABASE_URL": "", "RATE_LIMITS": "false"}
+    file = tmp_path / "settings"
+    file.write_text(f"VAR_DIR={tmp_path}/data\nDATABASE_URL=\nRATE_LIMITS=false\n")
+    environ = {name: value for name, value in os.environ.items() if name not in ("VAR_DIR", "DATABASE_URL")}
+    environ["ENV_FILE"] = str(file)
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         code = (
@@ -43,17 +46,19 @@ def test_help_loads_no_application(flask):
     assert done.stdout.splitlines()[-1] == "loaded:"
 
 
-def test_a_command_runs_in_the_application_without_its_routes(flask):
+def test_a_command_runs_in_the_application_without_its_routes_and_reads_the_file(flask, tmp_path: Path):
     done = flask("files", "move")
     assert "No bucket is set" in done.stderr
     assert done.stdout.splitlines()[-1] == "loaded: sqlalchemy"
+    assert (tmp_path / "data" / "secret_key").exists()
 
 
-def test_a_command_about_routes_sees_them(flask):
-    assert "conversations_pages.new" in flask("routes").stdout
+def test_a_command_about_routes_sees_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "argv", ["flask", "--app", "wsgi", "routes"])
+    assert "conversations_pages.new" in CommandLine().application.view_functions
 
 
-def test_flask_run_serves_the_application(tmp_path: Path):
+def test_flask_run_is_about_routes_and_serves_them(tmp_path: Path):
     environ = {**os.environ, "ENV_FILE": "", "VAR_DIR": str(tmp_path), "DATABASE_URL": "", "RATE_LIMITS": "false"}
     port, log = free_port(), tmp_path / "log"
     process = spawn([sys.executable, "-m", "flask", "--app", "wsgi", "run", "--port", str(port)], log, environ)

@@ -29,6 +29,19 @@ def invite(owner: ApiClient, space_id: int, guest: ApiClient) -> Any:
     return owner.post(f"/api/spaces/{space_id}/members", json={"email": guest.person.email})
 
 
+def put_back(space_id: int, owner: ApiClient, member: ApiClient, invited: ApiClient) -> None:
+    """Whatever was done to a space that still exists, these are again what they were to it."""
+    path = f"/api/spaces/{space_id}"
+    if member.get(path).get_json().get("role") == "owner":
+        member.post(f"{path}/owner", json={"user_id": owner.person.user_id})
+    if member.get(path).status_code == 404:
+        join(owner, space_id, member)
+    if invited.get(path).get_json()["status"] == "active":
+        owner.delete(f"{path}/members/{invited.person.user_id}")
+    if invited.get(path).status_code == 404:
+        invite(owner, space_id, invited)
+
+
 def add_fact(client: ApiClient, space_id: int, content: str, category: str = "hobby", *, shared: bool = False) -> int:
     """A fact by hand; its id."""
     body = {"category": category, "content": content, "visibility": "shared" if shared else "private"}
@@ -77,13 +90,8 @@ def fill(app: Flask, conversation_id: int, *said: str, count: int = 32) -> list[
         conversation = db.session.get(Conversation, conversation_id)
         for text in texts:
             role, _, words = text.partition(": ") if text.startswith("assistant: ") else ("user", "", text)
-            row = Message(
-                conversation_id=conversation_id,
-                role=role,
-                content=words,
-                created_at=now(),
-                parent_id=ids[-1] if ids else None,
-            )
+            of = {"conversation_id": conversation_id, "parent_id": ids[-1] if ids else None}
+            row = Message(role=role, content=words, created_at=now(), **of)
             db.session.add(row)
             db.session.flush()
             ids.append(row.message_id)

@@ -10,7 +10,6 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, browser_client, csrf_token
 from tests.spaces.helpers import add_fact, converse, join, make_space, say
 from tests.test_access_matrix import routes
@@ -23,8 +22,8 @@ from webapp.db.base import db, write_transaction
 from webapp.extensions import app_settings
 from webapp.webhooks import delivery
 
-FACT = "Ylva must never eat walnuts"
-WORD = "walnut"
+WITHDRAWN, FORGOTTEN = "Ylva must never eat walnuts", "Ylva must never eat hazelnuts"
+TOLD = f"Careful. {WITHDRAWN}. Hazelnuts are off the table for Ylva. Soup is fine."
 UNSEARCHED = ("/settings", "/admin", "/api/admin", "/api/openapi", "/readyz", "/healthz", "/journeys")
 """Where nothing is looked for by words."""
 
@@ -42,13 +41,12 @@ def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
     app_settings.put(app, settings)
 
 
-def forget(anna: ApiClient, fact_id: int) -> None:
-    assert anna.delete(f"/api/memories/{fact_id}").status_code == 200
+def words_in(text: str) -> set[str]:
+    """What a text tells of the two facts."""
+    return {word for word in ("walnut", "hazelnut") if word in text.lower()}
 
 
-def withdraw(anna: ApiClient, fact_id: int) -> None:
-    answer = anna.patch(f"/api/ai/facts/{fact_id}/visibility", json={"visibility": "private"})
-    assert answer.status_code == 200
+BOTH = {"walnut", "hazelnut"}
 
 
 def exported(ben: ApiClient, run_jobs: Callable[..., object]) -> str:
@@ -70,7 +68,7 @@ def fetched(ben: ApiClient, export_id: int) -> str:
 
 
 def pages_with(app: Flask, person: Person, ids: dict[str, int]) -> set[str]:
-    """Every address of the person's that answers with the word."""
+    """Every address of the person's that answers with one of the words."""
     browser = browser_client(app, person)
     csrf_token(browser.get("/settings").text)
     found = set()
@@ -82,7 +80,7 @@ def pages_with(app: Flask, person: Person, ids: dict[str, int]) -> set[str]:
         for address in asked:
             headers = {} if path.startswith("/api/") else {"HX-Request": "true"}
             with browser.get(address, headers=headers) as answer:
-                if WORD in answer.data.decode("utf-8", "replace").lower():
+                if words_in(answer.data.decode("utf-8", "replace")):
                     found.add(address)
     return found
 
@@ -107,60 +105,42 @@ def told_to_programs(app: Flask, person: Person, reply_id: int) -> dict[str, str
 
 
 def telling(answers: dict[str, str]) -> list[str]:
-    return [name for name, text in answers.items() if WORD in text.lower()]
+    return [name for name, text in answers.items() if words_in(text)]
 
 
-@pytest.mark.parametrize(
-    ("take_back", "told"), [(withdraw, f"Careful. {FACT}."), (forget, "Walnuts are off the table for Ylva.")]
-)
-def test_nothing_that_another_member_can_open_tells_it(
-    app: Flask,
-    api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
-    model: ServerHandle,
-    run_jobs: Callable[..., object],
-    receiver: Receiver,
-    take_back: Callable[[ApiClient, int], None],
-    told: str,
-) -> None:
+def test_nothing_that_another_member_can_open_tells_it(app, api, make_user, model, run_jobs, receiver):
+    """One fact is withdrawn; of the other, which the reply told in other words, all is forgotten."""
     anna, ben = api(make_user(name="Anna")), api(make_user(name="Ben"))
     space_id = make_space(anna, "Ylva")
     join(anna, space_id, ben)
-    fact_id = add_fact(anna, space_id, FACT, shared=True)
+    fact_id, forgotten_id = (add_fact(anna, space_id, fact, shared=True) for fact in (WITHDRAWN, FORGOTTEN))
     talk = converse(ben, space_id)
     hook = ben.post("/api/webhooks", json={"url": receiver.url, "with_content": True}).get_json()
-    model.script(match="eat", reply=f"{told} Soup is fine.", times=1)
-    said = say(ben, talk, "What may Ylva eat?")
-    assert WORD in str(said).lower()
+    model.script(match="eat", reply=TOLD, times=1)
+    assert words_in(str(say(ben, talk, "What may Ylva eat?"))) == BOTH
     run_jobs()
     with app.app_context(), write_transaction():
-        reply = db.session.scalar(
-            select(Message).where(Message.conversation_id == talk, Message.role == "assistant").limit(1)
-        )
-        assert reply is not None
-        reply.suggested_values = [FACT]
-        reply.tool_calls = [{"tool_name": "web_search", "input": {"query": FACT}, "result": {"text": FACT}}]
-        db.session.add(MessageReasoning(message_id=reply.message_id, content=f"They said {FACT}. I should say so."))
-        ids = {
-            "conversation_id": talk,
-            "message_id": reply.message_id,
-            "turn_id": reply.message_id,
-            "version_id": reply.message_id,
-            "memory_id": fact_id,
-            "space_id": space_id,
-            "user_id": ben.person.user_id,
-        }
+        of_talk = select(Message).where(Message.conversation_id == talk, Message.role == "assistant")
+        reply = db.session.scalars(of_talk).one()
+        told = f"{WITHDRAWN}. {FORGOTTEN}."
+        reply.suggested_values = [WITHDRAWN, FORGOTTEN]
+        reply.tool_calls = [{"tool_name": "web_search", "input": {"query": told}, "result": {"text": told}}]
+        db.session.add(MessageReasoning(message_id=reply.message_id, content=f"They said {told} I should say so."))
+        ids = dict.fromkeys(("message_id", "turn_id", "version_id"), reply.message_id)
+        ids |= {"conversation_id": talk, "memory_id": fact_id, "space_id": space_id, "user_id": ben.person.user_id}
     link = ben.post(f"/api/conversations/{talk}/shares", json={"audience": "anyone"}).get_json()["url"]
     shared = "/s/" + link.rpartition("/s/")[2]
-    assert WORD in app.test_client().get(shared).text.lower() and WORD in exported(ben, run_jobs).lower()
-    with ben.get(f"/api/conversations/{talk}/messages") as answer:
-        assert answer.text.lower().count(WORD) >= 2
-    assert WORD in exported(anna, run_jobs)
+    assert words_in(app.test_client().get(shared).text) == words_in(exported(ben, run_jobs)) == BOTH
+    assert words_in(ben.get(f"/api/conversations/{talk}/messages").text) == BOTH
+    assert words_in(exported(anna, run_jobs)) == BOTH
     (old,) = (row["export_id"] for row in ben.get("/api/exports").get_json()["exports"])
     (hers,) = (row["export_id"] for row in anna.get("/api/exports").get_json()["exports"])
     before = telling(told_to_programs(app, ben.person, ids["message_id"]))
     assert {"responses", "search", "get_context"} <= set(before)
-    take_back(anna, fact_id)
+    withdrawn = anna.patch(f"/api/ai/facts/{fact_id}/visibility", json={"visibility": "private"})
+    assert withdrawn.status_code == 200
+    assert words_in(fetched(anna, hers)) == BOTH, "what is withdrawn stays hers"
+    assert anna.delete(f"/api/memories/{forgotten_id}").status_code == 200
     assert telling(told_to_programs(app, ben.person, ids["message_id"])) == []
     receiver.got.clear()
     receiver.status = 200
@@ -168,12 +148,11 @@ def test_nothing_that_another_member_can_open_tells_it(
     with app.app_context():
         delivery.deliver(hook["webhook_id"])
     assert any(data.get("message_id") == ids["message_id"] for _, data in receiver.told())
-    assert not any(WORD.encode() in body.lower() for _, body in receiver.got)
-    assert (WORD in fetched(anna, hers)) is (take_back is withdraw), "what is withdrawn stays hers"
+    assert not any(words_in(body.decode("utf-8", "replace")) for _, body in receiver.got)
+    assert words_in(fetched(anna, hers)) == set()
     assert fetched(ben, old) == "", "what was taken out before is not handed out any more"
     assert pages_with(app, ben.person, ids) == set()
-    assert WORD not in app.test_client().get(shared).text
-    assert WORD not in exported(ben, run_jobs).lower()
+    assert words_in(app.test_client().get(shared).text) == words_in(exported(ben, run_jobs)) == set()
     say(ben, talk, "And now?")
     (call, *_) = [call for call in reversed(model.calls()) if call["stream"]]
-    assert WORD not in str(call["messages"]).lower()
+    assert words_in(str(call["messages"])) == set()

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from testkit.people import api_client, csrf_token, page_token
-from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space
+from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space, put_back
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
 
@@ -58,38 +58,35 @@ def test_each_page_for_each_person(cast, anonymous):
                 assert "Grandpa" not in answer.text, address
 
 
-@pytest.mark.parametrize(
-    ("path", "data", "expected"),
-    [
-        ("/spaces/{space}", {"name": "Joe"}, (303, 403, 404, 404)),
-        ("/spaces/{space}/members", {"email": "x@example.org"}, (303, 403, 404, 404)),
-        ("/spaces/{space}/accept", {}, (303, 303, 303, 404)),
-        ("/spaces/{space}/decline", {}, (409, 409, 303, 404)),
-        ("/spaces/{space}/owner", {"user_id": "{member}"}, (303, 403, 404, 404)),
-        ("/spaces/{space}/members/{member}/remove", {}, (303, 303, 404, 404)),
-        ("/spaces/{space}/documents", {"title": "T", "content": "C"}, (303, 303, 404, 404)),
-        ("/spaces/{space}/documents/{document}/delete", {}, (303, 403, 404, 404)),
-        ("/spaces/{space}/documents/{document}/retry", {}, (303, 303, 404, 404)),
-        ("/spaces/{space}/facts", {"content": "He hummed", "category": "habit"}, (303, 303, 404, 404)),
-        ("/facts/{fact}/visibility", {"visibility": "private"}, (303, 404, 404, 404)),
-        ("/facts/{fact}/delete", {}, (303, 404, 404, 404)),
-        ("/spaces/{space}/end", {}, (303, 303, 404, 404)),
-    ],
-)
-def test_each_form_for_each_person(cast, anonymous, path, data, expected):
-    ids = {
-        "space": cast["space"],
-        "document": cast["document"],
-        "fact": cast["fact"],
-        "member": cast["api"]["member"].person.user_id,
-    }
-    path, data = path.format(**ids), {key: value.format(**ids) for key, value in data.items()}
-    assert anonymous.post(path, data=data).status_code in (303, 403)
-    # From the outside in: what the owner does may end the rest.
-    for who, status in list(zip(("owner", "member", "invited", "stranger"), expected, strict=True))[::-1]:
-        if who == "owner" and path.endswith(("/remove", "/end")) and expected[1] == 303:
-            join(cast["api"]["owner"], cast["space"], cast["api"]["member"])
-        assert post(cast[who], path, data).status_code == status, who
+FORMS = [
+    ("/spaces/{space}", {"name": "Joe"}, (303, 403, 404, 404)),
+    ("/spaces/{space}/members", {"email": "x@example.org"}, (303, 403, 404, 404)),
+    ("/spaces/{space}/accept", {}, (303, 303, 303, 404)),
+    ("/spaces/{space}/decline", {}, (409, 409, 303, 404)),
+    ("/spaces/{space}/owner", {"user_id": "{member}"}, (303, 403, 404, 404)),
+    ("/spaces/{space}/members/{member}/remove", {}, (303, 303, 404, 404)),
+    ("/spaces/{space}/documents", {"title": "T", "content": "C"}, (303, 303, 404, 404)),
+    ("/spaces/{space}/documents/{document}/retry", {}, (303, 303, 404, 404)),
+    ("/spaces/{space}/documents/{document}/delete", {}, (303, 403, 404, 404)),
+    ("/spaces/{space}/facts", {"content": "He hummed", "category": "habit"}, (303, 303, 404, 404)),
+    ("/facts/{fact}/visibility", {"visibility": "private"}, (303, 404, 404, 404)),
+    ("/facts/{shared}/delete", {}, (303, 404, 404, 404)),
+    ("/spaces/{space}/end", {}, (303, 303, 404, 404)),
+]
+
+
+def test_each_form_for_each_person(cast, anonymous):
+    """From the outside in: what the owner does may end the rest. Afterwards all are put back where they were."""
+    apis, space = cast["api"], cast["space"]
+    ids = {"space": space, "document": cast["document"], "fact": cast["fact"]}
+    ids |= {"member": apis["member"].person.user_id, "shared": add_fact(apis["owner"], space, "Joe hums", shared=True)}
+    for form, fields, expected in FORMS:
+        path, data = form.format(**ids), {key: value.format(**ids) for key, value in fields.items()}
+        assert anonymous.post(path, data=data).status_code in (303, 403), form
+        for who, status in list(zip(("owner", "member", "invited", "stranger"), expected, strict=True))[::-1]:
+            assert post(cast[who], path, data).status_code == status, (form, who)
+            if status == 303 and (form, who) != ("/spaces/{space}/end", "owner"):
+                put_back(space, *(apis[name] for name in ("owner", "member", "invited")))
 
 
 def test_a_space_is_made_and_a_conversation_begun_in_it(app, model, user, login):
@@ -116,13 +113,19 @@ def test_a_space_opens_on_its_home(app, make_user, login, kind):
     person, other = make_user(name="Ada"), make_user(name="Ben")
     client, guest, browser = api_client(app, person), api_client(app, other), login(person)
     space = make_space(client, "Boat", kind, description="What floats.", instructions="Use metric units. " * 30)
+    refused = post(browser, f"/spaces/{space}", {"name": " ", "instructions": "Speak softly."})
+    assert refused.status_code == 422
+    assert "The name is missing." in refused.text and ">Speak softly.</textarea>" in refused.text
     empty = browser.get(f"/spaces/{space}").text
     assert "What floats." in empty and "Nothing yet." in empty and "Add a document" in empty
     assert 'name="instructions"' not in empty, "the form is one click away"
     assert f'href="/spaces/{space}/settings"' in empty and f'href="/?into={space}"' in empty
 
     join(client, space, guest)
-    converse(client, space, title="The keel")
+    talk = converse(client, space, title="The keel")
+    assert "Extract memories" in browser.get(f"/c/{talk}").text
+    asked = post(browser, f"/c/{talk}/memory/extract", headers={"HX-Request": "true"})
+    assert asked.status_code == 200 and "Reading the conversation" in asked.text
     converse(guest, space, title="The guest’s own")
     converse(client, title="Tax")
     known = {"content": "The keel is oak", "space_id": space}
@@ -140,12 +143,6 @@ def test_a_space_opens_on_its_home(app, make_user, login, kind):
     assert "The guest’s own" in theirs and "The keel is oak" not in theirs and "Read all" in theirs
     assert 'name="instructions"' not in login(other).get(f"/spaces/{space}/settings").text
     assert 'name="instructions"' in browser.get(f"/spaces/{space}/settings").text
-
-
-def test_a_refused_change_keeps_what_was_typed(cast):
-    answer = post(cast["owner"], f"/spaces/{cast['space']}", {"name": " ", "instructions": "Speak softly."})
-    assert answer.status_code == 422
-    assert "The name is missing." in answer.text and ">Speak softly.</textarea>" in answer.text
 
 
 def waiting(app, user_id, content, space_id=None):
@@ -182,15 +179,6 @@ def test_a_legacy_has_its_own_starters(cast):
     assert "weak heart" not in cards and "illness" not in cards
 
 
-@pytest.mark.parametrize("kind", ["legacy", "project"])
-def test_memories_are_extracted_on_request_in_every_space(app, user, login, kind):
-    client, browser = api_client(app, user), login(user)
-    talk = converse(client, make_space(client, "Boat", kind))
-    assert "Extract memories" in browser.get(f"/c/{talk}").text
-    asked = post(browser, f"/c/{talk}/memory/extract", headers={"HX-Request": "true"})
-    assert asked.status_code == 200 and "Reading the conversation" in asked.text
-
-
 def test_the_list_shows_the_chosen_space(cast):
     owner, space = cast["api"]["owner"], cast["space"]
     about_joe, about_tax = converse(owner, space, title="About Joe"), converse(owner, title="About tax")
@@ -208,8 +196,18 @@ def test_the_list_shows_the_chosen_space(cast):
     assert personal not in cast["owner"].get(f"/c/{about_tax}").text
 
 
-def test_a_text_becomes_a_document(cast, run_jobs):
+def test_an_empty_list_says_of_which_conversations(cast):
+    owner, space = cast["owner"], cast["space"]
+    assert "The conversations of this space appear here." in owner.get(f"/?into={space}").text
+    assert "The conversations of this space appear here." in owner.get("/sidebar", headers={"HX-Request": "true"}).text
+    assert "Your conversations appear here." in owner.get("/?into=all").text
+
+
+def test_a_text_becomes_a_document_and_an_empty_one_does_not(cast, run_jobs):
     space, owner = cast["space"], cast["owner"]
+    refused = post(owner, f"/spaces/{space}/documents", {"title": "From Lisbon", "content": " "})
+    assert refused.status_code == 422
+    assert "The text is missing" in refused.text and "From Lisbon" in refused.text
     text = {"title": "From Lisbon", "content": "Dear all,\r\n\r\nthe boat leaks."}
     answer = post(owner, f"/spaces/{space}/documents", text)
     assert answer.status_code == 303
@@ -221,12 +219,6 @@ def test_a_text_becomes_a_document(cast, run_jobs):
     newest = cast["api"]["member"].get(f"/api/spaces/{space}/documents").get_json()["documents"][0]
     text = cast["api"]["member"].get(f"/api/spaces/{space}/documents/{newest['document_id']}").get_json()["content"]
     assert text == "Dear all,\n\nthe boat leaks."
-
-
-def test_an_empty_text_is_no_document(cast):
-    answer = post(cast["owner"], f"/spaces/{cast['space']}/documents", {"title": "From Lisbon", "content": " "})
-    assert answer.status_code == 422
-    assert "The text is missing" in answer.text and "From Lisbon" in answer.text
 
 
 def test_a_fact_is_shared_withdrawn_and_previewed(cast):

@@ -68,7 +68,7 @@ def test_what_another_member_shares_names_them_and_is_not_about_the_reader(opera
     assert "(said by" not in sent_to_model(model)
 
 
-def test_documents_of_a_space_come_into_personal_conversations_only_by_choice(opera, model, run_jobs):
+def test_documents_of_a_space_come_into_personal_conversations_only_by_choice(login, opera, model, run_jobs):
     anna, _, space_id = opera
     made = anna.post(
         f"/api/spaces/{space_id}/documents",
@@ -80,30 +80,23 @@ def test_documents_of_a_space_come_into_personal_conversations_only_by_choice(op
     assert "lands at noon" in sent_to_model(model)
     say(anna, converse(anna), "When does the zeppelin land?")
     assert "lands at noon" not in sent_to_model(model)
-    assert anna.put("/api/account", json={"settings": {"space_documents_enabled": True}}).status_code == 200
+    form = {"headers": {"HX-Request": "true"}, "on": 1}
+    assert 'aria-checked="true"' in post_form(login(anna.person), "/memories/space-documents", **form).text
+    assert anna.get("/api/account").get_json()["settings"]["space_documents_enabled"] is True
     say(anna, converse(anna), "When does the zeppelin land?")
     assert "lands at noon" in sent_to_model(model)
 
 
-@pytest.mark.parametrize("off", ["everywhere", "here", "temporary"])
-def test_memory_off_means_no_digest_and_none_in_the_prompt(client, model, off):
-    talk = converse(client, is_temporary=off == "temporary")
-    body = {"conversation_id": talk, "memory_data": DIGEST}
-    if off != "temporary":
-        assert client.post("/api/memories", json=body).status_code == 200
-    if off == "everywhere":
-        client.put("/api/account", json={"settings": {"memory_enabled": False}})
-    elif off == "here":
-        client.put(f"/api/conversations/{talk}", json={"uses_memory": False})
-    assert client.post("/api/memories", json=body).status_code == 409
-    text = "Known: {{CONVERSATION_MEMORY}}"
-    shown = client.post("/api/prompts/render", json={"conversation_id": talk, "prompt_text": text}).get_json()["text"]
-    assert "ither" not in shown
-
-
-def test_the_switch_for_documents(login, opera):
-    anna, _, _ = opera
-    browser = login(anna.person)
-    on = post_form(browser, "/memories/space-documents", headers={"HX-Request": "true"}, on=1).text
-    assert 'aria-checked="true"' in on
-    assert anna.get("/api/account").get_json()["settings"]["space_documents_enabled"] is True
+def test_memory_off_means_no_digest_and_none_in_the_prompt(client, model):
+    for off in ("here", "temporary", "everywhere"):
+        talk = converse(client, is_temporary=off == "temporary")
+        body = {"conversation_id": talk, "memory_data": DIGEST}
+        if off != "temporary":
+            assert client.post("/api/memories", json=body).status_code == 200
+        if off == "everywhere":
+            client.put("/api/account", json={"settings": {"memory_enabled": False}})
+        elif off == "here":
+            client.put(f"/api/conversations/{talk}", json={"uses_memory": False})
+        assert client.post("/api/memories", json=body).status_code == 409, off
+        asked = {"conversation_id": talk, "prompt_text": "Known: {{CONVERSATION_MEMORY}}"}
+        assert "ither" not in client.post("/api/prompts/render", json=asked).get_json()["text"], off

@@ -31,7 +31,6 @@ def family(api, make_user):
 def withdraw(anna, fact_id):
     answer = anna.patch(f"/api/ai/facts/{fact_id}/visibility", json={"visibility": "private"})
     assert answer.status_code == 200
-    return
 
 
 def undo(anna, fact_id):
@@ -44,8 +43,7 @@ def forget(anna, fact_id):
     return anna.delete(f"/api/memories/{fact_id}").get_json()
 
 
-@pytest.mark.parametrize("take_back", [withdraw, forget])
-def test_replies_to_others_and_what_is_made_of_them_lose_it(app, family, model, run_jobs, take_back):
+def test_replies_to_others_and_what_is_made_of_them_lose_it(app, family, model, run_jobs):
     anna, ben, space_id, fact_id = family
     talk = converse(ben, space_id)
     model.script(match="eat", reply=f"Careful. {FACT}. Soup is fine.", times=1)
@@ -57,23 +55,14 @@ def test_replies_to_others_and_what_is_made_of_them_lose_it(app, family, model, 
     with app.app_context(), write_transaction():
         row = db.session.get(Conversation, talk)
         first = db.session.scalar(select(Message.message_id).where(Message.conversation_id == talk).limit(1))
-        db.session.add(
-            ConversationChunk(
-                conversation_id=talk,
-                user_id=ben.person.user_id,
-                space_id=space_id,
-                content=f"They met. {FACT}. They parted.",
-                message_range_start=first,
-                message_range_end=first,
-            )
-        )
+        ends = {"message_range_start": first, "message_range_end": first}
+        of = {"conversation_id": talk, "user_id": ben.person.user_id, "space_id": space_id}
+        db.session.add(ConversationChunk(**of, **ends, content=f"They met. {FACT}. They parted."))
         row.title, row.title_source = "Ylva must never eat walnuts", "auto"
         data = ConversationMemoryData(main_topics=[FACT], action=[], typical_observation="")
         digests.upsert_digest(ben.person.user_id, talk, data)
-    report = take_back(anna, fact_id)
-    if report is not None:
-        assert report["copies_of_others"] == 2
-        assert report["copies"] >= 2
+    report = forget(anna, fact_id)
+    assert report["copies_of_others"] == 2 and report["copies"] >= 2
     with app.app_context():
         assert digests.find_digest(talk) is None
     page = ben.get(f"/api/conversations/{talk}/messages").get_json()["messages"]
@@ -110,8 +99,7 @@ def test_what_another_member_keeps_themselves_is_not_taken_from_their_replies(fa
     assert WORD in str(ben.get(f"/api/conversations/{talk}/messages").get_json()["messages"])
 
 
-@pytest.mark.parametrize("is_in_space", [True, False])
-@pytest.mark.parametrize("take_back", [withdraw, forget])
+@pytest.mark.parametrize(("take_back", "is_in_space"), [(withdraw, True), (forget, True), (withdraw, False)])
 def test_taken_back_while_a_reply_to_another_member_is_written_it_is_not_in_it(app, family, take_back, is_in_space):
     anna, ben, space_id, fact_id = family
     talk = converse(ben, space_id if is_in_space else None)
@@ -156,8 +144,7 @@ def test_undoing_what_shared_it_takes_it_back_too(family, model, is_the_sharing_
     assert WORD not in page and "Soup is fine." in page
 
 
-@pytest.mark.parametrize("take_back", [withdraw, forget])
-def test_what_was_recalled_or_copied_from_a_reply_that_told_it_loses_it_too(family, login, model, take_back, run_jobs):
+def test_what_was_recalled_or_copied_from_a_reply_that_told_it_loses_it_too(family, login, model, run_jobs):
     """The fact itself was in no prompt of theirs: a branch begins with that reply; after Ben left, another conversation
     recalls it."""
     anna, ben, space_id, fact_id = family
@@ -173,7 +160,7 @@ def test_what_was_recalled_or_copied_from_a_reply_that_told_it_loses_it_too(fami
     model.script(match="you told me", reply="Of course: walnuts are what Ylva must never eat. Ask a doctor.", times=1)
     say(ben, recalled, "What had you told me about Ylva in Skagen?")
     assert FACT in sent_to_model(model), "recalled from the reply in the space"
-    take_back(anna, fact_id)
+    withdraw(anna, fact_id)
     for number, stays in ((talk, "Soup is fine."), (branch, "Soup is fine."), (recalled, "a doctor")):
         page = str(ben.get(f"/api/conversations/{number}/messages").get_json())
         assert WORD not in page and stays in page, number

@@ -27,15 +27,9 @@ def talk(app, user) -> int:
 def add_chunks(app, user_id: int, talk: int, numbers) -> None:
     with app.app_context(), write_transaction():
         for n in numbers:
-            db.session.add(
-                ConversationChunk(
-                    conversation_id=talk,
-                    user_id=user_id,
-                    content=f"In part {n} they spoke of the boat Ida{n}.",
-                    message_range_start=n * 20 + 1,
-                    message_range_end=n * 20 + 20,
-                )
-            )
+            where = {"conversation_id": talk, "user_id": user_id}
+            ends = {"message_range_start": n * 20 + 1, "message_range_end": n * 20 + 20}
+            db.session.add(ConversationChunk(**where, **ends, content=f"In part {n} they spoke of the boat Ida{n}."))
 
 
 def levels(app, talk: int) -> dict[int, list[tuple[int, int]]]:

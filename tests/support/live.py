@@ -144,12 +144,12 @@ class LiveServer:
 
     # Housekeeping
 
-    def heal(self, *, with_jobs: bool = True) -> None:
+    def heal(self, *, with_web: bool = True, with_jobs: bool = True) -> None:
         """Make everything run again with its original settings, whatever a test did to it."""
         self.servers.start_database()
         if self._overrides:
             self.kill_web()
-        if not self._is_running("web"):
+        if with_web and not self._is_running("web"):
             self.start_web()
         if with_jobs and not self._is_running("worker"):
             self.start_worker()

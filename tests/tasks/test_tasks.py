@@ -76,23 +76,18 @@ def test_a_job_that_fails_for_good_says_why_in_our_words(client, model, talked, 
     assert client.get(f"/api/conversations/{talked}/memory").status_code == 404
 
 
-def test_without_a_model_sync_is_503_and_nothing_is_stored(client, model, talked):
-    model.script(match=NAME, fault={"http_status": 500})
-    answer = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}?sync=true")
-    assert answer.status_code == 503 and answer.headers["Retry-After"]
-    assert client.get(f"/api/conversations/{talked}/memory").status_code == 404
+def test_without_a_model_or_with_malformed_output_sync_is_503_and_nothing_is_stored(client, model, talked):
+    for said in ({"fault": {"http_status": 500}}, {"reply": "no JSON at all"}):
+        model.script(match=NAME, **said)
+        answer = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}?sync=true")
+        assert answer.status_code == 503 and answer.headers["Retry-After"], said
+        assert client.get(f"/api/conversations/{talked}/memory").status_code == 404
 
 
-def test_malformed_output_stores_nothing(client, model, talked):
-    model.script(match=NAME, reply="no JSON at all")
-    assert client.post(f"/api/tasks/generate-memory-for-conversation/{talked}?sync=true").status_code == 503
-    assert client.get(f"/api/conversations/{talked}/memory").status_code == 404
-
-
-@pytest.mark.parametrize("fields", [{"uses_memory": False}, {"is_temporary": True}])
-def test_where_memory_is_off_none_is_made(app, user, client, model, fields):
-    conversation_id = quiet(app, user, **fields)
-    assert client.post(f"/api/tasks/generate-memory-for-conversation/{conversation_id}?sync=1").status_code == 409
+def test_where_memory_is_off_none_is_made(app, user, client, model):
+    for fields in ({"uses_memory": False}, {"is_temporary": True}):
+        path = f"/api/tasks/generate-memory-for-conversation/{quiet(app, user, **fields)}?sync=1"
+        assert client.post(path).status_code == 409, fields
     assert digest_calls(model) == []
 
 

@@ -461,13 +461,11 @@ def test_halves_of_characters_from_a_server_break_no_reply(
     assert "cut in two: ?" in chats(model)[-1]["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize("token", ["ключ", "clé"])
-def test_a_token_that_no_header_can_hold_is_a_sentence(
-    client: ApiClient, site: Site, open_house: None, token: str
-) -> None:
-    made = add(client, site.url, token=token)
-    assert "could not be reached" not in made["error"] and token not in made["error"]
-    assert "token or key" in made["error"] and not site.asked
+def test_a_token_that_no_header_can_hold_is_a_sentence(client: ApiClient, site: Site, open_house: None) -> None:
+    for token in ("ключ", "clé"):
+        made = add(client, site.url, token=token)
+        assert "could not be reached" not in made["error"] and token not in made["error"]
+        assert "token or key" in made["error"] and not site.asked
 
 
 def test_a_stream_that_never_ends_is_left_as_soon_as_the_answer_is_there(site: Site) -> None:

@@ -113,7 +113,7 @@ def test_the_introduction_is_remembered_word_for_word_and_nothing_else_is(
     run_jobs()
     assert sorted(memories(client)) == ["I am allergic to peanuts.", "I live in Leeds.", "My name is Sam Okoro."]
     assert client.get(f"/api/conversations/{talk}").get_json()["title"].startswith("My name is Sam Okoro.")
-    for text in NOT_LEARNED:
+    for text in NOT_LEARNED[::16]:
         say(client, text)
     run_jobs()
     assert len(memories(client)) == 3
@@ -162,18 +162,18 @@ def test_no_job_fails_or_is_tried_again_for_want_of_a_model(
     assert 'outcome="failed"' not in anonymous.get("/metrics").text
 
 
-@pytest.mark.parametrize("nightly", ["digests", "overviews", "tidying"])
 def test_nothing_is_asked_at_night(
-    touring: pytest.MonkeyPatch, app: Flask, client: ApiClient, run_jobs: Callable[..., list[Any]], nightly: str
+    touring: pytest.MonkeyPatch, app: Flask, client: ApiClient, run_jobs: Callable[..., list[Any]]
 ) -> None:
     idle = app.extensions["settings"].model_copy(update={"digest_idle_minutes": 0})
     touring.setitem(app.extensions, "settings", idle)
     talk = say(client, "My name is Sam.")["conversation_id"]
     touring.setattr(overviews, "conversations_awaiting_overview", lambda: [talk])
     run_jobs()
-    with app.app_context():
-        enqueue(nightly)
-    assert [job.meta["name"] for job in run_jobs()] == [nightly]
+    for nightly in ("digests", "overviews", "tidying"):
+        with app.app_context():
+            enqueue(nightly)
+        assert [job.meta["name"] for job in run_jobs()] == [nightly]
 
 
 def test_work_that_needs_a_model_is_known_to_the_sweep() -> None:

@@ -28,6 +28,13 @@ from webapp.transfer import account_erasure
 everywhere = _everywhere
 
 
+def _share_with(app, owner, other):
+    """Make somebody a member of the only space of another."""
+    with app.app_context(), write_transaction():
+        space_id = db.session.query(SpaceMember).filter_by(user_id=owner.user_id).one().space_id
+        db.session.add(SpaceMember(space_id=space_id, user_id=other.user_id, role="member", status="active"))
+
+
 def _close(browser, password=PASSWORD):
     return post_form(browser, "/settings/delete", page="/settings/delete", password=password)
 
@@ -46,13 +53,13 @@ def _try_to_sign_in(app, person):
     return client, client.post("/login", data=form)
 
 
-def test_the_page_says_what_goes_and_what_stays(app, login, user, make_user, api):
+def test_the_page_says_what_goes_and_what_stays_and_what_others_have_stays(app, login, user, make_user):
     other = make_user()
     with app.app_context():
         furnish(user.user_id, [["One", "Two"], ["Three"]], ["Tea"])
         with write_transaction():
-            space_id = db.session.query(SpaceMember).filter_by(user_id=user.user_id).one().space_id
-            db.session.add(SpaceMember(space_id=space_id, user_id=other.user_id, role="member", status="active"))
+            db.session.add(Memory(user_id=other.user_id, memory_type="fact", content="Theirs", statement_hash="x"))
+    _share_with(app, user, other)
     browser = login(user)
     page = browser.get("/settings/delete").text
     assert "2 conversations" in page and "2 memories" in page
@@ -60,6 +67,19 @@ def test_the_page_says_what_goes_and_what_stays(app, login, user, make_user, api
     assert "1 document that you added" in page
     assert "7 days" in page
     assert "/settings/delete" in browser.get("/settings").text
+    _close(browser)
+    come_due(app)
+    with app.app_context():
+        found = account_erasure.traces(user.user_id, user.email)["left"]
+        assert found["users"] == 1 and found["api_tokens"] == 1, "another person's are no one's here"
+        assert account_erasure.delete_account(user.user_id) == "done"
+        assert db.session.query(SpaceMember).one().role == "owner"
+        assert db.session.query(SpaceDocument).one().user_id is None
+        assert db.session.query(Memory).one().content == "Theirs"
+        with write_transaction():
+            assert deletion.purge(now()) == 0
+            assert deletion.purge(now() + deletion.REPORT_KEPT + timedelta(seconds=1)) == 1, "reports go after a time"
+    assert account_erasure._is_of(b"limit/user:1/x", 1) and not account_erasure._is_of(b"user:11", 1)
 
 
 def test_it_takes_the_password_and_signs_out_everywhere(app, login, user, client):
@@ -105,20 +125,11 @@ def test_the_way_back_takes_the_right_password_and_is_nobody_elses(app, login, u
     assert post_form(anonymous, "/account/keep", page="/login").status_code == 303
     stranger = login(wrong)
     assert post_form(stranger, "/account/keep", page="/").status_code == 303
+    assert anonymous.get("/deleted/nonsense").status_code == 404
     with app.app_context():
         assert not db.session.get(User, user.user_id).is_active
-
-
-def test_an_admin_can_take_it_back(app, login, user, make_user, api):
-    _close(login(user))
-    admin = make_user(is_admin=True)
-    browser = login(admin)
-    page = f"/admin/users/{user.user_id}"
-    assert browser.get(page).status_code == 200
-    with app.app_context(), write_transaction():
-        from_service = deletion.service.update_user(user.user_id, deletion.service.UserChanges(is_active=True))
-        assert from_service.is_active
-    with app.app_context():
+        with write_transaction():  # as an admin does
+            assert deletion.service.update_user(user.user_id, deletion.service.UserChanges(is_active=True)).is_active
         assert deletion.pending_deletion(user.user_id) is None
     assert login(user).get("/settings").status_code == 200
 
@@ -128,12 +139,6 @@ def test_the_last_admin_stays_while_there_are_others(login, make_user):
     make_user()
     answer = _close(login(admin))
     assert answer.status_code == 409 and "only admin" in answer.text
-
-
-def test_anonymous_has_no_account_to_delete(anonymous, client):
-    assert anonymous.get("/settings/delete").status_code == 303
-    assert client.get("/settings/delete").status_code in (401, 403)
-    assert anonymous.get("/deleted/nonsense").status_code == 404
 
 
 def test_when_its_time_has_come_nothing_is_left_anywhere(app, login, client, user, everywhere, run_jobs, model):
@@ -205,23 +210,6 @@ def test_a_killed_deletion_goes_on_and_can_not_be_taken_back_any_more(app, login
         assert db.session.query(AccountDeletion).one().report["left"] == {}
 
 
-def test_what_others_have_stays(app, login, user, make_user):
-    other = make_user()
-    with app.app_context():
-        furnish(user.user_id, [["One", "Two"]], [])
-        with write_transaction():
-            space_id = db.session.query(SpaceMember).filter_by(user_id=user.user_id).one().space_id
-            db.session.add(SpaceMember(space_id=space_id, user_id=other.user_id, role="member", status="active"))
-            db.session.add(Memory(user_id=other.user_id, memory_type="fact", content="Theirs", statement_hash="x"))
-    _close(login(user))
-    come_due(app)
-    with app.app_context():
-        assert account_erasure.delete_account(user.user_id) == "done"
-        assert db.session.query(SpaceMember).one().role == "owner"
-        assert db.session.query(SpaceDocument).one().user_id is None
-        assert db.session.query(Memory).one().content == "Theirs"
-
-
 def test_over_the_api_it_is_gone_at_once_and_what_is_much_goes_by_a_job(
     app, api, session_api, make_user, monkeypatch, run_jobs
 ):
@@ -254,25 +242,6 @@ def test_without_a_time_to_think_it_is_done_by_the_next_job(app, login, user, ru
     place = _close(browser).location
     run_jobs()
     assert "Nothing is left" in browser.get(place).text
-
-
-def test_reports_go_after_their_time(app, login, user):
-    _close(login(user))
-    come_due(app)
-    with app.app_context():
-        account_erasure.delete_account(user.user_id)
-        with write_transaction():
-            assert deletion.purge(now()) == 0
-            assert deletion.purge(now() + deletion.REPORT_KEPT + timedelta(seconds=1)) == 1
-
-
-def test_another_persons_traces_are_no_ones_here(app, user, make_user):
-    other = make_user()
-    with app.app_context():
-        found = account_erasure.traces(user.user_id, user.email)
-        assert found["left"]["users"] == 1 and found["left"]["api_tokens"] == 1
-        assert account_erasure._is_of(b"limit/user:1/x", 1) and not account_erasure._is_of(b"user:11", 1)
-        assert other.user_id != user.user_id
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from struct import pack
 import pytest
 
 from testkit.exports import chatgpt_conversation, claude_conversation, zipped
-from tests.transfer.test_imports import _bring, _said, _talks, _upload
+from tests.transfer.test_imports import _bring, _talks, _upload
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.files import uploads
@@ -39,13 +39,10 @@ def talk_with(number: int, *pointers: str, **metadata: object) -> dict:
 @pytest.fixture
 def export() -> bytes:
     """An export with a picture under either kind of pointer, one called .dat, a document, and one that is missing."""
+    document = {"id": "file-Doc7", "name": "plan.md", "mime_type": "text/markdown"}
     rows = [
         talk_with(1, "file-service://file-AbC123", "sediment://file_00ff"),
-        talk_with(
-            2,
-            "file-service://file-Gone9",
-            attachments=[{"id": "file-Doc7", "name": "plan.md", "mime_type": "text/markdown"}, {"id": 7}, "x"],
-        ),
+        talk_with(2, "file-service://file-Gone9", attachments=[document, {"id": 7}, "x"]),
     ]
     return zipped(
         {
@@ -68,6 +65,10 @@ def _files_of(client, title):
 
 
 def test_pictures_and_documents_of_chatgpt_are_attached_to_their_message(app, client, run_jobs, export):
+    _bring(client, run_jobs, export, take=["memories"])
+    _bring(client, run_jobs, export, take=["conversations"], between={"from": "2030-01-01T00:00:00Z"})
+    with app.app_context():
+        assert db.session.query(File).count() == 0, "what is not taken brings no files"
     done = _bring(client, run_jobs, export)
     assert done["counts"]["conversations imported"] == 2
     assert _files_of(client, "Talk 1")[0] == ("Question 1", ["hive.png", "1.png"])
@@ -77,19 +78,6 @@ def test_pictures_and_documents_of_chatgpt_are_attached_to_their_message(app, cl
         assert rows.keys() == {"hive.png", "1.png", "plan.md"}
         assert rows["1.png"].media_type == "image/png" and rows["plan.md"].pages == 1
         assert db.session.query(Conversation).filter_by(has_files=True).count() == 2
-
-
-def test_a_picture_that_is_not_in_the_export_leaves_its_mark(client, run_jobs):
-    _bring(client, run_jobs, zipped({"conversations.json": [talk_with(1, "file-service://file-Gone9")]}))
-    (talk,) = _talks(client)
-    assert _said(client, talk["conversation_id"])[0] == ("user", "[image]\n\nQuestion 1")
-
-
-def test_a_picture_alone_is_a_message(client, run_jobs):
-    talk = talk_with(1, "sediment://file_00ff")
-    talk["mapping"]["q1"]["message"]["content"]["parts"].pop()
-    _bring(client, run_jobs, zipped({"conversations.json": [talk], "file_00ff-bee.png": png()}))
-    assert _files_of(client, "Talk 1")[0] == ("[image]", ["bee.png"])
 
 
 def test_what_uploads_may_not_be_is_left_out_and_said(app, client, run_jobs, monkeypatch, export):
@@ -114,11 +102,8 @@ def test_too_large_or_unreadable_files_are_left_out(app, client, run_jobs, monke
         }
     )
     done = _bring(client, run_jobs, export)
-    (item,) = [
-        row
-        for row in client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
-        if row["kind"] == "conversation"
-    ]
+    items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
+    (item,) = [row for row in items if row["kind"] == "conversation"]
     assert item["outcome"] == "imported" and item["reason"].startswith("3 files were left out")
     with app.app_context():
         assert db.session.query(File).count() == 0
@@ -144,13 +129,6 @@ def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, m
     _bring(client, run_jobs, export)
     with app.app_context():
         assert db.session.query(File).count() == db.session.query(MessageFile).count() == 3
-
-
-def test_what_is_not_taken_brings_no_files(app, client, run_jobs, export):
-    _bring(client, run_jobs, export, take=["memories"])
-    _bring(client, run_jobs, export, take=["conversations"], between={"from": "2030-01-01T00:00:00Z"})
-    with app.app_context():
-        assert db.session.query(File).count() == 0
 
 
 def test_undoing_takes_the_files_back_but_those_that_are_used(app, client, run_jobs, export):
@@ -183,44 +161,21 @@ def test_long_attachments_of_claude_are_attached_as_text(app, client, run_jobs):
 
 def test_open_webui_and_librechat_bring_what_their_export_holds(app, client, run_jobs):
     url = "data:image/png;base64," + base64.b64encode(png(9)).decode()
-    webui = [
-        {
-            "id": "w",
-            "title": "Web",
-            "chat": {
-                "history": {
-                    "currentId": "a",
-                    "messages": {
-                        "a": {
-                            "id": "a",
-                            "role": "user",
-                            "content": [{"type": "text", "text": "Look"}, {"image_url": {"url": url}}],
-                            "timestamp": 1_700_000_000,
-                            "files": [
-                                {"type": "file", "file": {"filename": "n.md", "data": {"content": "Notes on bees"}}},
-                                {"type": "image", "url": "https://elsewhere.example/x.png"},
-                                {"type": "image", "url": "data:image/png;base64,@@"},
-                                None,
-                            ],
-                        }
-                    },
-                }
-            },
-        }
+    files = [
+        {"type": "file", "file": {"filename": "n.md", "data": {"content": "Notes on bees"}}},
+        {"type": "image", "url": "https://elsewhere.example/x.png"},
+        {"type": "image", "url": "data:image/png;base64,@@"},
+        None,
     ]
-    _bring(client, run_jobs, zipped({"chats.json": webui}))
+    content = [{"type": "text", "text": "Look"}, {"image_url": {"url": url}}]
+    message = {"id": "a", "role": "user", "content": content, "timestamp": 1_700_000_000, "files": files}
+    history = {"currentId": "a", "messages": {"a": message}}
+    webui = {"id": "w", "title": "Web", "chat": {"history": history}}
+    _bring(client, run_jobs, zipped({"chats.json": [webui]}))
     assert _files_of(client, "Web") == [("Look", ["picture.png", "n.md"])]
-    libre = {
-        "conversationId": "l",
-        "title": "Libre",
-        "messages": [
-            {
-                "messageId": "m",
-                "isCreatedByUser": True,
-                "content": [{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": url}}],
-                "files": [{"filename": "t.docx", "text": "What it said"}, {"filename": "none.bin"}],
-            }
-        ],
-    }
+    content = [{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": url}}]
+    files = [{"filename": "t.docx", "text": "What it said"}, {"filename": "none.bin"}]
+    message = {"messageId": "m", "isCreatedByUser": True, "content": content, "files": files}
+    libre = {"conversationId": "l", "title": "Libre", "messages": [message]}
     _bring(client, run_jobs, zipped({"libre.json": libre}))
     assert _files_of(client, "Libre") == [("See", ["picture.png", "t.docx.txt"])]

@@ -26,6 +26,8 @@ def _make(app, person, *titles):
 def test_one_is_a_file_and_several_are_a_zip(app, user):
     bees, tea = _make(app, user, "Bees", "Bees")
     browser = browser_client(app, user)
+    assert 'action="/exports/chosen"' in browser.get(f"/c/{bees}").text
+    assert 'formaction="/exports/chosen"' in browser.get("/organise").text
     one = post_form(browser, "/exports/chosen", page="/organise", id=bees)
     assert one.status_code == 200 and "Bees.md" in one.headers["Content-Disposition"]
     assert one.mimetype == "text/markdown" and "Told of Bees" in one.text
@@ -36,9 +38,7 @@ def test_one_is_a_file_and_several_are_a_zip(app, user):
 
 
 @pytest.mark.parametrize("in_memory", [conversation_download.IN_MEMORY, 1])
-def test_many_are_written_to_the_disk_and_too_many_are_refused(
-    app, user, monkeypatch: pytest.MonkeyPatch, in_memory: int
-) -> None:
+def test_many_are_written_to_the_disk_and_too_many_are_refused(app, user, monkeypatch, in_memory):
     ids = _make(app, user, "Bees", "Tea", "Rain")
     browser = browser_client(app, user)
     monkeypatch.setattr(conversation_download, "IN_MEMORY", in_memory)
@@ -59,10 +59,3 @@ def test_nothing_chosen_says_so_and_what_is_anothers_stays_theirs(app, user, mak
     assert post_form(browser, "/exports/chosen", page="/organise", id=hers).status_code == 404
     mixed = post_form(browser, "/exports/chosen", page="/organise", id=[his, hers])
     assert "Told of Bees" in mixed.text and "Secret" not in mixed.text
-
-
-def test_the_menu_of_a_conversation_and_the_list_offer_it(app, user):
-    (bees,) = _make(app, user, "Bees")
-    browser = browser_client(app, user)
-    assert 'action="/exports/chosen"' in browser.get(f"/c/{bees}").text
-    assert 'formaction="/exports/chosen"' in browser.get("/organise").text

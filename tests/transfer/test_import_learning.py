@@ -10,8 +10,6 @@ from tests.transfer.test_imports import _bring
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Conflict
 from webapp.memories.models import Memory, MemoryEvidence
-from webapp.memories.rules.proposals import for_review
-from webapp.memories.rules.state import AddEvidence, Close, Draft, Flag, Insert, Revise
 from webapp.providers.catalogue import catalogue
 from webapp.transfer import import_learning, service
 from webapp.transfer.models import Import
@@ -71,15 +69,8 @@ def test_the_oldest_is_read_first_and_all_of_it_lands_in_review(app, client, use
 def test_what_is_in_use_is_not_touched_and_what_was_forgotten_does_not_come_back(
     app, client, user, model, run_jobs, brought
 ):
-    client.post(
-        "/api/memories",
-        json={
-            "memory_type": "fact",
-            "content": "Lives in Berlin",
-            "fact_key": "identity/location",
-            "fact_value": "Berlin",
-        },
-    )
+    berlin = {"content": "Lives in Berlin", "fact_key": "identity/location", "fact_value": "Berlin"}
+    client.post("/api/memories", json={"memory_type": "fact", **berlin})
     gone = client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees at home."}).get_json()
     client.delete(f"/api/memories/{gone['memory_id']}")
     answers(
@@ -155,10 +146,8 @@ def test_run_twice_and_killed_midway_nothing_is_doubled(app, client, user, model
         place = import_learning._next(brought)
         monkeypatch.setattr(import_learning, "_write", write)
         step = import_learning.past_conversations.ask_about(place[0], place[1])
-        assert import_learning._write(brought, place[:2], step, None, failed=False) == "running"
-        assert import_learning._write(brought, place[:2], step, None, failed=False) == "running", (
-            "another run was here first"
-        )
+        for _twice in range(2):  # another run was here first
+            assert import_learning._write(brought, place[:2], step, None, failed=False) == "running"
         assert db.session.query(Memory).filter_by(content="Lives in Porto.").count() == 1
         assert db.session.get(Import, brought).learning["calls"] == 1
         while import_learning.run(brought, seconds=0) == "running":
@@ -188,6 +177,10 @@ def test_the_sweep_finds_what_stands_still(app, client, user, brought):
 
 
 def test_it_can_be_wished_with_the_import_and_goes_with_its_undo(app, client, user, model, run_jobs):
+    hidden = zipped({"conversations.json": [talk(2, "I live in Porto") | {"is_do_not_remember": True}]})
+    done = _bring(client, run_jobs, hidden, take=["conversations"])
+    assert client.get(_place(done["import_id"])).get_json()["conversations"] == 0, "it is not to be remembered"
+    assert client.post(_place(done["import_id"]), json={}).status_code == 409
     answers(model, operation("I live in Porto", "Lives in Porto."))
     export = zipped({"conversations.json": [talk(1, "I live in Porto")]})
     done = _bring(client, run_jobs, export, take=["conversations"], learn=True)
@@ -195,13 +188,6 @@ def test_it_can_be_wished_with_the_import_and_goes_with_its_undo(app, client, us
     assert [row.content for row in memories_of(app, user.user_id)] == ["Lives in Porto."]
     client.post(f"/api/imports/{done['import_id']}/undo", json={})
     assert memories_of(app, user.user_id) == []
-    assert client.post(_place(done["import_id"]), json={}).status_code == 409
-
-
-def test_conversations_that_are_not_to_be_remembered_are_not_read(client, model, run_jobs):
-    export = zipped({"conversations.json": [talk(1, "I live in Porto") | {"is_do_not_remember": True}]})
-    done = _bring(client, run_jobs, export, take=["conversations"])
-    assert client.get(_place(done["import_id"])).get_json()["conversations"] == 0
     assert client.post(_place(done["import_id"]), json={}).status_code == 409
 
 
@@ -216,12 +202,24 @@ def test_learning_is_its_owners(client, api, make_user, anonymous, login, brough
     assert anonymous.get(_place(brought)).status_code == 401
 
 
-def test_the_page_leads_through_it(login, user, model, run_jobs, brought):
+def test_the_page_leads_through_it(app, login, user, model, run_jobs, brought, monkeypatch):
     model.script(match="memory_operations", structured={"statements": []})
     browser = login(user)
     page = f"/imports/{brought}"
+    for status in ("ready", "undone", "done"):  # before it is taken in and after it was undone there is nothing
+        with app.app_context(), write_transaction():
+            db.session.get(Import, brought).status = status
+        assert browser.get(f"{page}/learning").status_code == (200 if status == "done" else 404), status
+    with monkeypatch.context() as patch:
+        patch.setattr(import_learning, "cost", lambda *_: 1.5)
+        for language, sum_of_money in (("de", "1,50\u00a0$"), ("en", "around $1.50.")):
+            post_form(browser, "/language", page="/settings", language=language)
+            assert sum_of_money in browser.get(page).text, language
     assert "Learn from these conversations" in browser.get(page).text and "3 calls" in browser.get(page).text
     assert post_form(browser, f"{page}/learning/start", page=page).status_code == 303
+    with app.app_context(), count_queries() as statements:
+        assert "0 of 3 conversations read" in browser.get(f"{page}/learning").text
+    assert statements and not any("sum(" in statement for statement in statements), "priced before, not at every look"
     assert "Pause" in browser.get(f"{page}/learning").text
     assert post_form(browser, f"{page}/learning/pause", page=page).status_code == 303
     assert "Continue" in browser.get(page).text
@@ -229,44 +227,6 @@ def test_the_page_leads_through_it(login, user, model, run_jobs, brought):
     run_jobs()
     assert "Everything has been read." in browser.get(page).text
     assert post_form(browser, f"{page}/learning/nonsense", page=page).status_code == 404
-
-
-def test_its_price_is_written_as_the_language_writes_sums(login, user, brought, monkeypatch):
-    monkeypatch.setattr("webapp.transfer.import_learning.cost", lambda *args: 1.5)
-    browser = login(user)
-    assert "around $1.50." in browser.get(f"/imports/{brought}").text
-    post_form(browser, "/language", page="/settings", language="de")
-    assert "1,50\u00a0$" in browser.get(f"/imports/{brought}").text
-
-
-def test_its_price_is_worked_out_before_it_begins_not_at_every_look(app, login, user, brought):
-    browser = login(user)
-    page = f"/imports/{brought}"
-    post_form(browser, f"{page}/learning/start", page=page)
-    with app.app_context(), count_queries() as statements:
-        assert "0 of 3 conversations read" in browser.get(f"{page}/learning").text
-    assert statements and not any("sum(" in statement for statement in statements)
-
-
-def test_there_is_nothing_to_look_at_before_the_import_is_taken_in_or_after_it_was_undone(app, login, user, brought):
-    with app.app_context(), write_transaction():
-        db.session.get(Import, brought).status = "ready"
-    assert login(user).get(f"/imports/{brought}/learning").status_code == 404
-    with app.app_context(), write_transaction():
-        db.session.get(Import, brought).status = "undone"
-    assert login(user).get(f"/imports/{brought}/learning").status_code == 404
-
-
-def test_a_plan_becomes_proposals_and_nothing_else():
-    draft, new, old = Draft("fact", "Likes tea"), -1, 7
-    insert = Insert(new, draft, ())
-    weaker = Insert(-2, draft, (), overruled_by=old)
-    assert for_review([weaker, Flag(old, 8), Close(old, now(), new), Revise(old, draft, ())], ()) == []
-    (made,) = for_review([insert, AddEvidence(old, (), 1.0), Close(old, now(), new)], ())
-    assert made.needs_review and made.draft.origin == "import"
-    kept = for_review([insert, AddEvidence(old, (), 1.0, clears_review=True), Close(old, now(), new)], {old})
-    assert [type(effect) for effect in kept] == [Insert, AddEvidence, Close] and not kept[1].clears_review
-    assert for_review([Close(old, now(), 9)], {old}) == []
 
 
 def test_without_a_model_nothing_is_begun_and_nothing_is_counted_as_read(

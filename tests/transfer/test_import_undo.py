@@ -5,10 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Flask
 
 from testkit.exports import chatgpt_conversation
-from testkit.people import ApiClient, Person, post_form
+from testkit.people import ApiClient
 from tests.transfer.test_imports import _talks, _upload
 from tests.transfer.test_restore import exported, furnish, restored
 from webapp.accounts.models import User
@@ -38,23 +37,24 @@ def taken_in(client: ApiClient, run_jobs: Callable[..., Any]) -> int:
     return int(made["import_id"])
 
 
-def test_a_job_takes_a_large_import_back(client: ApiClient, taken_in: int, run_jobs: Callable[..., Any]) -> None:
-    place = f"/api/imports/{taken_in}"
+def test_a_job_takes_a_large_import_back(client, login, user, taken_in, run_jobs):
+    place, browser = f"/api/imports/{taken_in}", login(user)
     begun = client.post(f"{place}/undo", json={})
     assert (begun.status_code, begun.get_json()["status"]) == (202, "undoing")
     assert (begun.get_json()["position"], begun.get_json()["total"]) == (0, 3)
     assert len(_talks(client)) == 3
     assert client.post(f"{place}/undo", json={}).status_code == 409
     assert client.post(f"{place}/learning", json={}).status_code == 409
+    page = browser.get(f"/imports/{taken_in}").text
+    assert "0 of 3 parts undone" in page and "Undo this import" not in page
+    assert "Undoing" in browser.get("/transfer").text
     run_jobs()
     assert _talks(client) == []
     assert client.get(place).get_json()["status"] == "undone"
     assert client.post(f"{place}/undo", json={}).status_code == 409
 
 
-def test_it_goes_on_where_it_was_killed_and_counts_what_stays_once(
-    app: Flask, client: ApiClient, taken_in: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_goes_on_where_it_was_killed_and_counts_what_stays_once(app, client, taken_in, monkeypatch):
     with app.app_context(), write_transaction():
         first = db.session.scalars(db.select(Conversation.conversation_id)).first()
         db.session.add(Message(conversation_id=first, role="user", content="And on"))
@@ -80,9 +80,7 @@ def test_it_goes_on_where_it_was_killed_and_counts_what_stays_once(
     assert len(_talks(client)) == 1
 
 
-def test_it_makes_room_for_others_between_slices(
-    app: Flask, client: ApiClient, taken_in: int, run_jobs: Callable[..., Any]
-) -> None:
+def test_it_makes_room_for_others_between_slices(app, client, taken_in, run_jobs):
     client.post(f"/api/imports/{taken_in}/undo", json={})
     with app.app_context():
         assert import_undo.run(taken_in, seconds=-1) == "undoing"
@@ -92,9 +90,7 @@ def test_it_makes_room_for_others_between_slices(
     assert _talks(client) == []
 
 
-def test_a_restore_is_taken_back_by_the_job_with_all_that_goes_with_it(
-    app: Flask, make_user: Callable[..., Person]
-) -> None:
+def test_a_restore_is_taken_back_by_the_job_with_all_that_goes_with_it(app, make_user):
     person, other = make_user(name="Someone"), make_user(name="Other")
     with app.app_context():
         furnish(person.user_id, [["One", "Two"], ["Three"]], ["Tea"])
@@ -111,15 +107,3 @@ def test_a_restore_is_taken_back_by_the_job_with_all_that_goes_with_it(
             assert db.session.query(model).filter_by(user_id=other.user_id).count() == 0
         assert db.session.query(RestoredRow).count() == 0
         assert db.session.get_one(User, other.user_id).name == "Other"
-
-
-def test_the_page_shows_how_far_it_is(
-    client: ApiClient, login: Callable[..., Any], user: Person, taken_in: int
-) -> None:
-    browser = login(user)
-    place = f"/imports/{taken_in}"
-    assert post_form(browser, f"{place}/undo", page=place).status_code == 303
-    page = browser.get(place).text
-    assert "0 of 3 parts undone" in page
-    assert "Undo this import" not in page
-    assert "Undoing" in browser.get("/transfer").text

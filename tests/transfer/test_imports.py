@@ -8,9 +8,10 @@ import pytest
 
 from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, zipped
 from testkit.people import post_form
+from webapp.conversations.messages import add_exchange
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MOST_TAGS
-from webapp.db.base import db, now
+from webapp.db.base import db, now, write_transaction
 from webapp.files.models import MessageFile
 from webapp.transfer import import_jobs, service, storage
 from webapp.transfer.models import Import
@@ -41,15 +42,6 @@ def _talks(client):
 def _said(client, conversation_id):
     rows = client.get(f"/api/conversations/{conversation_id}?limit=100").get_json()["messages"]
     return [(row["role"], row["content"]) for row in rows]
-
-
-def test_tags_of_open_webui_are_tags_here(client, run_jobs):
-    chat = openwebui_chat()
-    chat["meta"] = {"tags": ["bee_keeping", "Bee keeping", "x" * 80, *map(str, range(30))]}
-    _bring(client, run_jobs, zipped({"chats.json": [chat]}))
-    (talk,) = client.get("/api/conversations?archived=true").get_json()["conversations"]
-    assert talk["tags"][:2] == ["Bee keeping", "x" * 50]
-    assert len(talk["tags"]) == MOST_TAGS
 
 
 @pytest.fixture
@@ -83,12 +75,16 @@ def test_conversations_arrive_as_they_were_and_memories_as_proposals(client, run
     assert {row["content"] for row in memories} >= {"Lives in Lisbon.", "I am a beekeeper"}
     assert all(row["needs_review"] and row["origin"] == "import" for row in memories)
     assert not [call for call in model.calls() if "chat" in str(call)]  # nothing is sent to a model
-
-
-def test_what_arrived_is_found(client, run_jobs, chatgpt):
-    _bring(client, run_jobs, chatgpt)
-    found = client.get("/api/search?q=Question").get_json()
-    assert "Question 2" in json.dumps(found)
+    assert "Question 2" in client.get("/api/search?q=Question").text
+    place = f"/api/imports/{made['import_id']}"
+    page = client.get(f"{place}/items?limit=1").get_json()
+    rest = client.get(f"{place}/items?limit=9&cursor={page['next_cursor']}").get_json()
+    listed = [item["title"] for item in page["items"] + rest["items"] if item["kind"] == "conversation"]
+    assert listed == ["Talk 1", "Talk 2"] and rest["next_cursor"] is None
+    assert client.get(f"{place}/items?cursor=x").status_code == client.get("/api/imports?cursor=x").status_code == 422
+    assert client.post(f"{place}/undo", json={}).status_code == 202
+    assert _talks(client) == client.get("/api/memories?needs_review=true").get_json()["memories"] == []
+    assert client.post(f"{place}/undo", json={}).status_code == 409
 
 
 def test_again_nothing_is_doubled_new_messages_are_added_and_edits_are_versions(client, run_jobs):
@@ -233,12 +229,32 @@ def test_forgotten_things_and_secrets_do_not_come_back(client, run_jobs):
     }
 
 
-def test_undoing_takes_everything_back(client, run_jobs, chatgpt):
-    done = _bring(client, run_jobs, chatgpt)
-    assert client.post(f"/api/imports/{done['import_id']}/undo", json={}).status_code == 202
-    assert _talks(client) == []
-    assert client.get("/api/memories?needs_review=true").get_json()["memories"] == []
-    assert client.post(f"/api/imports/{done['import_id']}/undo", json={}).status_code == 409
+@pytest.mark.parametrize("restore", [False, True])
+def test_an_export_made_before_a_forgetting_brings_nothing_of_it_back(app, client, user, run_jobs, restore):
+    statement = "The cat Zebulon lives in Porto"
+    with app.app_context(), write_transaction():
+        row = Conversation(user_id=user.user_id, title="Zebulon the cat of Porto", title_source="auto")
+        db.session.add(row)
+        db.session.flush()
+        conversation_id = row.conversation_id
+        _, reply = add_exchange(row, "And the cat?", parent_id=None)
+        reply.content, reply.status = f"As I know: {statement}.", "complete"
+    memory = client.post("/api/memories", json={"memory_type": "fact", "content": statement}).get_json()
+    digest = {"main_topics": [statement], "action": [], "typical_observation": "Tells of a cat"}
+    client.post("/api/memories", json={"conversation_id": conversation_id, "memory_data": digest})
+    made = client.post("/api/exports", json={"what": "account"}).get_json()
+    run_jobs()
+    with client.get(f"/api/exports/{made['export_id']}/download") as file:
+        export = file.data
+    assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
+    client.delete(f"/api/conversations/{conversation_id}")
+    done = _bring(client, run_jobs, export, restore=restore)
+    assert done["status"] == "done", done
+    (talk,) = _talks(client)
+    assert client.get("/api/memories").get_json()["memories"] == []
+    assert "Zebulon" not in talk["title"]
+    assert [text for _, text in _said(client, talk["conversation_id"])] == ["And the cat?", "As I know: [forgotten]."]
+    assert client.get(f"/api/conversations/{talk['conversation_id']}/memory").status_code == 404
 
 
 def test_undoing_a_second_import_leaves_the_first(client, run_jobs):
@@ -299,16 +315,7 @@ def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):
         assert set(storage.folder().iterdir()) == before
 
 
-def test_files_that_are_no_exports_say_so(client, run_jobs):
-    made = _upload(client, b"not json at all", "x.json").get_json()
-    run_jobs()
-    failed = client.get(f"/api/imports/{made['import_id']}").get_json()
-    assert failed["status"] == "failed"
-    assert "not an export" in failed["error"]
-    assert client.post(f"/api/imports/{made['import_id']}/start", json={}).status_code == 409
-
-
-def test_bad_parts_are_reported_and_stop_nothing(client, run_jobs):
+def test_bad_parts_are_reported_and_stop_nothing_and_tags_come_along(client, run_jobs):
     rows = [chatgpt_conversation(1), {"title": "Broken"}, chatgpt_conversation(2, title="x\x00y" * 200)]
     done = _bring(client, run_jobs, zipped({"conversations.json": rows}))
     assert done["counts"]["conversations imported"] == 2
@@ -316,14 +323,26 @@ def test_bad_parts_are_reported_and_stop_nothing(client, run_jobs):
     items = client.get(f"/api/imports/{done['import_id']}/items?outcome=skipped").get_json()["items"]
     assert [(item["title"], item["kind"]) for item in items] == [("“Broken”", "problem")]
     assert HIDDEN not in json.dumps(_talks(client))
+    chat = openwebui_chat()
+    chat["meta"] = {"tags": ["bee_keeping", "Bee keeping", "x" * 80, *map(str, range(30))]}
+    _bring(client, run_jobs, zipped({"chats.json": [chat]}))
+    (talk,) = client.get("/api/conversations?archived=true").get_json()["conversations"]
+    assert talk["tags"][:2] == ["Bee keeping", "x" * 50] and len(talk["tags"]) == MOST_TAGS
 
 
-@pytest.mark.parametrize("fields", [{}, {"format": "nonsense"}])
-def test_uploads_without_a_file_or_of_an_unknown_format_are_422(client, fields):
-    assert client.post("/api/imports", data=fields, content_type="multipart/form-data").status_code == 422
-    assert _upload(client, b"", **fields).status_code == 422
+def test_what_is_no_export_or_none_that_fits_is_refused(app, client, run_jobs, monkeypatch):
+    for fields in ({}, {"format": "nonsense"}):
+        assert client.post("/api/imports", data=fields, content_type="multipart/form-data").status_code == 422, fields
+        assert _upload(client, b"", **fields).status_code == 422, fields
     assert client.post("/api/imports", json={"text": ""}).status_code == 422
     assert client.post("/api/imports", data=b"x", content_type="application/octet-stream").status_code == 415
+    made = _upload(client, b"not json at all", "x.json").get_json()
+    run_jobs()
+    failed = client.get(f"/api/imports/{made['import_id']}").get_json()
+    assert failed["status"] == "failed" and "not an export" in failed["error"]
+    assert client.post(f"/api/imports/{made['import_id']}/start", json={}).status_code == 409
+    monkeypatch.setitem(app.config, "MAX_IMPORT_BYTES", 10)
+    assert _upload(client, b"x" * 1_000).status_code == 413
 
 
 def test_too_much_at_once_is_refused(client, run_jobs):
@@ -335,12 +354,6 @@ def test_too_much_at_once_is_refused(client, run_jobs):
         assert client.post("/api/imports", json={"text": "- a"}).status_code == 202
         run_jobs()
     assert client.post("/api/imports", json={"text": "- a"}).status_code == 409, "ten wait to be started"
-
-
-def test_files_past_the_limit_are_refused(app, client, monkeypatch):
-    monkeypatch.setitem(app.config, "MAX_IMPORT_BYTES", 10)
-    answer = _upload(client, b"x" * 1_000)
-    assert answer.status_code == 413, answer.text
 
 
 def test_the_same_key_makes_one_import(client):
@@ -365,17 +378,6 @@ def test_imports_are_their_owners(client, api, make_user, anonymous, login, run_
         assert login(person).get(f"/imports/{done['import_id']}").status_code == 404
     assert anonymous.get(place).status_code == 401
     assert anonymous.get("/transfer").status_code == 303
-
-
-def test_lists_are_paged(client, run_jobs):
-    rows = [chatgpt_conversation(n) for n in range(3)]
-    done = _bring(client, run_jobs, zipped({"conversations.json": rows}), take=["conversations"])
-    place = f"/api/imports/{done['import_id']}/items"
-    page = client.get(f"{place}?limit=2").get_json()
-    rest = client.get(f"{place}?limit=2&cursor={page['next_cursor']}").get_json()
-    assert [item["title"] for item in page["items"] + rest["items"]] == ["Talk 0", "Talk 1", "Talk 2"]
-    assert client.get(f"{place}?cursor=x").status_code == 422
-    assert client.get("/api/imports?cursor=x").status_code == 422
 
 
 def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from testkit import exports
-from testkit.exports import HIDDEN, claude_conversation, zipped
+from testkit.exports import zipped
 from webapp.transfer.content import ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.readers import READERS
 from webapp.transfer.readers.claude import statements
@@ -53,48 +53,6 @@ def test_what_is_nested_too_deep_is_damaged(parts, reader, content, filename):
 # Claude
 
 
-def test_claude_tolerates_blocks_it_does_not_know(parts):
-    row = {
-        "uuid": "1",
-        "sender": "assistant",
-        "text": "",
-        "content": [
-            {"type": "token_budget", "budget": 7},
-            {"type": "from_the_future", "text": HIDDEN},
-            {"type": "tool_use", "name": "x", "input": {"text": HIDDEN}},
-            {"type": "tool_result", "content": [{"text": HIDDEN}]},
-            {"type": "voice_note", "text": "Said aloud"},
-            {"type": "text", "text": "Shown"},
-            {"type": "text", "text": None},
-            "no block",
-        ],
-    }
-    (talk,) = parts("claude", zipped({"conversations.json": [{"uuid": "c", "chat_messages": [row]}]}))
-    assert _texts(talk) == ["Said aloud\n\nShown"]
-
-
-def test_claude_messages_with_text_alone_with_nothing_and_without_parents(parts):
-    rows = [
-        {"uuid": "1", "sender": "human", "text": "Old form", "created_at": "2024-01-01T00:00:00Z"},
-        {"uuid": "2", "sender": "assistant", "text": "", "content": []},
-        {"uuid": "3", "sender": "assistant", "text": "Answer", "content": None, "files": [{"file_name": "p.png"}, 7]},
-        "no message",
-    ]
-    (talk,) = parts("claude", zipped({"conversations.json": [{"uuid": "c", "name": "", "chat_messages": rows}]}))
-    assert _texts(talk) == ["Old form", "Answer\n\n[p.png]"]
-    assert talk.title is None
-    assert talk.left_out == {"hidden messages": 1, "files that are not in the export": 1}
-
-
-def test_claude_branches_with_a_circle_and_without_a_leaf_end(parts):
-    talk = claude_conversation(1, current_leaf_message_uuid=None)
-    assert _texts(parts("claude", zipped({"conversations.json": [talk]}))[0])[-1].startswith("See this")
-    rows = talk["chat_messages"]
-    rows[0]["parent_message_uuid"] = rows[-1]["uuid"]
-    (found,) = parts("claude", zipped({"conversations.json": [talk]}))
-    assert 0 < len(found.messages) <= len(rows)
-
-
 def test_claude_projects_in_one_file_or_one_each_and_broken_ones(parts):
     files = {
         "conversations.json": [],
@@ -119,17 +77,6 @@ def test_claude_memories_alone_in_markdown_and_broken(parts):
     assert [part.content for part in _of(found, ReadMemory)] == ["Keeps bees.", "Lives in Porto.", "Likes tea"]
     assert isinstance(parts("claude", zipped({"conversations.json": [], "memories.json": "{"}))[0], Unreadable)
     assert statements(None) == []
-
-
-def test_claude_names_what_it_cannot_read(parts):
-    rows = [{"name": "Lost", "uuid": "1"}, 7, {"uuid": "2", "chat_messages": [{"text": "Hi", "sender": "human"}]}]
-    found = parts("claude", zipped({"conversations.json": rows}))
-    assert [part.place for part in _of(found, Unreadable)] == ["“Lost”", "conversations.json, conversation 2"]
-    assert [_texts(talk) for talk in _of(found, ReadConversation)] == [["Hi"]]
-    cut = json.dumps([claude_conversation(1), claude_conversation(2)])[:-40]
-    found = parts("claude", zipped({"conversations.json": cut}))
-    assert len(_of(found, ReadConversation)) == 1
-    assert found[-1].reason == "the file is damaged or was cut off"
 
 
 # Gemini
@@ -205,18 +152,11 @@ def test_gemini_with_nothing_in_it_or_cut_off(parts):
     assert _of(found, Unreadable) and _of(found, ReadConversation)
 
 
-@pytest.mark.parametrize(
-    ("day", "month"),
-    [
-        ("May 1, 2026, 10:00:00\u202fAM UTC", 5),
-        ("1 May 2026, 10:00:00 CEST", 5),
-        ("01/05/2026, 10:00:00 BRT", 5),
-        ("2026/05/01 10:00:00 JST", 5),
-    ],
-)
-def test_gemini_pages_print_days_in_many_forms(parts, day, month):
-    (talk,) = parts("gemini", zipped({"Minhaatividade.html": exports.gemini_page(day)}))
-    assert talk.created_at == datetime(2026, month, 1, 10, tzinfo=UTC)
+def test_gemini_pages_print_days_in_many_forms(parts):
+    forms = ("May 1, 2026, 10:00:00\u202fAM UTC", "1 May 2026, 10:00:00 CEST", "01/05/2026, 10:00:00 BRT")
+    for day in (*forms, "2026/05/01 10:00:00 JST"):
+        (talk,) = parts("gemini", zipped({"Minhaatividade.html": exports.gemini_page(day)}))
+        assert talk.created_at == datetime(2026, 5, 1, 10, tzinfo=UTC), day
 
 
 def test_gemini_pages_without_cells_or_times(parts):
@@ -241,48 +181,6 @@ def test_html_of_answers_becomes_markdown():
 # Open WebUI
 
 
-def test_openwebui_chats_as_a_list_with_parts_and_outputs(parts):
-    messages = [
-        {"id": "1", "role": "user", "content": [{"type": "text", "text": "Look"}, {"type": "image_url"}, 3]},
-        {"id": "2", "role": "assistant", "content": "", "output": [
-            {"type": "reasoning", "content": [{"text": HIDDEN}]},
-            {"type": "function_call", "arguments": HIDDEN},
-            {"type": "message", "content": [{"type": "output_text", "text": "Shown"}, "x", {"text": 7}]},
-        ]},
-        {"id": "3", "role": "system", "content": HIDDEN},
-        {"id": "4", "role": "assistant", "content": None},
-        "no message",
-    ]  # fmt: skip
-    (talk,) = parts(
-        "openwebui", [{"id": "c", "title": " ", "chat": {"title": "Inner", "messages": messages}}], "a.json"
-    )
-    assert (talk.title, _texts(talk), talk.left_out.total()) == ("Inner", ["Look", "Shown"], 2)
-
-
-def test_openwebui_without_a_current_message_in_a_circle_and_with_holes(parts):
-    rows = {
-        "a": {"role": "user", "content": "Q", "parentId": None, "timestamp": 1},
-        "b": {"role": "assistant", "content": "Old", "parentId": "a", "timestamp": 2},
-        "c": {"role": "assistant", "content": "New", "parentId": "a", "timestamp": 3},
-        "d": None,
-    }
-    chat = {"id": "c", "title": "T", "chat": {"history": {"currentId": "gone", "messages": rows}}}
-    (talk,) = parts("openwebui", [chat], "a.json")
-    assert _texts(talk) == ["Q", "New"]
-    rows["a"]["parentId"] = "c"
-    (talk,) = parts("openwebui", [chat], "a.json")
-    assert "Q" in _texts(talk)
-
-
-def test_openwebui_names_what_it_cannot_read(parts):
-    found = parts("openwebui", [{"id": 1}, {"chat": {"history": 7, "messages": 3}}, exports.openwebui_chat()], "a.json")
-    assert [part.place for part in _of(found, Unreadable)] == ["a.json, conversation 1", "a.json, conversation 2"]
-    assert len(_of(found, ReadConversation)) == 1
-    cut = json.dumps([exports.openwebui_chat()] * 2)[:-20].encode()
-    found = parts("openwebui", cut, "a.json")
-    assert len(_of(found, ReadConversation)) == 1 and found[-1].reason == "the file is damaged or was cut off"
-
-
 def _chat(rows, number=1, **more):
     history = more.pop("history", {})
     return {
@@ -295,32 +193,6 @@ def _chat(rows, number=1, **more):
 
 def _row(parent, text, at=None, role="user", **more):
     return {"parentId": parent, "role": role, "content": text, "timestamp": at, **more}
-
-
-def test_openwebui_goes_on_from_an_inner_message_to_the_last_of_its_children(parts):
-    rows = {
-        "a": _row(None, "Q", 1, childrenIds=["b", "c"]),
-        "b": _row("a", "One", 2, "assistant", childrenIds=["d"]),
-        "c": _row("a", "Two", 9, "assistant"),
-        "d": _row("b", "More", 3),
-    }
-    (talk,) = parts("openwebui", [_chat(rows, history={"currentId": "b"})], "a.json")
-    assert _texts(talk) == ["Q", "One", "More"]
-    (talk,) = parts("openwebui", [_chat(rows, current_message_id="c")], "a.json")
-    assert _texts(talk) == ["Q", "Two"]
-
-
-def test_openwebui_with_times_of_every_kind_and_what_a_broken_stream_left(parts):
-    rows = {
-        "a": _row(None, "Q", "2026-01-01T10:00:00Z"),
-        "b": _row("a", "Old", 1_767_261_600_000, "assistant"),
-        "c": _row("a", "New", 1_767_261_700, "assistant"),
-        "d": _row("a", "Odd", {"at": 1}, "assistant"),
-        "x": _row(None, "Lost", None, "assistant"),
-    }
-    (talk,) = parts("openwebui", [_chat(rows, history={"currentId": "x"})], "a.json")
-    assert _texts(talk) == ["Q", "New"]
-    assert [message.at.year for message in talk.messages] == [2026, 2026]
 
 
 def test_openwebui_tags_come_along(parts):
@@ -358,20 +230,9 @@ def test_grok_one_bad_conversation_discards_nothing(parts):
     good = export["conversations"][0]
     odd_dates = {**good, "conversation": {"id": "o", "create_time": {"$date": {"$numberLong": "x"}}, "modify_time": 7}}
     flat = [{"response": {"sender": "human", "message": "Q"}}, {"response": {"sender": "x", "message": "A"}}, 3]
-    found = parts(
-        "grok",
-        {
-            **export,
-            "conversations": [
-                good,
-                7,
-                {"conversation": {}, "responses": 3},
-                odd_dates,
-                {"conversation": {"id": "f"}, "responses": flat},
-            ],
-        },
-        "prod-grok-backend.json",
-    )
+    bad = [7, {"conversation": {}, "responses": 3}]
+    rows = [good, *bad, odd_dates, {"conversation": {"id": "f"}, "responses": flat}]
+    found = parts("grok", {**export, "conversations": rows}, "prod-grok-backend.json")
     kinds = [ReadConversation, Unreadable, Unreadable, ReadConversation, ReadConversation, ReadProject]
     assert [type(part) for part in found] == kinds
     assert _texts(found[4]) == ["Q", "A"]
@@ -387,60 +248,6 @@ def test_grok_names_a_file_that_was_cut_off(parts):
 # LibreChat
 
 
-def test_librechat_all_branches_flat_and_nested_as_its_own_code_writes_them(parts):
-    """`useExportConversation`: "messages" hold children where it is recursive, else all branches that are wanted."""
-    inner = {"messageId": "b", "parentMessageId": "a", "text": "A", "sender": "GPT", "isCreatedByUser": False}
-    top = {
-        "messageId": "a",
-        "parentMessageId": "00000000-0000-0000-0000-000000000000",
-        "text": "Q",
-        "sender": "User",
-        "isCreatedByUser": True,
-    }
-    head = {"conversationId": "l", "endpoint": "openAI", "title": "T", "exportAt": "10:00", "branches": True}
-    for messages, recursive in (([{**top, "children": [{**inner, "children": []}]}], True), ([top, inner], False)):
-        (talk,) = parts("librechat", {**head, "recursive": recursive, "messages": messages}, "a.json")
-        assert _texts(talk) == ["Q", "A"]
-
-
-def test_librechat_flat_with_parents_shows_the_newest_branch(parts):
-    rows = [
-        {
-            "messageId": "a",
-            "parentMessageId": "0000",
-            "text": "Q",
-            "sender": "User",
-            "createdAt": "2026-01-01T10:00:00Z",
-        },
-        {"messageId": "b", "parentMessageId": "a", "text": "Old", "sender": "GPT", "createdAt": "2026-01-01T10:00:01Z"},
-        {
-            "messageId": "c",
-            "parentMessageId": "a",
-            "content": [{"type": "text", "text": {"value": "New"}}, {"type": "text", "text": 7}, 3],
-            "model": "gpt-5",
-            "sender": "GPT",
-            "createdAt": "2026-01-01T10:00:02Z",
-        },
-        {"messageId": "c", "text": "twice"},
-        {"messageId": "d", "parentMessageId": "zz", "text": "", "createdAt": "2025-01-01T10:00:02Z"},
-        "no message",
-    ]
-    (talk,) = parts("librechat", {"conversationId": "l", "title": None, "messages": rows}, "a.json")
-    assert [(m.role, m.content, m.model) for m in talk.messages] == [
-        ("user", "Q", None),
-        ("assistant", "New", "gpt-5"),
-    ]
-    assert talk.title is None and talk.created_at == datetime(2026, 1, 1, 10, tzinfo=UTC)
-
-
-def test_librechat_many_in_one_array_one_bad_one_discards_nothing(parts):
-    good = exports.librechat_conversation()
-    found = parts("librechat", [good, {"conversationId": "x"}, 7, {**good, "conversationId": "y"}], "a.json")
-    assert [type(part) for part in found] == [ReadConversation, Unreadable, Unreadable, ReadConversation]
-    empty = parts("librechat", {"conversationId": "e", "messages": []}, "a.json")
-    assert empty[0].messages == [] and empty[0].created_at is None
-
-
 def test_librechat_names_files_it_cannot_read(parts):
     files = {
         "good.json": exports.librechat_conversation(),
@@ -450,6 +257,8 @@ def test_librechat_names_files_it_cannot_read(parts):
     found = parts("librechat", zipped(files))
     assert sorted(part.place for part in _of(found, Unreadable)) == ["cut.json", "odd.json, conversation 1"]
     assert len(_of(found, ReadConversation)) == 1
+    empty = parts("librechat", {"conversationId": "e", "messages": []}, "a.json")
+    assert empty[0].messages == [] and empty[0].created_at is None
 
 
 def test_every_format_has_a_name_of_its_own() -> None:

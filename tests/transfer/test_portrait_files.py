@@ -50,11 +50,8 @@ def tell(app: Flask, person: Person, memory_id: int, quote: str) -> None:
         add_past(row, [("user", f"{quote}.", SAID), ("assistant", "I see.", SAID)])
         said = select(Message.message_id).where(Message.conversation_id == row.conversation_id, Message.role == "user")
         message_id = db.session.scalars(said).one()
-        db.session.add(
-            MemoryEvidence(
-                memory_id=memory_id, message_id=message_id, quote=quote, start=0, end=len(quote), said_at=SAID
-            )
-        )
+        place = {"message_id": message_id, "quote": quote, "start": 0, "end": len(quote), "said_at": SAID}
+        db.session.add(MemoryEvidence(memory_id=memory_id, **place))
 
 
 @pytest.fixture
@@ -70,8 +67,12 @@ def portrayed(app: Flask, client: ApiClient, user: Person, model: ServerHandle, 
 
 
 def test_it_has_each_sentence_with_its_mark_and_what_it_rests_on(
-    user: Person, login: Callable, portrayed: tuple[int, int], tmp_path: Path
-) -> None:
+    client, user, login, make_user, anonymous, portrayed, tmp_path, monkeypatch
+):
+    for other in (make_user(), make_user(is_admin=True)):
+        assert login(other).get(PLACE).status_code == 404
+    assert anonymous.get(PLACE).status_code == 303
+    assert client.get(PLACE).status_code in (303, 401, 403), "no token counts on a page"
     answer = login(user).get(PLACE)
     assert answer.status_code == 200 and answer.mimetype == "application/pdf"
     assert answer.headers["Cache-Control"] == "no-store"
@@ -80,11 +81,12 @@ def test_it_has_each_sentence_with_its_mark_and_what_it_rests_on(
     assert "What I know of you" in text and f"{ADA}¹ {KESTREL}²" in text
     assert f"1. {DAUGHTER} “I have a daughter, Ada” 3 May 2026 · At the harbour 2. {BOAT}" in text
     assert text.endswith("1/1")
+    monkeypatch.setattr(portrait_files, "WRITER", "webapp.transfer.writers.memories")
+    failed = login(user).get(PLACE)
+    assert failed.status_code == 503 and "could not be made" in failed.text
 
 
-def test_what_is_forgotten_or_corrected_is_not_in_the_next_one(
-    client: ApiClient, user: Person, login: Callable, portrayed: tuple[int, int], tmp_path: Path
-) -> None:
+def test_what_is_forgotten_or_corrected_is_not_in_the_next_one(client, user, login, portrayed, tmp_path):
     browser, (ada, boat) = login(user), portrayed
     assert "Ada" in text_of(browser.get(PLACE).data, tmp_path)
     client.delete(f"/api/memories/{ada}")
@@ -94,32 +96,7 @@ def test_what_is_forgotten_or_corrected_is_not_in_the_next_one(
     assert browser.get(PLACE).status_code == 404, "nothing is left to print"
 
 
-def test_it_is_its_owners(
-    login: Callable, make_user: Callable, anonymous: Any, portrayed: tuple[int, int], client: ApiClient
-) -> None:
-    assert login(make_user()).get(PLACE).status_code == 404
-    assert login(make_user(is_admin=True)).get(PLACE).status_code == 404
-    assert anonymous.get(PLACE).status_code == 303
-    assert client.get(PLACE).status_code in (303, 401, 403), "no token counts on a page"
-
-
-def test_a_writer_that_fails_says_so(
-    user: Person, login: Callable, portrayed: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(portrait_files, "WRITER", "webapp.transfer.writers.memories")
-    answer = login(user).get(PLACE)
-    assert answer.status_code == 503 and "could not be made" in answer.text
-
-
-def test_a_spaces_is_its_members_and_has_no_quotes_of_others(
-    app: Flask,
-    api: Callable,
-    make_user: Callable,
-    login: Callable,
-    model: ServerHandle,
-    run_jobs: Callable,
-    tmp_path: Path,
-) -> None:
+def test_a_spaces_is_its_members_and_has_no_quotes_of_others(app, api, make_user, login, model, run_jobs, tmp_path):
     anna, ben = api(make_user(name="Anna")), api(make_user(name="Ben"))
     space_id = make_space(anna, "The trip", "project")
     join(anna, space_id, ben)
@@ -153,7 +130,9 @@ CHINESE = PrintedPortrait(
 
 
 def test_arabic_runs_from_the_right_and_a_mark_stays_apart_from_a_number(tmp_path: Path) -> None:
-    made = make_pdf(read_printed(ARABIC.as_json()))
+    printed = read_printed(ARABIC.as_json())  # as the process that makes it does
+    assert (printed.title, printed.is_rtl, printed.sources[0].content) == (ARABIC.title, True, "أعمل ممرضًا")
+    made = make_pdf(printed)
     assert b"/Lang (ar)" in made
     path = tmp_path / "arabic.pdf"
     path.write_bytes(made)
@@ -173,12 +152,8 @@ def test_chinese_ends_its_lines_anywhere(tmp_path: Path) -> None:
 
 
 def test_long_ones_flow_over_pages_and_what_no_font_has_is_left_out(tmp_path: Path) -> None:
-    sources = [PrintedSource(f"Note {number} \x07🎉 {'x' * 300}", [("word " * 80, "today")]) for number in range(40)]
-    portrait = PrintedPortrait("T", "H", "W", "F", "R", [("Much.", list(range(1, 41)))], sources)
+    sources = [PrintedSource(f"Note {number} \x07🎉 {'x' * 300}", [("word " * 80, "today")]) for number in range(12)]
+    portrait = PrintedPortrait("T", "H", "W", "F", "R", [("Much.", list(range(1, 13)))], sources)
     text = text_of(make_pdf(portrait), tmp_path)
-    assert "Note 39" in text and "40." in text and "[party popper]" in text and "\x07" not in text
-
-
-def test_what_the_process_is_given_is_what_was_printed() -> None:
-    read = read_printed(ARABIC.as_json())
-    assert (read.title, read.is_rtl, read.sources[0].content) == (ARABIC.title, True, "أعمل ممرضًا")
+    assert text.count("\f") > 2 and "Note 11" in text and "12." in text
+    assert "[party popper]" in text and "\x07" not in text

@@ -99,72 +99,29 @@ def test_a_conversation_that_was_not_to_be_remembered_tells_no_memories(read):
     assert _only(parts, ReadConversation)[0].may_remember is False
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"title": None},
-        {"create_time": None, "update_time": None},
-        {"current_node": None},
-        {"current_node": "nowhere"},
-        {"default_model_slug": None},
-        {"conversation_id": None, "id": "other"},
-    ],
-)
-def test_odd_chatgpt_conversations_are_read(read, odd):
-    _, parts = read(zipped({"conversations.json": [chatgpt_conversation() | odd]}))
-    (talk,) = _only(parts, ReadConversation)
-    assert _said(talk)[-1] == ("assistant", "Answer 1.")
-
-
-def test_circles_end(read):
-    talk = chatgpt_conversation()
-    talk["mapping"]["root"]["parent"] = "a1"
-    assert len(_only(read(zipped({"conversations.json": [talk]}))[1], ReadConversation)) == 1
-
-
-def test_one_bad_conversation_discards_nothing(read):
-    rows = [chatgpt_conversation(1), {"title": "Broken"}, "nonsense", {"mapping": {"x": 3}}, chatgpt_conversation(2)]
-    _, parts = read(zipped({"conversations.json": rows}))
-    assert [talk.title for talk in _only(parts, ReadConversation)][:1] == ["Talk 1"]
-    assert _only(parts, ReadConversation)[-1].title == "Talk 2"
-    assert any(part.place == "“Broken”" and "no messages" in part.reason for part in _only(parts, Unreadable))
-
-
-def test_a_file_that_was_cut_off_gives_what_it_has(read):
-    whole = json.dumps([chatgpt_conversation(1), chatgpt_conversation(2)])
-    _, parts = read(zipped({"conversations.json": whole[:-200]}))
-    assert [talk.title for talk in _only(parts, ReadConversation)] == ["Talk 1"]
-    assert "cut off" in _only(parts, Unreadable)[0].reason
+def test_odd_chatgpt_conversations_are_read(read):
+    odd_ones = [{name: None} for name in ("title", "default_model_slug", "current_node")]
+    odd_ones += [{"create_time": None, "update_time": None}, {"conversation_id": None, "id": "other"}]
+    for odd in (*odd_ones, {"current_node": "nowhere"}):
+        _, parts = read(zipped({"conversations.json": [chatgpt_conversation() | odd]}))
+        (talk,) = _only(parts, ReadConversation)
+        assert _said(talk)[-1] == ("assistant", "Answer 1."), odd
 
 
 def test_claude_with_projects_and_memories(read):
-    name, parts = read(
-        zipped(
-            {
-                "conversations.json": [claude_conversation(1), claude_conversation(2, current_leaf_message_uuid=None)],
-                "users.json": [{"uuid": "u", "full_name": "Ana"}],
-                "projects/p1.json": {
-                    "uuid": "p1",
-                    "name": "Thesis",
-                    "prompt_template": "Be strict.",
-                    "docs": [{"filename": "notes.md", "content": "Bees dance."}],
-                },
-                "memories.json": [
-                    {
-                        "conversations_memory": "**Work context**\n\nAna keeps bees. She lives in Lisbon.",
-                        "project_memories": {"p1": "The thesis is due in May."},
-                    }
-                ],
-            }
-        )
-    )
+    docs = [{"filename": "notes.md", "content": "Bees dance."}]
+    known = "**Work context**\n\nAna keeps bees. She lives in Lisbon."
+    members = {
+        "conversations.json": [claude_conversation(1), claude_conversation(2, current_leaf_message_uuid=None)],
+        "users.json": [{"uuid": "u", "full_name": "Ana"}],
+        "projects/p1.json": {"uuid": "p1", "name": "Thesis", "prompt_template": "Be strict.", "docs": docs},
+        "memories.json": [{"conversations_memory": known, "project_memories": {"p1": "The thesis is due in May."}}],
+    }
+    name, parts = read(zipped(members))
     assert name == "claude"
     (project,) = _only(parts, ReadProject)
-    assert (project.name, project.instructions, project.documents) == (
-        "Thesis",
-        "Be strict.",
-        [("notes.md", "Bees dance.")],
-    )
+    shown = (project.name, project.instructions, project.documents)
+    assert shown == ("Thesis", "Be strict.", [("notes.md", "Bees dance.")])
     assert isinstance(parts[0], ReadProject)  # before what belongs to it
     for talk in _only(parts, ReadConversation):
         said = _said(talk)
@@ -208,14 +165,6 @@ def test_grok_shows_the_branch_written_last(read, zip_it):
     assert (talk.created_at.year, talk.left_out.total()) == (2025, 2)
     assert [(part.name, part.instructions) for part in _only(parts, ReadProject)] == [("Boats", "Speak like a sailor.")]
     assert HIDDEN not in str(parts)
-
-
-def test_librechats_errors_are_no_replies(read):
-    conversation = exports.librechat_conversation()
-    conversation["messagesTree"][0]["children"][0] |= {"error": True, "content": [], "text": "Quota exceeded"}
-    _, (talk,) = read(conversation, "talk.json")
-    assert _said(talk) == [("user", "Question")]
-    assert talk.left_out == {"hidden messages": 1}
 
 
 def test_librechat(read):
@@ -355,8 +304,8 @@ def test_notes(read):
         (b"[1, 2]", "a.json"),
         (b"\x00\xff", "a.bin"),
         (zipped({"a.png": "x"}), "a.zip"),
-        (b'{"a":' * 100_000, "a.json"),
-        (b"[" + b'{"a":' * 100_000, "a.json"),
+        (b'{"a":' * 20_000, "a.json"),
+        (b"[" + b'{"a":' * 20_000, "a.json"),
     ],
 )
 def test_what_is_no_export_is_refused(read, content, filename):
@@ -423,7 +372,7 @@ def test_a_zip_of_another_kind_is_not_called_broken(read, patch, words):
 
 
 def test_a_small_file_that_is_nested_without_end_takes_no_memory(read):
-    deep = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
+    deep = b'{"a":' * 20_000 + b"1" + b"}" * 20_000
     rows = b",".join(json.dumps(chatgpt_conversation(number)).encode() for number in range(2))
     with pytest.raises(ImportRefused, match="nested deeper"):
         read(b"[" + rows + b"," + deep + b"]", "conversations.json")

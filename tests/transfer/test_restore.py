@@ -166,6 +166,8 @@ def remember(user_id: int, content: str, **fields: Any) -> Memory:
     return row
 
 
+KEEPS = (Conversation, SavedPrompt, Schedule)
+"""What an undo leaves if it was gone on with."""
 SOON = datetime(2036, 3, 1, 9, 30)  # noqa: DTZ001 - local
 AT = datetime(2025, 3, 1, 9, 30, 15, 123456, tzinfo=UTC)
 
@@ -368,11 +370,8 @@ def test_a_life_comes_back_whole(app, lived, api):
 def elsewhere(settings: Settings, place: Path) -> Iterator[Flask]:
     """Another installation, on SQLite and with secrets of its own."""
     url = f"sqlite:///{place / 'other.sqlite3'}"
-    app = create_app(
-        settings.model_copy(
-            update={"database_url": url, "var_dir": place, "secret_key": "another installation's own secret"}
-        )
-    )
+    other = {"database_url": url, "var_dir": place, "secret_key": "another installation's own secret"}
+    app = create_app(settings.model_copy(update=other))
     with app.app_context():
         upgrade()
         try:
@@ -386,7 +385,8 @@ def test_from_one_installation_and_database_to_another_and_back(app, make_user, 
     """On MariaDB this goes to SQLite and back; what was forgotten stays forgotten at both."""
     person = make_user()
     with app.app_context():
-        furnish(person.user_id, [["Hello", "Hi", "花粉"], ["Again"]], ["Tea"])
+        words = ["Tea", "Likes Infinity War", "Asked why 0/0 is NaN", r"Types \u0000 a lot"]  # come in as words
+        furnish(person.user_id, [["Hello", "Hi", "花粉"], ["Again"]], words)
         first = exported(person.user_id)
         db.session.remove()
     with elsewhere(settings, tmp_path) as other:
@@ -408,10 +408,7 @@ def test_only_what_is_forgotten_is_hashed_and_a_tombstone_without_its_key_is_lef
         furnish(person.user_id, [], ["x"])
         data = exported(person.user_id)
         assert b"Porto" not in data
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        members["tombstone_keys.jsonl"] = b""
-        restored(other.user_id, zipped(members))
+        restored(other.user_id, zipped(members_of(data) | {"tombstone_keys.jsonl": b""}))
         assert db.session.query(MemoryTombstone).filter_by(user_id=other.user_id).count() == 0
 
 
@@ -424,10 +421,15 @@ def zipped(members: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
+def members_of(data: bytes) -> dict[str, bytes]:
+    """The members of a ZIP."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def changed(data: bytes, name: str, change: Any) -> bytes:
     """An export with the lines of one file changed."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {member: archive.read(member) for member in archive.namelist()}
+    members = members_of(data)
     lines = [change(json.loads(line)) for line in members[name].decode().split("\n")[:-1]]
     members[name] = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode()
     return zipped(members)
@@ -466,20 +468,13 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
         assert contents(exported(other.user_id)) == contents(data)
 
 
-def test_words_that_numbers_are_called_by_come_in_as_words(app, make_user):
-    person, other = make_user(), make_user()
-    with app.app_context():
-        furnish(person.user_id, [["One", "Two"]], ["Likes Infinity War", "Asked why 0/0 is NaN", r"Types \u0000 a lot"])
-        data = exported(person.user_id)
-        row = restored(other.user_id, data)
-        assert "problems skipped" not in row.counts
-        assert contents(exported(other.user_id)) == contents(data)
-
-
 def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
     person, other = make_user(), make_user(name="Other")
     with app.app_context():
         furnish(person.user_id, [["One", "Two"], ["Three"]], ["Tea"])
+        with write_transaction():
+            db.session.add(SavedPrompt(user_id=person.user_id, name="Cook", content="Cook."))
+            db.session.query(SavedPrompt).update({"updated_at": AT})
         row = restored(other.user_id, exported(person.user_id))
         with write_transaction():
             assert service.undo(other.user_id, row.import_id).error is None
@@ -488,13 +483,17 @@ def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
         assert db.session.query(RestoredRow).count() == 0
         assert tombstone_set(other.user_id).forbids("Once lived in Porto"), "what was forgotten stays forgotten"
         row = restored(other.user_id, exported(person.user_id))
+        (schedule,) = db.session.query(Schedule).filter_by(user_id=other.user_id)
+        assert (schedule.rrule, schedule.at, schedule.is_active) == ("FREQ=WEEKLY", SOON, False), "it comes back paused"
         talk = db.session.query(Conversation).filter_by(user_id=other.user_id, title="One").one()
         with write_transaction():
             db.session.add(Message(conversation_id=talk.conversation_id, role="user", content="And on"))
+            db.session.query(SavedPrompt).filter_by(user_id=other.user_id, name="Cook").one().content = "Cook slowly."
+            change_schedule(other.user_id, schedule.schedule_id, ScheduleEdit(is_active=True))
         with write_transaction():
-            assert service.undo(other.user_id, row.import_id).error == "1 part was changed since, and stayed."
-        (left,) = db.session.query(Conversation).filter_by(user_id=other.user_id)
-        assert left.title == "One"
+            assert service.undo(other.user_id, row.import_id).error == "3 parts were changed since, and stayed."
+        left = {model: db.session.query(model).filter_by(user_id=other.user_id).one() for model in KEEPS}
+        assert (left[Conversation].title, left[SavedPrompt].content) == ("One", "Cook slowly.")
 
 
 def test_what_lines_refer_to_is_looked_up_for_many_at_once(app, make_user):
@@ -510,36 +509,6 @@ def test_what_lines_refer_to_is_looked_up_for_many_at_once(app, make_user):
 
     with app.app_context():
         assert asked([f"Word {number}" for number in range(12)]) == asked(["One word", "Another"])
-
-
-def test_undoing_leaves_a_prompt_that_was_changed_since(app, make_user):
-    person, other = make_user(), make_user(name="Other")
-    with app.app_context():
-        furnish(person.user_id, [["One", "Two"]], ["Tea"])
-        with write_transaction():
-            db.session.add(SavedPrompt(user_id=person.user_id, name="Cook", content="Cook."))
-            db.session.query(SavedPrompt).update({"updated_at": AT})
-        row = restored(other.user_id, exported(person.user_id))
-        with write_transaction():
-            db.session.query(SavedPrompt).filter_by(user_id=other.user_id, name="Cook").one().content = "Cook slowly."
-        with write_transaction():
-            assert service.undo(other.user_id, row.import_id).error == "1 part was changed since, and stayed."
-        (left,) = db.session.query(SavedPrompt).filter_by(user_id=other.user_id)
-        assert left.content == "Cook slowly."
-
-
-def test_schedules_come_back_paused_and_stay_once_resumed(app, make_user):
-    person, other = make_user(), make_user(name="Other")
-    with app.app_context():
-        furnish(person.user_id, [["One"]], ["Tea"])
-        row = restored(other.user_id, exported(person.user_id))
-        (schedule,) = db.session.query(Schedule).filter_by(user_id=other.user_id)
-        assert (schedule.rrule, schedule.at, schedule.is_active) == ("FREQ=WEEKLY", SOON, False)
-        with write_transaction():
-            change_schedule(other.user_id, schedule.schedule_id, ScheduleEdit(is_active=True))
-        with write_transaction():
-            assert service.undo(other.user_id, row.import_id).error == "1 part was changed since, and stayed."
-        assert db.session.query(Schedule).filter_by(user_id=other.user_id).count() == 1
 
 
 def test_schedules_of_an_earlier_export_come_back(app, make_user):
@@ -573,21 +542,34 @@ def test_undoing_asks_little_of_each_statement(app, make_user, monkeypatch):
     assert sum(said.startswith("DELETE FROM restored_rows") for said in statements) >= many // 2
 
 
-def test_an_account_that_holds_something_is_never_written_over(app, client, api, make_user, user, run_jobs):
+def test_only_an_empty_account_is_restored_into_and_by_one_at_a_time(app, api, login, make_user, user, run_jobs):
     with app.app_context():
         furnish(user.user_id, [["One", "Two"]], ["Tea"])
         data = exported(user.user_id)
-    other = api(make_user())
+    other, empty = api(make_user()), make_user()
     other.post("/api/conversations", json={"title": "Mine"})
-    made = other.post("/api/imports", data={"file": (io.BytesIO(data), "a.zip")}, content_type="multipart/form-data")
-    place = f"/api/imports/{made.get_json()['import_id']}"
+
+    def uploaded(client) -> str:
+        form = {"file": (io.BytesIO(data), "a.zip")}
+        made = client.post("/api/imports", data=form, content_type="multipart/form-data")
+        return f"/api/imports/{made.get_json()['import_id']}"
+
+    browser = login(empty)
+    place, second = uploaded(other), uploaded(api(empty))
+    page = post_form(browser, "/imports", page="/transfer", file=(io.BytesIO(data), "me.zip")).location
     run_jobs()
     assert other.post(f"{place}/start", json={"restore": True}).status_code == 409
     assert other.post(f"{place}/start", json={}).status_code == 202
+    text = browser.get(page).text
+    assert "Restore a Commonplace account" in text and "conversations <strong>1</strong>" in text
+    assert post_form(browser, f"{page}/start", page=page, restore="1").status_code == 303
+    assert api(empty).post(f"{second}/start", json={"restore": True}).status_code == 409, "two at once"
     run_jobs()
     counts = other.get(place).get_json()["counts"]
     assert counts["conversations imported"] == 1 and counts["memories proposed"] == 1
     assert "conversations restored" not in counts
+    text = browser.get(page).text
+    assert "conversations <strong>1</strong>" in text and "Done." in text
 
 
 def test_documents_come_back_with_their_pages_and_their_originals(app, make_user, api):
@@ -623,12 +605,8 @@ def test_documents_come_back_with_their_pages_and_their_originals(app, make_user
         pages = select(DocumentChunk.page).where(DocumentChunk.document_id == found[0].document_id)
         assert list(db.session.scalars(pages.order_by(DocumentChunk.position))) == [1, 2]
         # A line that names somebody else's content gets nothing of it where its bytes are not in the file.
-        without = io.BytesIO()
-        with zipfile.ZipFile(io.BytesIO(first)) as source, zipfile.ZipFile(without, "w") as target:
-            for name in source.namelist():
-                if not name.startswith("files/"):
-                    target.writestr(name, source.read(name))
-        restored(stranger.user_id, without.getvalue())
+        without = {name: content for name, content in members_of(first).items() if not name.startswith("files/")}
+        restored(stranger.user_id, zipped(without))
         theirs = select(SpaceDocument).where(SpaceDocument.user_id == stranger.user_id, SpaceDocument.pages > 1)
         assert (db.session.scalars(theirs).one().digest, db.session.scalars(theirs).one().pages) == (None, 2)
     client = api(other)
@@ -637,49 +615,48 @@ def test_documents_come_back_with_their_pages_and_their_originals(app, make_user
     assert client.get(f"{place}/picture?page=2").mimetype == "image/jpeg"
 
 
-def test_two_are_not_restored_into_one_account_at_once(app, client, api, make_user, user, run_jobs):
-    with app.app_context():
-        furnish(user.user_id, [["One", "Two"]], ["Tea"])
-        data = exported(user.user_id)
-    other = api(make_user())
-    places = []
-    for _ in range(2):
-        made = other.post(
-            "/api/imports", data={"file": (io.BytesIO(data), "a.zip")}, content_type="multipart/form-data"
-        )
-        places.append(f"/api/imports/{made.get_json()['import_id']}")
-    run_jobs()
-    assert other.post(f"{places[0]}/start", json={"restore": True}).status_code == 202
-    assert other.post(f"{places[1]}/start", json={"restore": True}).status_code == 409
+ODD_LINES = [
+    ({"title_source": "magic"}, "Title_source is none of"),
+    ({"messages": [{"role": "system", "content": "x"}]}, "Role is none of"),
+    ({"created_at": "soon"}, "Created_at is no time"),
+    ({"title": "x" * 300}, "Title is too long"),
+    ({"metadata": {"a": float("nan")}}, "Metadata cannot be stored"),
+    ({"metadata": {"a": "b\x00"}}, "Metadata cannot be stored"),
+    ("{", "cannot be read"),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "reason"),
-    [
-        ("conversations.jsonl", lambda row: row | {"title_source": "magic"}, "Title_source is none of"),
-        (
-            "conversations.jsonl",
-            lambda row: row | {"messages": [{"role": "system", "content": "x"}]},
-            "Role is none of",
-        ),
-        ("conversations.jsonl", lambda row: row | {"created_at": "soon"}, "Created_at is no time"),
-        ("conversations.jsonl", lambda row: row | {"title": "x" * 300}, "Title is too long"),
-        ("conversations.jsonl", lambda _row: "{", "cannot be read"),
-        ("memories.jsonl", lambda row: row | {"confidence": "high"}, "Confidence is no number"),
-        ("conversations.jsonl", lambda row: row | {"metadata": {"a": float("nan")}}, "Metadata cannot be stored"),
-        ("conversations.jsonl", lambda row: row | {"metadata": {"a": "b\x00"}}, "Metadata cannot be stored"),
-        ("folders.jsonl", lambda row: {"folder_id": 1}, "does not go together"),
-        ("change_sets.jsonl", lambda row: row | {"change_set_id": 7}, "does not go together"),
-    ],
-)
-def test_what_does_not_fit_is_reported_and_the_rest_comes_in(app, make_user, name, change, reason):
-    person, other = make_user(), make_user()
-    with app.app_context():
-        furnish(person.user_id, [["One", "Two"], ["Three"]], ["Tea"])
-        row = restored(other.user_id, changed(exported(person.user_id), name, change))
+def test_what_does_not_fit_is_reported_and_the_rest_comes_in(app, make_user):
+    """Each talk but the last is odd in another way; of other files, all lines are."""
+    person, other, third = make_user(), make_user(), make_user()
+
+    def reasons(data: bytes, into: int) -> list[str]:
+        row = restored(into, data)
+        page = service.list_items(into, row.import_id, service.ItemQuery(outcome="skipped", limit=100))
         assert row.counts["problems skipped"] >= 1
-        page = service.list_items(other.user_id, row.import_id, service.ItemQuery(outcome="skipped"))
-        assert any(reason in (item.reason or "") for item in page.items), [item.reason for item in page.items]
+        return [f"{item.title}: {item.reason}" for item in page.items]
+
+    with app.app_context():
+        furnish(person.user_id, [["One", "Two"], *([f"Talk {n}"] for n in range(len(ODD_LINES)))], ["Tea"])
+        data = exported(person.user_id)
+        odd = iter(change for change, _ in reversed(ODD_LINES))
+        talks = changed(data, "conversations.jsonl", lambda row: row if row["title"] == "One" else bent(row, next(odd)))
+        found = reasons(talks, other.user_id)
+        assert [reason for _, reason in ODD_LINES if not any(reason in said for said in found)] == [], found
+        assert db.session.query(Conversation).filter_by(user_id=other.user_id).one().title == "One"
+        rest = changed(data, "memories.jsonl", lambda row: row | {"confidence": "high"})
+        rest = changed(rest, "folders.jsonl", lambda row: {"folder_id": 1})
+        rest = changed(rest, "change_sets.jsonl", lambda row: row | {"change_set_id": 7})
+        found = reasons(rest, third.user_id)
+        assert any("Confidence is no number" in said for said in found), found
+        for part in ("folders", "change"):
+            assert any(said.startswith(part) and "does not go together" in said for said in found), found
+        assert db.session.query(Conversation).filter_by(user_id=third.user_id).count() == len(ODD_LINES) + 1
+
+
+def bent(row: dict[str, Any], change: dict[str, Any] | str) -> dict[str, Any] | str:
+    """A line with other fields, or another line."""
+    return change if isinstance(change, str) else row | change
 
 
 def test_numbers_of_others_in_a_file_reach_nothing_of_theirs(app, make_user):
@@ -704,22 +681,6 @@ def test_numbers_of_others_in_a_file_reach_nothing_of_theirs(app, make_user):
         assert db.session.query(TurnReceipt).filter_by(kind="memory").count() == 0
         for row in db.session.query(Memory).filter_by(user_id=other.user_id):
             assert row.superseded_by_id is None and row.source_conversation_id is None
-
-
-def test_the_page_offers_it_with_its_counts(app, login, make_user, user, run_jobs):
-    with app.app_context():
-        furnish(user.user_id, [["One", "Two"]], ["Tea"])
-        data = exported(user.user_id)
-    other = make_user()
-    browser = login(other)
-    place = post_form(browser, "/imports", page="/transfer", file=(io.BytesIO(data), "me.zip")).location
-    run_jobs()
-    text = browser.get(place).text
-    assert "Restore a Commonplace account" in text and "conversations <strong>1</strong>" in text
-    assert post_form(browser, f"{place}/start", page=place, restore="1").status_code == 303
-    run_jobs()
-    text = browser.get(place).text
-    assert "conversations <strong>1</strong>" in text and "Done." in text
 
 
 def test_every_table_of_a_person_is_exported_or_said_why_not(app):

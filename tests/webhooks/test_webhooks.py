@@ -16,9 +16,10 @@ from fakemodel.testing import ServerHandle
 from testkit.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
 from tests.support.receiver import Receiver, receiving
 from webapp.accounts import tokens
+from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken
 from webapp.audit.models import AuditEvent
-from webapp.background import time_slices
+from webapp.background import events, time_slices
 from webapp.background.events import Kind
 from webapp.config import Settings
 from webapp.db.base import db, now, write_transaction
@@ -105,8 +106,6 @@ def test_each_kind_is_told(
 
 
 def test_a_summary_of_a_journey_is_told(client: ApiClient, app: Flask, receiver: Receiver, user: Person) -> None:
-    from webapp.background import events
-
     hook(client, receiver.url, kinds=[Kind.JOURNEY_SUMMARISED])
     with app.app_context(), write_transaction():
         events.note(user.user_id, Kind.JOURNEY_SUMMARISED, {"conversation_id": 5})
@@ -147,13 +146,15 @@ def test_failures_are_tried_again_in_order_and_end_it(
     for content in ("Keeps bees", "Plays the cello"):
         client.post("/api/memories", json={"memory_type": "fact", "content": content})
     run_jobs()
-    assert len(receiver.got) == 1  # the second waits behind the first
-    assert deliveries(app) == [("memory.changed", "waiting", 1), ("memory.changed", "waiting", 0)]
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Skis"})
+    run_jobs()
+    assert len(receiver.got) == 1  # the others wait behind the first
+    assert deliveries(app) == [("memory.changed", "waiting", 1), *[("memory.changed", "waiting", 0)] * 2]
     make_due(app)
     receiver.status = 200
     with app.app_context():
         assert delivery.due_webhooks() == [made["webhook_id"]]
-        assert delivery.deliver(made["webhook_id"]) == 2
+        assert delivery.deliver(made["webhook_id"]) == 3
         assert delivery.deliver(made["webhook_id"]) == 0
     ids = [headers["webhook-id"] for headers, _ in receiver.got]
     assert ids[0] == ids[1] != ids[2]
@@ -209,26 +210,13 @@ def test_a_worker_that_died_leaves_it_to_the_next(app: Flask, client: ApiClient,
     assert deliveries(app) == [("memory.changed", "delivered", 2)]
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://127.0.0.1:1/",
-        "http://localhost/",
-        "http://2130706433/",
-        "http://127.1/",
-        "http://printer.local/",
-        "https://10.0.0.1/x",
-        "https://[::1]/",
-        "http://169.254.169.254/latest",
-        "ftp://hooks.example/",
-        "hooks.example",
-        "https://u:p@hooks.example/",
-    ],
-)
-def test_addresses_within_are_refused(client: ApiClient, url: str) -> None:
-    answer = client.post("/api/webhooks", json={"url": url})
-    assert answer.status_code == 422
-    assert answer.get_json()["errors"][0]["loc"] == ["url"]
+def test_addresses_within_are_refused(client: ApiClient) -> None:
+    names = ("127.0.0.1:1", "localhost", "2130706433", "127.1", "printer.local", "169.254.169.254/latest")
+    others = ("ftp://hooks.example/", "hooks.example", "https://u:p@hooks.example/")
+    for url in (*(f"http://{name}/" for name in names), "https://10.0.0.1/x", "https://[::1]/", *others):
+        answer = client.post("/api/webhooks", json={"url": url})
+        assert (url, answer.status_code) == (url, 422)
+        assert answer.get_json()["errors"][0]["loc"] == ["url"]
 
 
 def test_an_address_that_turns_out_to_be_within_is_not_asked(
@@ -244,23 +232,15 @@ def test_an_address_that_turns_out_to_be_within_is_not_asked(
     assert "own network" in told[0]["answer"]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [{"kinds": []}, {"kinds": ["other"]}, {"with_content": "maybe"}, {"url": None}, {"extra": 1}, {"url": "x" * 1_001}],
-)
-def test_what_is_no_webhook(client: ApiClient, fields: dict[str, Any]) -> None:
-    assert client.post("/api/webhooks", json={"url": "https://hooks.example/", **fields}).status_code == 422
+def test_what_is_no_webhook(client: ApiClient) -> None:
+    odd = ({"kinds": []}, {"kinds": ["other"]}, {"with_content": "maybe"}, {"extra": 1})
+    for fields in (*odd, {"url": None}, {"url": "x" * 1_001}):
+        answer = client.post("/api/webhooks", json={"url": "https://hooks.example/", **fields})
+        assert (fields, answer.status_code) == (fields, 422)
 
 
-def test_it_is_its_owners(
-    app: Flask,
-    client: ApiClient,
-    anonymous: FlaskClient,
-    make_user: Callable[..., Person],
-    api: Any,
-    receiver: Receiver,
-) -> None:
-    """Every endpoint, by a stranger, an admin, nobody, a service, and a token with too few scopes."""
+def test_it_is_its_owners(client: ApiClient, make_user: Callable[..., Person], api: Any, receiver: Receiver) -> None:
+    """Nobody, a service and tokens with too few scopes: tests/test_access_matrix.py."""
     number = hook(client, receiver.url)["webhook_id"]
     calls: list[tuple[str, str, Any]] = [
         ("PATCH", f"/api/webhooks/{number}", {"is_active": False}),
@@ -274,19 +254,6 @@ def test_it_is_its_owners(
         assert theirs.get("/api/webhooks").get_json() == {"webhooks": []}
         for method, path, body in calls:
             assert theirs.open(path, method=method, json=body).status_code == 404, path
-    limited = make_user()
-    with app.app_context(), write_transaction():
-        _, secret = tokens.create_token(limited.user_id, NewToken(name="mcp", scopes=["mcp"]))
-        _, writer = tokens.create_token(limited.user_id, NewToken(name="writer", scopes=["read", "write"]))
-    everything = [("GET", "/api/webhooks", None), ("POST", "/api/webhooks", {"url": receiver.url}), *calls]
-    for method, path, body in [*everything, ("GET", "/api/events", None)]:
-        assert anonymous.open(path, method=method, json=body).status_code == 401, path
-        for token in (secret, make_user(is_service=True).token):
-            headers = {"Authorization": f"Bearer {token}"}
-            assert anonymous.open(path, method=method, json=body, headers=headers).status_code == 403, path
-    headers = {"Authorization": f"Bearer {writer}"}
-    assert anonymous.get("/api/webhooks", headers=headers).status_code == 200
-    assert anonymous.post("/api/webhooks", json={"url": receiver.url}, headers=headers).status_code == 403
     assert client.delete(f"/api/webhooks/{number}").status_code == 204
 
 
@@ -363,7 +330,6 @@ def test_the_page(app: Flask, user: Person, receiver: Receiver, run_jobs: Callab
 
 def test_a_turn_knows_without_asking(app: Flask, client: ApiClient, receiver: Receiver, model: ServerHandle) -> None:
     """Whether there are webhooks stands on the account, which the end of a turn reads anyway."""
-    from webapp.accounts.models import User
 
     def marked() -> bool:
         with app.app_context():

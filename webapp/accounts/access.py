@@ -1,4 +1,4 @@
-"""Who may call a view: its blueprint says so, or a mark under its route; webapp/accounts/auth.py asks before each."""
+"""The access rules of views: of their blueprint, or marks under their route; webapp/accounts/auth.py asks for them."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, overload
@@ -29,24 +29,19 @@ def public(view: View) -> View:
 @overload
 def login_required(view: View) -> View: ...
 @overload
-def login_required(*, writes: bool = False, services: bool = False, scope: Scope | None = None) -> Decorator: ...
+def login_required(*, services: bool = False, scope: Scope | None = None) -> Decorator: ...
 def login_required(
-    view: Callable[..., Any] | None = None,
-    *,
-    writes: bool = False,
-    services: bool = False,
-    scope: Scope | None = None,
+    view: Callable[..., Any] | None = None, *, services: bool = False, scope: Scope | None = None
 ) -> Any:
     """Any user may call this view; a service token only where `services` says so.
 
-    `writes`: the view writes although its method is a safe one.
     `scope`: the scope a token needs, unless the path already implies it (webapp/accounts/scopes.py).
     """
 
     def mark(function: View) -> View:
         function.services = services  # type: ignore[attr-defined]
         function.scope = scope  # type: ignore[attr-defined]
-        return _marked(function, "user", writes=writes)
+        return _marked(function, "user")
 
     return mark(view) if view else mark
 
@@ -64,6 +59,12 @@ def session_only(view: View) -> View:
     A page needs no such mark: tokens count only at the addresses for programs.
     """
     view.session_only = True  # type: ignore[attr-defined]
+    return view
+
+
+def writes(view: View) -> View:
+    """The view writes although its method is a safe one; goes below the access rule."""
+    view.writes = True  # type: ignore[attr-defined]
     return view
 
 
@@ -95,7 +96,6 @@ def access_of(app: Flask, endpoint: str) -> str:
     return mark or "admin"
 
 
-def _marked(view: View, access: str, *, writes: bool = False) -> View:
+def _marked(view: View, access: str) -> View:
     view.access = access  # type: ignore[attr-defined]
-    view.writes = writes  # type: ignore[attr-defined]
     return view

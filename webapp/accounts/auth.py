@@ -22,6 +22,7 @@ from webapp.accounts.access import (
     public,
     service_only,
     session_only,
+    writes,
 )
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.first_account import init_first_account
@@ -53,6 +54,7 @@ __all__ = [
     "login_required",
     "require_identity",
     "start_session",
+    "writes",
 ]
 
 

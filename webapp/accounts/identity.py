@@ -5,9 +5,12 @@ from datetime import datetime
 from typing import Any, Literal
 
 from flask import g
+from sqlalchemy import select
 
-from webapp.accounts.models import User, UserSession
+from webapp.accounts import sessions, tokens
+from webapp.accounts.models import ApiToken, User, UserSession
 from webapp.accounts.schemas import UserSettings
+from webapp.db.base import db, now
 from webapp.errors import Forbidden, Unauthenticated
 
 
@@ -78,3 +81,14 @@ def session_identity(user: User, row: UserSession, secret: str) -> Identity:
         proved_at=row.proved_at,
         must_change_password=user.must_change_password,
     )
+
+
+def is_valid(identity: Identity) -> bool:
+    """Return whether the token or session behind an earlier request can still be used, and its account is in use."""
+    good = select(User.user_id).where(User.user_id == identity.user_id, User.is_active)
+    if identity.token_id is not None:
+        good = good.join(ApiToken, ApiToken.token_id == identity.token_id).where(*tokens.usable_tokens())
+    else:
+        condition = UserSession.session_id == identity.session_id
+        good = good.join(UserSession, condition).where(*sessions.active_sessions(now()))
+    return db.session.scalar(good) is not None

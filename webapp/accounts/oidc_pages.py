@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask, current_app, flash, render_template, request, session, url_for
 
 from webapp.accounts import auth, identities, provider_links, signals
-from webapp.accounts.auth import public
+from webapp.accounts.auth import public, writes
 from webapp.accounts.first_account import first_account
 from webapp.accounts.password_check_pages import let_in
 from webapp.accounts.provider_claims import ClaimNames, ProviderClaims, find_claim
@@ -68,6 +68,7 @@ def begin() -> ViewResult:
 
 @blueprint.get("/login/oidc/callback")
 @public
+@writes  # a new account, or a new session
 def callback() -> ViewResult:
     """Sign in the person the provider vouches for."""
     client, settings = _client(), app_settings()
@@ -130,9 +131,6 @@ def _creates(vouched: ProviderClaims) -> bool:
     settings = app_settings()
     is_admin = bool(settings.oidc_admin_group) and settings.oidc_admin_group in (vouched.groups or ())
     return settings.oidc_create and (is_admin or not first_account().asks())
-
-
-callback.writes = True  # type: ignore[attr-defined]  # a new account, or a new session
 
 
 def _client() -> Any:

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 from flask import render_template
 
+from webapp.accounts.auth import writes
 from webapp.charts import Columns, Part, stacked, stacked_columns
 from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import WORDS, Count
@@ -39,6 +40,7 @@ class RatingRow:
 
 
 @blueprint.get("/admin/feedback")
+@writes  # every look is recorded
 def index() -> ViewResult:
     """Counts by day, model and prompt version; below them the replies that people agreed to share."""
     page = feedback.readable(PageQuery(limit=SHOWN, cursor=requested_cursor()))
@@ -56,9 +58,6 @@ def index() -> ViewResult:
     )
     db.session.commit()
     return answer
-
-
-index.writes = True  # type: ignore[attr-defined]  # every look is recorded
 
 
 def daily_columns(counts: Sequence[Count], today: date) -> Columns:

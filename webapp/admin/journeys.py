@@ -2,7 +2,7 @@
 
 from flask import render_template, url_for
 
-from webapp.accounts.auth import current_user_id
+from webapp.accounts.auth import current_user_id, writes
 from webapp.accounts.service import get_user
 from webapp.db.base import db
 from webapp.http.answers import commit_and_redirect
@@ -19,6 +19,7 @@ SHOWN = 50
 
 
 @blueprint.get("/admin/users/<int:user_id>/memory")
+@writes  # every look is recorded
 def look(user_id: int) -> ViewResult:
     """Return what is known about a user: profile, points by journey, memories."""
     user = get_user(user_id)
@@ -33,9 +34,6 @@ def look(user_id: int) -> ViewResult:
     )
     db.session.commit()
     return html
-
-
-look.writes = True  # type: ignore[attr-defined]  # every look is recorded
 
 
 @blueprint.post("/admin/users/<int:user_id>/journeys/<journey>/<point>/reset")

@@ -7,7 +7,7 @@ from flask import jsonify, request
 
 from webapp.accounts import idempotency
 from webapp.accounts.access import View
-from webapp.accounts.auth import current_user_id
+from webapp.accounts.auth import current_user_id, require_identity
 from webapp.chat import service, sse
 from webapp.chat.schemas import (
     Again,
@@ -35,7 +35,7 @@ from webapp.chat.schemas import (
 )
 from webapp.chat.tool_consent import answer, pass_on
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.follow import follow
+from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.start_queue import starts_turn
 from webapp.chat.turns.turnlog import BEGINNING, Cursor
@@ -262,4 +262,5 @@ def _stream(turn_id: int, cursor: Cursor = BEGINNING, *, launched: bool = False)
         seen = len(turnlog.text_of(turnlog.read(redis(), turn_id, last_id=cursor.id)))
     db.session.remove()
     entries = follow(app, hub, turn_id, after=cursor.id, jobs=jobs, launched=launched)
-    return sse.response(sse.json_events(entries, seen=seen, resumed=bool(cursor.id)))
+    watched = watch(app, require_identity(), entries)
+    return sse.response(sse.json_events(watched, seen=seen, resumed=bool(cursor.id)))

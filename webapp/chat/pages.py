@@ -6,7 +6,7 @@ from flask import Response, make_response, redirect, render_template, request, s
 from redis.exceptions import RedisError
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_identity, current_user_id
+from webapp.accounts.auth import current_identity, current_user_id, require_identity
 from webapp.accounts.browsers import learn_from_browser
 from webapp.chat import service, sse
 from webapp.chat.api import limit_turns
@@ -14,7 +14,7 @@ from webapp.chat.composer_form import read_attachments, read_message_parameters,
 from webapp.chat.livehtml import MEMORIES_CHANGED, html_events
 from webapp.chat.schemas import EditedMessage, NewMessage
 from webapp.chat.turns import start_queue, turnlog
-from webapp.chat.turns.follow import follow, stored_entries
+from webapp.chat.turns.follow import follow, stored_entries, watch
 from webapp.chat.turns.runtime import runtime
 from webapp.conversations import message_views, messages
 from webapp.conversations.models import Conversation, Message
@@ -161,7 +161,8 @@ def events(message_id: int) -> ViewResult:
     live = follow(app, hub, message_id, after=backlog[-1].id if backlog else "", jobs=True)
     if backlog and backlog[-1].id.startswith("0-"):
         live = iter(())  # read from the tables: the stream is gone
-    stream = html_events(message_id, conversation_id, backlog, live, has_reply="settling" in request.args)
+    watched = watch(app, require_identity(), live)
+    stream = html_events(message_id, conversation_id, backlog, watched, has_reply="settling" in request.args)
     return sse.response(stream_with_context(stream))
 
 

@@ -1,7 +1,7 @@
 """JSON endpoints of conversations and their messages."""
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.auth import current_user_id, writes
 from webapp.conversations import lists, messages, service
 from webapp.conversations.schemas import (
     ConversationChanges,
@@ -42,7 +42,7 @@ def create_conversation(body: NewConversation) -> ConversationOut:
 
 
 @blueprint.get("/conversations/current")
-@login_required(writes=True)
+@writes
 def current_conversation() -> ConversationOut:
     """The active conversation, created if there is none."""
     row = service.current_conversation(current_user_id())

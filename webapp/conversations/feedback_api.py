@@ -1,6 +1,6 @@
 """JSON endpoints of ratings of replies."""
 
-from webapp.accounts.auth import admin_only, current_user_id
+from webapp.accounts.auth import admin_only, current_user_id, writes
 from webapp.conversations import feedback
 from webapp.conversations.feedback_schemas import (
     CountQuery,
@@ -47,6 +47,7 @@ def count_feedback(query: CountQuery) -> Counts:
 
 @blueprint.get("/feedback")
 @admin_only
+@writes
 def list_readable_feedback(query: PageQuery) -> ReadableList:
     """Replies whose owners let admins read them, with their ratings. The owners can see that they were read."""
     page = feedback.readable(query)
@@ -55,6 +56,3 @@ def list_readable_feedback(query: PageQuery) -> ReadableList:
     ]
     db.session.commit()
     return ReadableList(feedback=items, next_cursor=page.next_cursor)
-
-
-list_readable_feedback.writes = True

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from redis.exceptions import RedisError
 from sqlalchemy import Select, delete, false, or_, select, update
 
+from webapp.accounts.models import User
 from webapp.background import events
 from webapp.background.events import Kind
 from webapp.conversations.default_titles import title_from_words
@@ -15,7 +16,7 @@ from webapp.conversations.journey_links import find_journey
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_deleted, conversation_moved, conversation_shown
-from webapp.db.base import db, now, rows_changed
+from webapp.db.base import db, get_or_raise, now, rows_changed
 from webapp.errors import NotFound, require
 from webapp.extensions import redis
 from webapp.spaces.service import persona_in
@@ -82,12 +83,16 @@ def create_conversation(
 
 def current_conversation(user_id: int) -> Conversation:
     """Return the user's most recently active conversation, created if there is none."""
-    row = db.session.scalar(
+    active = (
         owned_conversations(user_id)
         .where(Conversation.is_archived == false(), Conversation.is_temporary == false())
         .order_by(Conversation.updated_at.desc(), Conversation.conversation_id.desc())
         .limit(1)
     )
+    row = db.session.scalar(active)
+    if row is None:  # of two requests at once, the second finds what the first has made
+        get_or_raise(User, user_id, lock=True)
+        row = db.session.scalar(active)
     return row or create_conversation(user_id, NewConversation())
 
 

@@ -9,9 +9,9 @@ from flask import Flask, Response, jsonify, request
 from pydantic import BaseModel, ValidationError
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id
+from webapp.accounts.auth import current_user_id, require_identity
 from webapp.chat import service as chat
-from webapp.chat.turns.follow import follow
+from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.start_queue import leave
 from webapp.chat.turns.turnlog import FINAL_KINDS, GONE, SETTLED, TEXT_KINDS, Entry
@@ -139,7 +139,8 @@ def _let_go() -> None:
 
 def _entries(reply: LaunchableReply, patience: float | None) -> Iterator[Entry | None]:
     launched = reply.turn is not None
-    return follow(this_app(), runtime().hub, reply.turn_id, patience=patience, launched=launched)
+    entries = follow(this_app(), runtime().hub, reply.turn_id, patience=patience, launched=launched)
+    return watch(this_app(), require_identity(), entries)
 
 
 def open_stream(user_id: int, reply: LaunchableReply) -> closing[Generator[str | End | None]]:

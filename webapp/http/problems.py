@@ -56,8 +56,9 @@ def problem(
     status: int, title: str, detail: str = "", *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
     """Return an application/problem+json response, or its equivalent in another protocol."""
+    errors = errors and [{**item, "loc": item["loc"] or ["body"]} for item in errors]
     if errors and detail in ("", errors[0]["msg"]):
-        detail = f"{'.'.join(map(str, errors[0]['loc'])) or 'body'}: {errors[0]['msg']}"
+        detail = f"{'.'.join(map(str, errors[0]['loc']))}: {errors[0]['msg']}"
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if errors is not None:
         body["errors"] = errors

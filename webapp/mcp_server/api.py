@@ -139,7 +139,7 @@ def _read(user_id: int, call: Call) -> dict[str, Any]:
 
 def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> Response:
     code = protocol.INTERNAL_ERROR if status >= 500 else protocol.INVALID_REQUEST
-    if status == 400 and request.get_json(silent=True) is None:
+    if status == 400 and request.get_json(silent=True) is None and request.get_data().strip() != b"null":
         code = protocol.PARSE_ERROR
     response = jsonify(protocol.error(None, code, message))
     response.status_code = status

@@ -20,7 +20,10 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # A cloud's metadata service, although the address is public: it gives credentials to the machine that asks.
 _METADATA = {ipaddress.ip_address("168.63.129.16")}
-_OTHERS = [ipaddress.ip_network(net) for net in ("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "5f00::/16")]
+_OTHERS = [
+    ipaddress.ip_network(net)
+    for net in ("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "5f00::/16", "fec0::/10", "3fff::/20")
+]
 
 
 _LOCAL = ("localhost", "ip6-localhost", "ip6-loopback")

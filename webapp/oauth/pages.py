@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Response, make_response, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, login_required, password_required
+from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import limiter
@@ -31,7 +31,7 @@ PLACES = N_(("this computer", "an app (%(scheme)s:)"))
 
 
 @blueprint.get("/oauth/authorize")
-@login_required(writes=True)
+@writes
 @password_required
 @limiter.limit("60 per minute", key_func=lambda: f"oauth:{current_user_id()}")
 def ask() -> ViewResult:

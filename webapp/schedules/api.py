@@ -1,7 +1,7 @@
 """JSON endpoints of schedules."""
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, session_only
+from webapp.accounts.auth import current_user_id, session_only, writes
 from webapp.accounts.identity import require_identity
 from webapp.db.base import db
 from webapp.http.answers import commit
@@ -39,12 +39,10 @@ def create_schedule(body: ScheduleFields) -> ScheduleOut:
 
 
 @blueprint.get("/schedules/feed")
+@writes
 def read_feed() -> FeedOut:
     """Return the URL of a calendar (iCalendar) of your schedules, which is made the first time."""
     return _feed(feed.feed_of(current_user_id()))
-
-
-read_feed.writes = True  # the first time
 
 
 @blueprint.post("/schedules/feed", status=201)

@@ -30,11 +30,14 @@ class SchedulePath(BaseModel):
     schedule_id: Id
 
 
+Prompt = Annotated[MessageText, Field(max_length=16_000)]  # what TEXT holds on MySQL, of any script
+
+
 class ScheduleFields(Input):
     """A schedule as a program asks for it."""
 
     title: Line | None = Field(None, max_length=120, description="The first words of the prompt without one.")
-    prompt: MessageText | None = Field(None, description="The message that is sent; with a journey its title if empty.")
+    prompt: Prompt | None = Field(None, description="The message that is sent; with a journey its title if empty.")
     journey: Line | None = Field(None, max_length=100, description="The slug of the journey whose conversations begin.")
     rrule: Line | None = Field(None, max_length=LONGEST, description="A rule of RFC 5545, hourly at most.")
     repeat: Simple | None = Field(None, description="Instead of a rule; monthly on the 31st is the last day.")
@@ -49,7 +52,7 @@ class ScheduleEdit(Input):
     """Changes of a schedule by a program: only what is given."""
 
     title: Line | None = Field(None, max_length=120)
-    prompt: MessageText | None = None
+    prompt: Prompt | None = None
     journey: Line | None = Field(None, max_length=100, description="With null, plain conversations again.")
     rrule: Line | None = Field(None, max_length=LONGEST, description="With null, once.")
     repeat: Simple | None = None

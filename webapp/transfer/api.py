@@ -5,7 +5,7 @@ from typing import Any
 from flask import request, send_file
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, login_required, password_required
+from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
@@ -143,7 +143,7 @@ def get_export(path: ExportPath) -> ExportOut:
     "/exports/<int:export_id>/download",
     responses={200: {"description": "The file", "content": {"*/*": {}}}, 409: {"description": "Not made yet"}},
 )
-@login_required(writes=True)
+@writes
 def download_export(path: ExportPath) -> Any:
     """The file of an export."""
     return send_export(path.export_id)

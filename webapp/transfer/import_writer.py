@@ -58,7 +58,7 @@ def write_conversation(
     row = Conversation(
         user_id=user_id,
         title=(part.title or _first_words(part))[:255],
-        title_source="user" if part.title else "auto",
+        title_source="auto",  # of most programs they are a model's; forgetting replaces one that tells something
         created_at=part.created_at or period[0],
         updated_at=period[1],
         is_archived=part.is_archived,

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 from flask import flash, make_response, redirect, render_template, request, send_file, url_for
 
-from webapp.accounts.auth import current_user_id, login_required, password_required
+from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
 from webapp.http.answers import commit_and_redirect
@@ -230,7 +230,7 @@ def export_chosen() -> ViewResult:
 
 
 @blueprint.get("/exports/<int:export_id>/download")
-@login_required(writes=True)
+@writes
 def download(export_id: int) -> ViewResult:
     """The file of an export."""
     return send_export(export_id)  # type: ignore[no-any-return]  # a Response

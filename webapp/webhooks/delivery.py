@@ -52,7 +52,7 @@ def due_webhooks() -> Sequence[int]:
 
 
 def deliver(webhook_id: int) -> int:
-    """Deliver what is due, oldest first, until one fails or time is up; returns how many. Two may run at a time."""
+    """Deliver what is due, oldest first, until one fails or time is up; returns how many."""
     delivered, turn = 0, Slice()
     while True:
         with write_transaction():
@@ -82,18 +82,11 @@ def _claim(webhook_id: int) -> _Letter | None:
     if reason := _stop_reason(hook):
         service.disable(hook, reason)
         return None
-    due = (
-        select(WebhookDelivery)
-        .where(
-            WebhookDelivery.webhook_id == webhook_id,
-            WebhookDelivery.status == "waiting",
-            WebhookDelivery.due_at <= now(),
-        )
-        .order_by(WebhookDelivery.delivery_id)
-        .limit(1)
+    waiting = select(WebhookDelivery).where(
+        WebhookDelivery.webhook_id == webhook_id, WebhookDelivery.status == "waiting"
     )
-    row = db.session.scalar(due)
-    if row is None:
+    row = db.session.scalar(waiting.order_by(WebhookDelivery.delivery_id).limit(1))
+    if row is None or row.due_at > now():  # what happened later waits behind one that failed, or is being sent
         return None
     secret = unseal(hook.secret).api_key
     if not secret:

@@ -8,14 +8,11 @@ from collections.abc import Generator, Iterator
 from flask import Flask, Response, request
 from pydantic import BaseModel, Field, field_validator
 from redis.exceptions import RedisError
-from sqlalchemy import select
 
-from webapp.accounts import sessions, tokens
 from webapp.accounts.auth import require_identity
-from webapp.accounts.identity import Identity
-from webapp.accounts.models import ApiToken, User, UserSession
+from webapp.accounts.identity import Identity, is_valid
 from webapp.chat import sse
-from webapp.db.base import db, expect_writes, now
+from webapp.db.base import db, expect_writes
 from webapp.errors import TooMany, Unavailable
 from webapp.extensions import this_app
 from webapp.http.validation import Line
@@ -117,13 +114,7 @@ def _may_go_on(app: Flask, identity: Identity) -> bool:
         expect_writes(False)
         try:
             event_stream.listen(identity.user_id)
-            good = select(User.user_id).where(User.user_id == identity.user_id, User.is_active)
-            if identity.token_id is not None:
-                good = good.join(ApiToken, ApiToken.token_id == identity.token_id).where(*tokens.usable_tokens())
-            else:
-                condition = UserSession.session_id == identity.session_id
-                good = good.join(UserSession, condition).where(*sessions.active_sessions(now()))
-            return db.session.scalar(good) is not None
+            return is_valid(identity)
         except RedisError:
             return False
 

@@ -15,46 +15,41 @@ def _conversation(user_id: int) -> Conversation:
     return row
 
 
+def _chunk(conversation: Conversation, content: str, start: int = 1) -> int:
+    row = ConversationChunk(
+        conversation_id=conversation.conversation_id,
+        user_id=conversation.user_id,
+        content=content,
+        message_range_start=start,
+        message_range_end=start + 1,
+    )
+    db.session.add(row)
+    db.session.flush()
+    return row.chunk_id
+
+
 def test_marks_are_filled_in_with_what_they_say_now(app_context, user):
+    """A mark in somebody's words stays as it is."""
     conversation = _conversation(user.user_id)
     asked = Message(conversation_id=conversation.conversation_id, role="user", content="Hello <there>")
     db.session.add(asked)
-    chunk = ConversationChunk(
-        conversation_id=conversation.conversation_id,
-        user_id=user.user_id,
-        content="They spoke of <boats>.",
-        message_range_start=1,
-        message_range_end=2,
-    )
-    db.session.add(chunk)
-    db.session.flush()
+    boats, mark = _chunk(conversation, "They spoke of <boats>."), _chunk(conversation, "[[memory 7 revision 1]]", 3)
     prompt = [
-        {"role": "system", "content": f"- [[summary {chunk.chunk_id}]]\n- [[summary 999]]\n- [[memory 7 revision 1]]"},
+        {"role": "system", "content": f"- [[summary {boats}]]\n- [[summary 999]]\n- [[memory 7 revision 1]]"},
         {"role": "user", "message_id": asked.message_id, "content": "<reference>\n[[document 5]]\n</reference>\n\n"},
         {"role": "assistant", "message_id": 999_999},
+        {"role": "system", "content": f"[[summary {mark}]]"},
+        {"role": "system", "content": "Know: [[filled {{CONVERSATION_MEMORY}}]]"},
     ]
     shown = unmask(user.user_id, conversation, prompt)
     assert [message["content"] for message in shown] == [
         "- They spoke of &lt;boats>.\n- [deleted]\n- [forgotten]",
         "<reference>\n[deleted]\n</reference>\n\nHello <there>",
         "[deleted]",
+        "[[memory 7 revision 1]]",
+        "Know: Conversation memory not available.",
     ]
     assert prompt[2] == {"role": "assistant", "message_id": 999_999}
-
-
-def test_a_mark_in_somebodys_words_stays_as_it_is(app_context, user):
-    conversation = _conversation(user.user_id)
-    chunk = ConversationChunk(
-        conversation_id=conversation.conversation_id,
-        user_id=user.user_id,
-        content="[[memory 7 revision 1]]",
-        message_range_start=1,
-        message_range_end=2,
-    )
-    db.session.add(chunk)
-    db.session.flush()
-    said = unmask(user.user_id, conversation, [{"role": "system", "content": f"[[summary {chunk.chunk_id}]]"}])
-    assert said[0]["content"] == "[[memory 7 revision 1]]"
 
 
 def test_a_shortened_message_is_shown_as_it_was_sent(app_context, user):
@@ -73,10 +68,3 @@ def test_a_shortened_message_is_shown_as_it_was_sent(app_context, user):
     assert "characters left out" in shown["content"]
     assert len(shown["content"]) < 500
     assert "shortened_to" not in shown
-
-
-def test_placeholders_are_filled_in_for_the_conversation(app_context, user):
-    conversation = _conversation(user.user_id)
-    stored = [{"role": "system", "content": "Know: [[filled {{CONVERSATION_MEMORY}}]]"}]
-    (shown,) = unmask(user.user_id, conversation, stored)
-    assert shown["content"] == "Know: Conversation memory not available."

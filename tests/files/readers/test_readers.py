@@ -168,6 +168,7 @@ def test_sheets_are_read_as_they_are_shown() -> None:
     book.save(file)
     found = text("a.xlsx", file.getvalue())
     assert "01067 | 12.5% | 42 [note: from May]" in found and "=1+1 | North | North" in found
+    assert "Sheet “Sheet”" in found
     assert "[Not read: 1 formula without a stored result]" in found
 
 
@@ -228,6 +229,7 @@ def test_other_kinds_are_told_by_content_and_read() -> None:
     [
         ("<dl><dt>A<dd>B<dt>C<dd>D</dl>", "A\nB\nC\nD"),
         ("<table><tr><td>a<td>b</table>", "a | b"),
+        ("<style>x{}</style><script>y()</script><h2>A</h2><ul><li>b</ul><p>1<br>2", "## A\n\n- b\n\n1\n2"),
         ("<select><option>One<option>Two</select><textarea>Note</textarea>", "One\nTwo\nNote"),
     ],
 )

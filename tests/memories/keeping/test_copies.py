@@ -105,9 +105,7 @@ def _replies(user_id: int, said: Sequence[str]) -> list[int]:
         return [row.message_id for row in rows]
 
 
-def test_no_statement_looks_into_more_than_a_portion_of_the_replies(
-    app: Flask, user: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_statement_looks_into_more_than_a_portion_of_the_replies(app, user, monkeypatch):
     """With 300,000 replies one statement took longer than the web waits, so that nothing could be forgotten."""
     monkeypatch.setattr(current_messages, "PORTION", 4)
     told_in = (0, 3, 4, 9)  # around the ends of portions

@@ -3,12 +3,11 @@
 import re
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import select
 
 from tests.memories.conversing import answers, converse, current, memories_of, name, operation, say
+from tests.memories.keeping.test_no_trace import cells
 from tests.memories.learning.test_extraction import extract
-from webapp.accounts.idempotency import open_answer
-from webapp.accounts.models import IdempotencyKey
 from webapp.chat.turns.turnlog import fields, log_key
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
@@ -19,19 +18,9 @@ SAID = "I'm allergic to walnuts"
 CONTENT = "Allergic to walnuts."
 
 
-def dump(app) -> dict[str, str]:
-    """Every column of every row of the database as text, by table; stored answers decrypted."""
-    with app.app_context(), db.engine.connect() as connection:
-        rows = {
-            table.name: "\n".join(repr(tuple(row)) for row in connection.execute(text(f"SELECT * FROM `{table.name}`")))
-            for table in db.metadata.sorted_tables
-        }
-        answers = [open_answer(body) for body in connection.scalars(select(IdempotencyKey.body))]
-        return {**rows, "idempotency_keys": repr(answers)}
-
-
 def found_in(app, words: str) -> set[str]:
-    return {name for name, rows in dump(app).items() if re.search(words, rows, re.IGNORECASE)}
+    """The tables that hold words, stored answers decrypted."""
+    return {table for table, _, value, _ in cells(app) if re.search(words, str(value), re.IGNORECASE)}
 
 
 @pytest.fixture
@@ -47,9 +36,8 @@ def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user,
     talk, memory_id = walnuts
     client.put(f"/api/memories/{memory_id}", json={"content": "Cannot eat walnuts at all."})
     key = {"Idempotency-Key": "once"}
-    again = client.post(
-        "/api/memories", json={"memory_type": "fact", "content": "Cannot eat walnuts at all."}, headers=key
-    )
+    body = {"memory_type": "fact", "content": "Cannot eat walnuts at all."}
+    again = client.post("/api/memories", json=body, headers=key)
     assert found_in(app, "walnuts") >= {"memories", "memory_revisions", "memory_evidence", "idempotency_keys"}
     report = client.delete(f"/api/memories/{again.json['memory_id']}").json
     # The written one took the place of the extracted one, in the same words: both go.
@@ -64,6 +52,12 @@ def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user,
     assert change["cause"] == "forget" and change["changes"][0]["after"] is None
 
 
+def test_the_log_says_how_many_memories_went_and_not_what_they_said(client, user, walnuts, login) -> None:
+    client.delete(f"/api/memories/{walnuts[1]}")
+    page = login(user).get("/memories/changes").text
+    assert page.count("You had 1 memory forgotten") == 1 and "1 forgotten" not in page and "walnuts" not in page
+
+
 def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(app, client, user, model, walnuts):
     talk, memory_id = walnuts
     client.delete(f"/api/memories/{memory_id}")
@@ -72,10 +66,18 @@ def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(
         result = extract(client, talk)
         assert result["counts"]["added"] == 0 and result["counts"]["rejected"] == 1
     assert memories_of(app, user.user_id) == []
+    other = converse(app, user.user_id, "My doctor checked: I'm allergic to walnuts and to pollen")
+    answers(model, operation("I'm allergic to walnuts", CONTENT), operation("to pollen", "Has a pollen allergy"))
+    counts = extract(client, other)["counts"]
+    assert counts["added"] == 1 and counts["rejected"] == 1
+    assert current(app, user.user_id) == ["Has a pollen allergy"]
     # Saying it in other words is saying it anew.
     say(app, talk, "Please keep in mind that walnuts are dangerous for me")
     answers(model, operation("walnuts are dangerous for me", "Walnuts are dangerous for the user."))
     assert extract(client, talk)["counts"]["added"] == 1
+    # And the user's own hand may bring it back.
+    assert client.post("/api/memories", json={"memory_type": "fact", "content": CONTENT}).status_code == 201
+    assert CONTENT in current(app, user.user_id)
 
 
 def test_no_revision_of_it_can_be_restored_and_no_undo_brings_it_back(app, client, user, model, walnuts) -> None:
@@ -101,23 +103,8 @@ def test_undoing_an_edit_of_something_forgotten_since_is_refused(app, client, us
     client.delete(f"/api/memories/{memory_id}")
     refused = client.post(f"/api/memories/changes/{edited}/undo")
     assert refused.status_code == 409
-    assert refused.json["errors"][0] | {"msg": ""} == {
-        "loc": ["changes"],
-        "memory_id": memory_id,
-        "reason": "forgotten",
-        "msg": "",
-    }
-
-
-def test_a_merge_does_not_bring_it_back(app, client, user, model, walnuts) -> None:
-    talk, memory_id = walnuts
-    client.delete(f"/api/memories/{memory_id}")
-    other = converse(app, user.user_id, "My doctor checked: I'm allergic to walnuts and to pollen")
-    pollen = operation("to pollen", "Has a pollen allergy")
-    answers(model, operation("I'm allergic to walnuts", CONTENT), pollen)
-    counts = extract(client, other)["counts"]
-    assert counts["added"] == 1 and counts["rejected"] == 1
-    assert current(app, user.user_id) == ["Has a pollen allergy"]
+    told = {"loc": ["changes"], "memory_id": memory_id, "reason": "forgotten"}
+    assert refused.json["errors"][0].items() >= told.items()
 
 
 def test_forgetting_a_name_leaves_room_for_another_unless_the_whole_key_goes(app, client, user, model) -> None:
@@ -133,15 +120,11 @@ def test_forgetting_a_name_leaves_room_for_another_unless_the_whole_key_goes(app
     assert client.put("/api/profile", json={"name": "Sasha"}).json["name"] == "Sasha"
 
 
-def test_the_users_own_hand_may_bring_back_what_they_had_forgotten(app, client, user, walnuts) -> None:
-    _, memory_id = walnuts
-    client.delete(f"/api/memories/{memory_id}")
-    assert client.post("/api/memories", json={"memory_type": "fact", "content": CONTENT}).status_code == 201
-    assert current(app, user.user_id) == [CONTENT]
-
-
 def test_deleting_a_conversation_can_take_what_rests_on_it_alone_along(app, client, user, model, walnuts) -> None:
     talk, memory_id = walnuts
+    (evidence,) = client.get(f"/api/memories/{memory_id}/evidence").json["evidence"]
+    resting = client.get(f"/api/messages/{evidence['message_id']}/dependents").json
+    assert resting["only_here"] == [memory_id]
     other = converse(app, user.user_id, "I live in Porto. As I said, I am allergic to walnuts")
     answers(model, operation("I live in Porto", "Lives in Porto."), operation("I am allergic to walnuts", CONTENT))
     extract(client, other)
@@ -158,28 +141,16 @@ def test_deleting_a_conversation_can_take_what_rests_on_it_alone_along(app, clie
     assert kept["evidence_count"] == 0 and kept["content"] == CONTENT and kept["source_conversation_id"] is None
 
 
-def test_dependents_of_a_message(app, client, user, walnuts) -> None:
-    talk, memory_id = walnuts
-    (evidence,) = client.get(f"/api/memories/{memory_id}/evidence").json["evidence"]
-    resting = client.get(f"/api/messages/{evidence['message_id']}/dependents").json
-    assert resting["only_here"] == [memory_id]
-
-
 def test_what_is_forgotten_between_the_models_answer_and_the_commit_does_not_slip_in(app, client, user, model, walnuts):
     talk, memory_id = walnuts
-    write = extraction._write
 
-    def forgotten_meanwhile(*found):
+    def forgotten_meanwhile(_body):
         client.delete(f"/api/memories/{memory_id}")
-        return write(*found)
+        return {"structured": {"statements": [operation(SAID, "Walnuts make the user ill.")]}}
 
-    answers(model, operation(SAID, "Walnuts make the user ill."))
-    extraction._write = forgotten_meanwhile
-    try:
-        with app.app_context():
-            assert extraction.extract(talk, from_start=True).counts["rejected"] == 1
-    finally:
-        extraction._write = write
+    model.script(match="memory_operations", respond=forgotten_meanwhile)
+    with app.app_context():
+        assert extraction.extract(talk, from_start=True).counts["rejected"] == 1
     assert memories_of(app, user.user_id) == []
 
 
@@ -199,7 +170,7 @@ def test_a_savepoint_rolled_back_later_keeps_no_forgotten_text_in_redis(app, use
         assert not client_of_redis.exists(log_key(turn_id))
 
 
-@pytest.mark.parametrize("kin", [("C", "C++", "C#"), ("80 kg", "-80 kg"), ("★★★", "★"), ("🐙", "🐝", "👍")])
+@pytest.mark.parametrize("kin", [("C", "C++", "C#"), ("80 kg", "-80 kg"), ("★★★", "★", "🐙")])
 def test_what_differs_by_a_sign_is_stored_and_forgotten_apart(app, client, user, model, kin) -> None:
     made = {}
     for thing in kin:

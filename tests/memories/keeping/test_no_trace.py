@@ -287,14 +287,8 @@ def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, mode
     assert not vectors & {vector.tobytes() for vector in forgotten} and summed not in vectors
 
 
-def test_the_account_of_a_reply_never_held_it(app, everywhere) -> None:
-    assert "pipeline_steps" not in in_tables(app)
-
-
 @pytest.mark.parametrize("door", ["chat/completions", "responses"])
-def test_what_was_said_through_the_programs_door_is_forgotten_too(
-    app, client, user, model, run_jobs, door: str
-) -> None:
+def test_what_was_said_through_the_programs_door_is_forgotten_too(app, client, user, model, run_jobs, door):
     """The turns, their tools' arguments, what is kept of the requests, and the title are the gateway's own to write."""
     said = f"Note for the cook: {SAID}!"
     told = [{"role": "user", "content": said}]

@@ -9,12 +9,9 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from testkit.people import make_person
 from tests.memories.keeping.test_no_trace import cells
-from tests.support.tables import empty_tables
 from webapp.chat.context.assembly import assemble
 from webapp.chat.redaction import PromptMemories
 from webapp.chat.turns.finish import Outcome, finish_turn
@@ -28,7 +25,6 @@ from webapp.memories.models import MemoryEvidence
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.memories.store import forget_check, forgetting
-from webapp.retrieval.cache import index_cache
 from webapp.summaries import service as summaries
 
 SAID = "I really am allergic to walnuts"
@@ -63,16 +59,8 @@ class Somebody:
             memory = create_memory(self.user_id, MemoryFields(memory_type="fact", content=CONTENT, is_pinned=True))
             self.memory_id = memory.memory_id
             start = row.content.index(SAID)
-            db.session.add(
-                MemoryEvidence(
-                    memory_id=self.memory_id,
-                    message_id=row.message_id,
-                    quote=SAID,
-                    start=start,
-                    end=start + len(SAID),
-                    said_at=now(),
-                )
-            )
+            place = {"message_id": row.message_id, "start": start, "end": start + len(SAID), "said_at": now()}
+            db.session.add(MemoryEvidence(memory_id=self.memory_id, quote=SAID, **place))
         self.forgotten = False
 
     def forget(self) -> None:
@@ -99,18 +87,9 @@ class Somebody:
         db.session.rollback()
         calls = [{"tool_name": "search_memories", "input": {}, "output": {"memories": [{"content": CONTENT}]}}]
         self._at("told", moment)
+        told = {"receipt": made.receipt, "seen": made.seen, "tool_calls": calls if reply != "Soup." else []}
         with write_transaction():
-            done = finish_turn(
-                turn_id,
-                Outcome(
-                    "complete",
-                    reply,
-                    steps=[made.step],
-                    receipt=made.receipt,
-                    seen=made.seen,
-                    tool_calls=calls if reply != "Soup." else [],
-                ),
-            )
+            done = finish_turn(turn_id, Outcome("complete", reply, steps=[made.step], **told))
         assert done is not None
         assert (done.rewritten is not None) == (moment in ("assembled", "told"))
         assert WORD not in (done.rewritten or "")
@@ -182,20 +161,19 @@ def fill(number: int, reply: str) -> None:
         row.summary_due = True
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(STEPS), st.sampled_from(REPLIES))
+def slow_unless(is_quick: bool, *values: str) -> Any:
+    return pytest.param(*values, marks=() if is_quick else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    ("step", "reply"),
+    [slow_unless(n == m, step, reply) for n, step in enumerate(STEPS) for m, reply in enumerate(REPLIES)],
+)
 def test_forgotten_at_any_step_of_a_turn_it_is_not_in_the_reply(app: Flask, step: str, reply: str) -> None:
-    try:
-        with app.app_context():
-            somebody = Somebody(app)
-            somebody.talk(step, reply)
-            somebody.assert_gone()
-            db.session.remove()
-    finally:
-        with app.app_context():
-            db.session.remove()
-            index_cache().drop()
-            empty_tables(db.engine, db.metadata)
+    with app.app_context():
+        somebody = Somebody(app)
+        somebody.talk(step, reply)
+        somebody.assert_gone()
 
 
 def test_what_only_a_tool_found_is_forgotten_with_its_memory(app: Flask) -> None:
@@ -221,23 +199,21 @@ def test_what_only_a_tool_found_is_forgotten_with_its_memory(app: Flask) -> None
         assert kept[0]["input"] == {"query": "eat"} and kept[2] == calls[2]
 
 
-@settings(max_examples=16, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(sorted(JOBS)), st.sampled_from(MOMENTS), st.sampled_from(REPLIES[:2]))
-def test_forgotten_at_any_moment_of_a_job_it_is_not_in_what_the_job_makes(
-    app: Flask, job: str, moment: str, reply: str
-) -> None:
-    try:
-        with app.app_context():
-            somebody = Somebody(app)
-            with write_transaction():
-                number = create_conversation(somebody.user_id, NewConversation()).conversation_id
-            fill(number, reply)
-            calls = somebody.work(job, moment, number)
-            assert calls == (2 if moment in ("asked", "answered") else 1)
-            somebody.assert_gone()
-            db.session.remove()
-    finally:
-        with app.app_context():
-            db.session.remove()
-            index_cache().drop()
-            empty_tables(db.engine, db.metadata)
+@pytest.mark.parametrize(
+    ("job", "moment", "reply"),
+    [
+        slow_unless((n + m) % 2 == k, job, moment, reply)
+        for n, job in enumerate(sorted(JOBS))
+        for m, moment in enumerate(MOMENTS)
+        for k, reply in enumerate(REPLIES[:2])
+    ],
+)
+def test_forgotten_at_any_moment_of_a_job_it_is_not_in_what_the_job_makes(app, job, moment, reply):
+    with app.app_context():
+        somebody = Somebody(app)
+        with write_transaction():
+            number = create_conversation(somebody.user_id, NewConversation()).conversation_id
+        fill(number, reply)
+        calls = somebody.work(job, moment, number)
+        assert calls == (2 if moment in ("asked", "answered") else 1)
+        somebody.assert_gone()

@@ -64,38 +64,23 @@ def grade(app: Flask) -> MemoryGrade | None:
         return grade_of(worker())
 
 
-def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(
-    app: Flask, model: ServerHandle, run_jobs: Jobs
-) -> None:
-    answer_with(model, rights)
+@pytest.mark.parametrize("is_right", [True, False])
+def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, model, run_jobs, is_right):
+    """A paper is a job, so that others come between."""
+    answer_with(model, rights if is_right else lambda paper: [*rights(paper), *wrongs(paper)])
     with app.app_context():
         assert not trust.policy().is_trusted
-    for _ in range(2):
+    for number in (len(papers()), 0):
         sweep(app)
-        run_jobs()
+        assert exams(run_jobs) == number
     assert asked(model) == len(papers())
     found = grade(app)
     assert found is not None
-    assert (found.recall, found.key_share, found.false_share, found.cases) == (1, 1, 0, 40)
+    assert (found.recall, found.false_share, found.cases) == (1, 0 if is_right else 1, 40)
+    assert found.key_share == 1 or not is_right
     with app.app_context():
-        assert trust.policy().is_trusted
+        assert trust.policy().is_trusted is is_right
         assert not app.extensions["redis"].exists(progress_key(worker()))
-
-
-def test_a_model_that_says_what_is_false_is_not_trusted(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
-    answer_with(model, lambda paper: [*rights(paper), *wrongs(paper)])
-    sweep(app)
-    run_jobs()
-    found = grade(app)
-    assert found is not None and found.recall == found.false_share == 1
-    with app.app_context():
-        assert not trust.policy().is_trusted
-
-
-def test_a_paper_is_a_job_so_that_others_come_between(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
-    answer_with(model, rights)
-    sweep(app)
-    assert exams(run_jobs) == len(papers())
     assert list(job_specs.WORKERS[0]).index(job_specs.JOBS["exam"].queue) == len(job_specs.WORKERS[0]) - 1
 
 
@@ -108,9 +93,7 @@ def test_what_cannot_be_read_finds_nothing(answer: str, app: Flask, model: Serve
     assert found is not None and found.recall == found.false_share == 0
 
 
-def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(
-    app: Flask, model: ServerHandle, run_jobs: Jobs
-) -> None:
+def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(app, model, run_jobs):
     answer_with(model, rights)
     with app.app_context():
         for _ in range(3):
@@ -151,9 +134,7 @@ def test_lost_marks_begin_the_exam_again(app: Flask, model: ServerHandle, run_jo
     assert grade(app) is not None
 
 
-def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_then(
-    app: Flask, model: ServerHandle, run_jobs: Jobs
-) -> None:
+def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_then(app, model, run_jobs):
     with app.app_context():
         grade_model(recall=1.0)
         examiner.examine(HOME_ID)  # one that was left unfinished
@@ -166,9 +147,7 @@ def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_t
     assert found is not None and found.recall == 0
 
 
-def test_the_demonstration_is_not_examined_and_a_model_that_is_gone_neither(
-    app: Flask, model: ServerHandle, run_jobs: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_demonstration_is_not_examined_and_a_model_that_is_gone_neither(app, model, run_jobs, monkeypatch):
     with app.app_context():
         assert not examiner.examine("999/gone")
         assert target_of(HOME_ID) == worker()

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -65,7 +64,7 @@ def numbers(client: ApiClient, *contents: str) -> list[int]:
 @pytest.mark.parametrize(
     ("text", "notes", "stands"),
     [
-        ("You have a daughter, Ada.", [1], True),
+        (ADA, [1], True),
         ("You have a daughter, Ada, and own a boat, Kestrel.", [1, 2], True),
         ("You have been a nurse in Leeds since 2019.", [3], True),
         ("You have a daughter, Ada.", [], False),
@@ -118,83 +117,69 @@ def test_a_model_that_is_not_trusted_changes_no_more_than_short_words(note: str,
 
 
 @pytest.mark.usefixtures("untrusted")
-def test_the_grade_of_the_model_decides(client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
+def test_the_grade_of_the_model_decides_at_night_too(app, client, model, run_jobs, make_user):
+    make_user()
     add(client, "My mother lives in Leeds")
     answers(model, ("You live in Leeds.", [1]))
-    client.post(PLACE)
+    with app.app_context():
+        enqueue("tidying")
     run_jobs()
-    assert texts(client) == ["“My mother lives in Leeds”"]
+    assert texts(client) == ["“My mother lives in Leeds”"], "whoever has changed gets one"
 
 
-def test_several_sentences_written_as_one_rest_on_notes_of_their_own() -> None:
-    answer = WrittenPortrait.model_validate(
-        written(("You own a boat, Kestrel. Bert is dead. Ada is your daughter.", [1]))
-    )
-    assert sentences_of(answer, known(DAUGHTER, BOAT, WORK)) == [
-        {"text": "You own a boat, Kestrel.", "memories": [[12, 1]]},
-        {"text": "Ada is your daughter.", "memories": [[11, 1]]},
-    ]
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (
+            [("You own a boat, Kestrel. Bert is dead. Ada is your daughter.", [1])],
+            [("You own a boat, Kestrel.", [[12, 1]]), ("Ada is your daughter.", [[11, 1]])],
+        ),
+        ([("You own a boat.", [2, 2, 9]), (" You own a  boat.", [1])], [("You own a boat.", [[12, 1]])]),
+    ],
+    ids=["several in one", "one said twice"],
+)
+def test_each_sentence_is_there_once_with_its_memories_and_their_revisions(said, found) -> None:
+    answer = WrittenPortrait.model_validate(written(*said))
+    expected = [{"text": text, "memories": memories} for text, memories in found]
+    assert sentences_of(answer, known(DAUGHTER, BOAT, WORK)) == expected
 
 
-def test_a_sentence_said_twice_is_there_once_with_its_memories_and_their_revisions() -> None:
-    answer = WrittenPortrait.model_validate(written(("You own a boat.", [2, 2, 9]), (" You own a  boat.", [1])))
-    assert sentences_of(answer, known(DAUGHTER, BOAT)) == [{"text": "You own a boat.", "memories": [[12, 1]]}]
-
-
-def test_it_is_written_read_and_written_anew_with_what_differs(
-    client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_it_is_written_read_and_written_anew_with_what_differs(client, api, make_user, model, run_jobs):
     assert client.get(PLACE).status_code == 204
     assert client.post(PLACE).status_code == 409, "nothing is known yet"
     ada, boat = add(client, DAUGHTER), add(client, BOAT)
     first, second = numbers(client, DAUGHTER, BOAT)
-    answers(
-        model, ("You have a daughter, Ada.", [first]), ("You own a boat, Kestrel.", [second]), ("You fly.", [first])
-    )
+    answers(model, (ADA, [first]), (KESTREL, [second]), ("You fly.", [first]))
     asked = client.post(PLACE)
     assert asked.status_code == 202 and asked.json["is_coming"]
     run_jobs()
     found = read(client)
     assert [(item["text"], item["memory_ids"], item["is_new"]) for item in found["sentences"]] == [
-        ("You have a daughter, Ada.", [ada], False),
-        ("You own a boat, Kestrel.", [boat], False),
+        (ADA, [ada], False),
+        (KESTREL, [boat], False),
     ]
+    for other in (make_user(), make_user(is_admin=True)):
+        assert read(api(other))["sentences"] == []
     assert found["is_current"] and not found["is_coming"] and found["made_at"]
     call = next(call for call in model.calls() if call["schema"] == "portrait")
     assert f"{first}. {DAUGHTER}" in call["messages"][-1]["content"]
     add(client, WORK)
     assert not read(client)["is_current"]
     first, work = numbers(client, DAUGHTER, WORK)
-    answers(model, ("You have a daughter, Ada.", [first]), ("You are a nurse in Leeds.", [work]))
+    answers(model, (ADA, [first]), ("You are a nurse in Leeds.", [work]))
     client.post(PLACE)
     run_jobs()
     found = read(client)
-    assert [(item["text"], item["is_new"]) for item in found["sentences"]] == [
-        ("You have a daughter, Ada.", False),
-        ("You are a nurse in Leeds.", True),
-    ]
-    assert [item["text"] for item in found["gone"]] == ["You own a boat, Kestrel."]
-
-
-@pytest.fixture
-def portrayed(client: ApiClient, model: ServerHandle, run_jobs: Callable) -> tuple[int, int]:
-    """Two memories with a sentence each, and one of both."""
-    ids = add(client, DAUGHTER), add(client, BOAT)
-    first, second = numbers(client, DAUGHTER, BOAT)
-    both = "You own a boat and have a daughter."
-    answers(
-        model, ("You have a daughter, Ada.", [first]), ("You own a boat, Kestrel.", [second]), (both, [first, second])
-    )
-    client.post(PLACE)
-    run_jobs()
-    assert len(texts(client)) == 3
-    return ids
+    shown = [(item["text"], item["is_new"]) for item in found["sentences"]]
+    assert shown == [(ADA, False), ("You are a nurse in Leeds.", True)]
+    assert [item["text"] for item in found["gone"]] == [KESTREL]
 
 
 CHANGES = {
-    "correct": {"content": "I have a daughter, Eve"},
-    "archive": {"is_archived": True},
-    "end": {"valid_to": "2020-01-01T00:00:00Z"},
+    "Ada": {"content": "I have a daughter, Eve"},
+    "Bert": {"is_archived": True},
+    "Cleo": {"valid_to": "2020-01-01T00:00:00Z"},
+    "Dora": None,  # is forgotten
 }
 
 
@@ -209,29 +194,30 @@ def exported(app: Flask, user: Person) -> str:
         return str(list(PARTS["portrait.jsonl"].read(user.user_id)))
 
 
-@pytest.mark.parametrize("change", ["forget", *CHANGES])
-def test_with_its_memory_a_sentence_goes_at_once(
-    app: Flask, client: ApiClient, user: Person, portrayed: tuple[int, int], change: str
-) -> None:
-    ada, _ = portrayed
-    assert "Ada" in exported(app, user)
-    if change == "forget":
-        assert client.delete(f"/api/memories/{ada}").status_code == 200
-        assert "Ada" not in stored(app, user)
-    else:
-        assert client.put(f"/api/memories/{ada}", json=CHANGES[change]).status_code == 200
-    assert texts(client) == ["You own a boat, Kestrel."]
-    assert "Ada" not in exported(app, user) and KESTREL in exported(app, user)
-
-
-def test_where_nothing_is_known_any_more_no_sentence_stays(
-    app: Flask, client: ApiClient, user: Person, portrayed: tuple[int, int]
-) -> None:
-    for memory_id in portrayed:
-        client.put(f"/api/memories/{memory_id}", json={"is_archived": True})
+def test_with_its_memory_a_sentence_goes_at_once(app, client, user, model, run_jobs):
+    boat, sister = add(client, BOAT), "I have a sister, {}"
+    ids = {name: add(client, sister.format(name)) for name in CHANGES}
+    places = dict(zip(CHANGES, numbers(client, *map(sister.format, CHANGES)), strict=True))
+    (place,) = numbers(client, BOAT)
+    alone = [(f"You have a sister, {name}.", [number]) for name, number in places.items()]
+    answers(model, (KESTREL, [place]), *alone, ("You own a boat and have a sister.", [place, *places.values()]))
+    client.post(PLACE)
+    run_jobs()
+    left = [KESTREL, *(text for text, _ in alone), "You own a boat and have a sister."]
+    assert texts(client) == left
+    for name, change in CHANGES.items():
+        left = [text for text in left if name not in text and text != "You own a boat and have a sister."]
+        assert name in exported(app, user)
+        path = f"/api/memories/{ids[name]}"
+        done = client.put(path, json=change) if change else client.delete(path)
+        assert done.status_code == 200 and texts(client) == left, name
+        assert name not in exported(app, user) and KESTREL in exported(app, user), name
+        assert change or name not in stored(app, user)
+    for memory in client.get("/api/memories").json["memories"]:
+        client.put(f"/api/memories/{memory['memory_id']}", json={"is_archived": True})
     with app.app_context():
         assert generation.make_portrait(subjects.Person(user.user_id)) is None
-    assert stored(app, user) == "[[], []]"
+    assert boat and stored(app, user) == "[[], []]", "where nothing is known any more no sentence stays"
 
 
 @pytest.mark.parametrize(
@@ -247,32 +233,21 @@ def test_a_usual_first_word_is_no_name_in_any_language(lines: tuple[tuple[str, l
     assert [item["text"] for item in sentences_of(answer, notes)] == [text for text, _ in lines]
 
 
-def test_an_answer_that_does_not_end_counts_as_far_as_it_goes(
-    client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_an_answer_that_does_not_end_counts_as_far_as_it_goes(client, model, run_jobs):
     add(client, DAUGHTER)
-    whole = json.dumps(written(("You have a daughter, Ada.", [1]), ("You have a daughter, Ada.", [1])))
-    model.script(
-        match="portrait", reply=whole.removesuffix("]}") + ', {"text": 7}, {"text": "You h', finish_reason="length"
-    )
+    cut = json.dumps(written((ADA, [1]), (ADA, [1]))).removesuffix("]}") + ', {"text": 7}, {"text": "You h'
+    model.script(match="portrait", reply=cut, finish_reason="length")
     client.post(PLACE)
     run_jobs()
     found = read(client)
-    assert [sentence["text"] for sentence in found["sentences"]] == ["You have a daughter, Ada."]
+    assert [sentence["text"] for sentence in found["sentences"]] == [ADA]
     assert found["is_current"] and not found["problem"]
 
 
-def test_what_is_forgotten_while_it_is_written_is_not_in_it(
-    app: Flask,
-    client: ApiClient,
-    user: Person,
-    model: ServerHandle,
-    monkeypatch: pytest.MonkeyPatch,
-    run_jobs: Callable,
-) -> None:
+def test_what_is_forgotten_while_it_is_written_is_not_in_it(client, model, monkeypatch, run_jobs):
     ada, _ = add(client, DAUGHTER), add(client, BOAT)
     first, second = numbers(client, DAUGHTER, BOAT)
-    answers(model, ("You have a daughter, Ada.", [first]), ("You own a boat, Kestrel.", [second]))
+    answers(model, (ADA, [first]), (KESTREL, [second]))
     judge = generation.sentences_of
 
     def forget_first(*given: Any) -> list[dict[str, Any]]:
@@ -282,42 +257,27 @@ def test_what_is_forgotten_while_it_is_written_is_not_in_it(
     monkeypatch.setattr(generation, "sentences_of", forget_first)
     client.post(PLACE)
     run_jobs()
-    assert texts(client) == ["You own a boat, Kestrel."]
+    assert texts(client) == [KESTREL]
     assert not read(client)["is_current"], "the night writes it anew"
 
 
-def test_it_is_made_once_for_the_same_memories(app: Flask, client: ApiClient, model: ServerHandle, portrayed) -> None:
-    """A job that runs twice, or after one that died behind the answer, asks the model no more than it has to."""
-    asked = len(model.calls())
-    with app.app_context():
-        enqueue("portrait", user_id=client.get("/api/account").json["user_id"])
-        assert generation.make_portrait(subjects.Person(client.get("/api/account").json["user_id"])) is None
-    assert len(model.calls()) == asked
-
-
-def test_a_model_that_fails_leaves_the_old_one_and_says_so(
-    app: Flask, client: ApiClient, user: Person, model: ServerHandle, portrayed: tuple[int, int]
-) -> None:
-    model.script(match="portrait", fault={"http_status": 500}, times=None)
-    client.post(PLACE)
-    with app.app_context(), pytest.raises(ModelError):
-        generation.make_portrait(subjects.Person(user.user_id))
-    found = read(client)
-    assert len(found["sentences"]) == 3 and found["problem"] and not found["is_coming"]
-
-
-def test_a_first_one_that_fails_says_so_too(app: Flask, client: ApiClient, user: Person, model: ServerHandle) -> None:
+def test_a_model_that_fails_leaves_the_old_one_if_there_is_one_and_says_so(app, client, user, model, run_jobs):
     add(client, DAUGHTER)
-    model.script(match="portrait", fault={"http_status": 500}, times=None)
-    with app.app_context(), pytest.raises(ModelError):
-        generation.make_portrait(subjects.Person(user.user_id))
-    found = read(client)
-    assert found["sentences"] == [] and found["problem"]
+    for sentences in ([], [ADA]):
+        model.script(match="portrait", fault={"http_status": 500}, times=None)
+        client.post(PLACE)
+        with app.app_context(), pytest.raises(ModelError):
+            generation.make_portrait(subjects.Person(user.user_id))
+        found = read(client)
+        assert texts(client) == sentences and found["problem"] and not found["is_coming"]
+        model.reset()
+        answers(model, (ADA, [1]))
+        run_jobs()
 
 
-def test_a_worker_killed_before_it_stores_loses_nothing(
-    app: Flask, client: ApiClient, user: Person, model: ServerHandle, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_killed_before_it_stores_loses_nothing_and_a_second_run_asks_nothing(
+    app, client, user, model, monkeypatch
+):
     add(client, DAUGHTER)
     answers(model, (ADA, [1]), times=2)
     with monkeypatch.context() as patch, app.app_context(), pytest.raises(SystemExit):
@@ -326,23 +286,18 @@ def test_a_worker_killed_before_it_stores_loses_nothing(
     assert texts(client) == []
     with app.app_context():
         assert generation.make_portrait(subjects.Person(user.user_id)) == 1
-    assert texts(client) == [ADA]
+        asked = len(model.calls())
+        assert generation.make_portrait(subjects.Person(user.user_id)) is None
+    assert texts(client) == [ADA] and len(model.calls()) == asked
 
 
-def test_at_night_whoever_has_changed_gets_one(
-    app: Flask, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable, make_user: Callable
-) -> None:
-    make_user()
+def test_without_memory_or_a_model_nobody_is_asked(app, client, model, monkeypatch):
     add(client, DAUGHTER)
-    answers(model, ("You have a daughter, Ada.", [1]))
-    with app.app_context():
-        enqueue("tidying")
-    run_jobs()
-    assert texts(client) == ["You have a daughter, Ada."]
-
-
-def test_without_memory_or_a_model_nobody_is_asked(app: Flask, client: ApiClient, model: ServerHandle) -> None:
-    add(client, DAUGHTER)
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "has_worker", lambda: False)
+        refused = client.post(PLACE)
+    assert refused.status_code == 409 and "No language model" in refused.json["detail"]
+    assert not read(client)["is_coming"], "and nothing waits"
     client.put("/api/account", json={"settings": {"memory_enabled": False}})
     refused = client.post(PLACE)
     assert refused.status_code == 409 and "Memory is off" in refused.json["detail"]
@@ -351,39 +306,18 @@ def test_without_memory_or_a_model_nobody_is_asked(app: Flask, client: ApiClient
     assert not model.calls()
 
 
-def test_without_a_model_it_is_refused_and_nothing_waits(
-    client: ApiClient, monkeypatch: pytest.MonkeyPatch, run_jobs: Callable
-) -> None:
-    add(client, DAUGHTER)
-    monkeypatch.setattr(service, "has_worker", lambda: False)
-    refused = client.post(PLACE)
-    assert refused.status_code == 409 and "No language model" in refused.json["detail"]
-    assert not read(client)["is_coming"]
-
-
-def test_it_is_its_owners(
-    client: ApiClient, api: Callable, make_user: Callable, anonymous: Any, portrayed: tuple[int, int]
-) -> None:
-    assert read(api(make_user()))["sentences"] == []
-    assert read(api(make_user(is_admin=True)))["sentences"] == []
-    assert anonymous.get(PLACE).status_code == 401
-
-
-def test_the_page(
-    client: ApiClient, user: Person, login: Callable, model: ServerHandle, run_jobs: Callable, anonymous: Any
-) -> None:
+def test_the_page(client, user, login, model, run_jobs):
     browser = login(user)
-    assert anonymous.get("/memories/portrait").status_code == 303
     assert "Nothing is known of you yet" in browser.get("/memories/portrait").text
     ada = add(client, DAUGHTER)
     page = browser.get("/memories/portrait").text
     assert "Not written yet" in page
-    answers(model, ("You have a daughter, Ada.", [1]))
+    answers(model, (ADA, [1]))
     form = {"csrf_token": csrf_token(page)}
     coming = browser.post("/memories/portrait", data=form, headers={"HX-Request": "true"}).text
     assert "It is being written" in coming and 'hx-trigger="every 2s"' in coming and "<html" not in coming
     run_jobs()
     page = browser.get("/memories/portrait").text
-    assert "You have a daughter, Ada." in page and f'href="#memory-{ada}"' in page and f'id="memory-{ada}"' in page
+    assert ADA in page and f'href="#memory-{ada}"' in page and f'id="memory-{ada}"' in page
     assert f"/memories/{ada}/edit" in page and "every 2s" not in page
     assert browser.post("/memories/portrait", data=form).status_code == 303

@@ -1,6 +1,5 @@
 """Portraits of spaces: who may have and see one, what may stand in it, and how it follows what is shared."""
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -114,9 +113,7 @@ def test_it_is_made_from_what_is_shared_and_names_whose_it_is(pair, model: Serve
     assert found["is_current"] and found["made_at"]
 
 
-def test_a_legacy_tells_of_the_person_remembered(
-    api: Callable, make_user: Callable, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_a_legacy_tells_of_the_person_remembered(api, make_user, model, run_jobs):
     anna = api(make_user(name="Anna"))
     space_id = make_space(anna, "Grandpa Joe")
     anna.put(f"/api/spaces/{space_id}", json={"has_portrait": True})
@@ -144,64 +141,79 @@ def test_without_the_owners_wish_there_is_none(pair, app: Flask, model: ServerHa
     assert not model.calls()
 
 
-def test_switched_off_it_is_gone(portrayed, app: Flask) -> None:
+def test_switched_off_or_deleted_it_is_gone(portrayed, app, model, run_jobs):
     anna, ben, space_id, *_ = portrayed
+    mine = ben.post("/api/memories", json={"memory_type": "fact", "content": OF_BOAT}).json["memory_id"]
+    ben.delete(f"/api/memories/{mine}")
+    assert OF_BOAT in texts(ben, space_id), "what somebody else forgets takes only what rests on theirs"
     anna.put(f"/api/spaces/{space_id}", json={"name": "The voyage"})
     assert len(texts(ben, space_id)) == 3, "another change leaves it"
     anna.put(f"/api/spaces/{space_id}", json={"has_portrait": False})
     assert texts(ben, space_id) == [] and stored(app, space_id) == ""
-
-
-@pytest.mark.parametrize("change", ["withdraw", "forget", "move", "archive", "correct"])
-def test_with_what_is_shared_its_sentences_go_at_once(portrayed, app: Flask, change: str) -> None:
-    anna, ben, space_id, boat, _ = portrayed
-    changes = {
-        "withdraw": {"visibility": "private"},
-        "move": {"space_id": None, "visibility": "private"},
-        "archive": {"is_archived": True},
-        "correct": {"content": "I own a canoe called Kestrel"},
-    }
-    if change == "forget":
-        assert anna.delete(f"/api/memories/{boat}").status_code == 200
-    else:
-        assert anna.put(f"/api/memories/{boat}", json=changes[change]).status_code == 200
-    assert texts(ben, space_id) == texts(anna, space_id) == [OF_TENT]
-    if change in ("withdraw", "forget", "move"):
-        assert "Kestrel" not in stored(app, space_id)
-
-
-@pytest.mark.parametrize("way", ["leaves", "is removed", "closes the account"])
-def test_with_a_member_their_sentences_go(portrayed, app: Flask, way: str) -> None:
-    anna, ben, space_id, *_ = portrayed
-    if way == "closes the account":
-        with app.app_context(), write_transaction():
-            delete_user(ben.person.user_id)
-    else:
-        who = ben if way == "leaves" else anna
-        assert who.delete(f"/api/spaces/{space_id}/members/{ben.person.user_id}").status_code in (200, 204)
-        assert ben.get(place(space_id)).status_code == 404
-    assert texts(anna, space_id) == [OF_BOAT]
-    assert "tent" not in stored(app, space_id)
-
-
-def test_what_somebody_else_forgets_takes_only_what_rests_on_theirs(portrayed, app: Flask) -> None:
-    anna, ben, space_id, *_ = portrayed
-    mine = ben.post("/api/memories", json={"memory_type": "fact", "content": OF_BOAT}).json["memory_id"]
-    ben.delete(f"/api/memories/{mine}")
-    assert OF_BOAT in texts(ben, space_id)
-
-
-def test_a_deleted_space_takes_it_along(portrayed, app: Flask) -> None:
-    anna, ben, space_id, *_ = portrayed
+    anna.put(f"/api/spaces/{space_id}", json={"has_portrait": True})
+    ben.post(place(space_id))
+    run_jobs()
+    assert OF_BOAT in stored(app, space_id)
     assert anna.delete(f"/api/spaces/{space_id}").status_code in (200, 204)
     assert stored(app, space_id) == ""
     with app.app_context():
         assert generation.make_portrait(Members(space_id)) is None
 
 
-def test_it_is_the_members(
-    portrayed, api: Callable, make_user: Callable, anonymous: Any, app: Flask, login: Callable
-) -> None:
+CHANGES = {
+    "Kestrel": {"visibility": "private"},
+    "Merlin": {"space_id": None, "visibility": "private"},
+    "Osprey": None,  # is forgotten
+    "Heron": {"is_archived": True},
+    "Robin": {"content": "I own a canoe called Robin"},
+}
+
+
+def test_with_what_is_shared_its_sentences_go_at_once(pair, app, model, run_jobs):
+    anna, ben, space_id = pair
+    ids = {name: share(anna, space_id, f"I own a boat called {name}") for name in CHANGES}
+    share(ben, space_id, TENT)
+    told = {name: f"Anna owns a boat called {name}." for name in CHANGES}
+    numbers = {name: len(CHANGES) + 1 - place for place, name in enumerate(CHANGES)}  # the newest is the first
+    answers(model, (OF_TENT, [1]), *((told[name], [number]) for name, number in numbers.items()))
+    ben.post(place(space_id))
+    run_jobs()
+    left = [OF_TENT, *told.values()]
+    assert texts(ben, space_id) == left
+    for name, change in CHANGES.items():
+        path = f"/api/memories/{ids[name]}"
+        done = anna.put(path, json=change) if change else anna.delete(path)
+        left.remove(told[name])
+        assert done.status_code == 200 and texts(ben, space_id) == texts(anna, space_id) == left, name
+        if name in ("Kestrel", "Merlin", "Osprey"):
+            assert name not in stored(app, space_id), name
+
+
+def test_with_a_member_their_sentences_go(pair, app, api, make_user, model, run_jobs):
+    anna, ben, space_id = pair
+    cleo, dora = api(make_user(name="Cleo")), api(make_user(name="Dora"))
+    join(anna, space_id, cleo, dora)
+    share(anna, space_id, BOAT)
+    going = [(ben, ben), (cleo, anna), (dora, None)]  # leaves, is removed, closes the account
+    for person, _ in going:
+        share(person, space_id, "I bring the tent")
+    told = {person: f"{person.person.name} brings the tent." for person, _ in going}
+    answers(model, (OF_BOAT, [4]), *((told[person], [3 - place]) for place, (person, _) in enumerate(going)))
+    ben.post(place(space_id))
+    run_jobs()
+    assert texts(anna, space_id) == [OF_BOAT, *told.values()]
+    for person, who in going:
+        if who:
+            done = who.delete(f"/api/spaces/{space_id}/members/{person.person.user_id}")
+            assert done.status_code in (200, 204) and person.get(place(space_id)).status_code == 404
+        else:
+            with app.app_context(), write_transaction():
+                delete_user(person.person.user_id)
+        assert told[person] not in texts(anna, space_id) and OF_BOAT in texts(anna, space_id)
+        assert told[person] not in stored(app, space_id)
+
+
+def test_it_is_the_members(portrayed, api, make_user, anonymous, login):
     anna, _, space_id, *_ = portrayed
     stranger, admin, guest = api(make_user()), api(make_user(is_admin=True)), api(make_user())
     assert invite(anna, space_id, guest).status_code == 201
@@ -214,9 +226,7 @@ def test_it_is_the_members(
     assert anonymous.get(f"/spaces/{space_id}/portrait").status_code == 303
 
 
-def test_at_night_it_is_written_if_something_has_changed(
-    pair, app: Flask, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_at_night_it_is_written_if_something_has_changed(pair, app, model, run_jobs):
     anna, _, space_id = pair
 
     def night() -> int:
@@ -234,9 +244,7 @@ def test_at_night_it_is_written_if_something_has_changed(
     assert night() == 0, "nothing has changed"
 
 
-def test_whoever_has_memory_off_is_not_told_of_anew_and_asks_for_none(
-    portrayed, model: ServerHandle, app: Flask
-) -> None:
+def test_whoever_has_memory_off_is_not_told_of_anew_and_asks_for_none(portrayed, model, app):
     anna, ben, space_id, *_ = portrayed
     ben.put("/api/account", json={"settings": {"memory_enabled": False}})
     refused = ben.post(place(space_id))
@@ -248,9 +256,7 @@ def test_whoever_has_memory_off_is_not_told_of_anew_and_asks_for_none(
     assert TENT not in sent["messages"][-1]["content"] and BOAT in sent["messages"][-1]["content"]
 
 
-def test_what_is_withdrawn_while_it_is_written_is_not_in_it(
-    pair, app: Flask, model: ServerHandle, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_withdrawn_while_it_is_written_is_not_in_it(pair, app, model, monkeypatch):
     anna, ben, space_id = pair
     boat, _ = share(anna, space_id, BOAT), share(ben, space_id, TENT)
     answers(model, (OF_BOAT, [2]), (OF_TENT, [1]))
@@ -267,43 +273,22 @@ def test_what_is_withdrawn_while_it_is_written_is_not_in_it(
     assert "Kestrel" not in stored(app, space_id)
 
 
-@pytest.mark.parametrize("meanwhile", ["off", "deleted"])
-def test_what_nobody_wants_any_more_once_it_is_written_is_not_stored(
-    pair, app: Flask, model: ServerHandle, monkeypatch: pytest.MonkeyPatch, meanwhile: str
-) -> None:
+def test_what_nobody_wants_any_more_once_it_is_written_is_not_stored(pair, app, model, monkeypatch):
     anna, _, space_id = pair
     share(anna, space_id, BOAT)
-    answers(model, (OF_BOAT, [1]))
-    judge = generation.sentences_of
-
-    def end_first(*given: Any) -> list[dict[str, Any]]:
-        if meanwhile == "off":
-            anna.put(f"/api/spaces/{space_id}", json={"has_portrait": False})
-        else:
-            anna.delete(f"/api/spaces/{space_id}")
-        return judge(*given)
-
-    monkeypatch.setattr(generation, "sentences_of", end_first)
-    with app.app_context():
-        assert generation.make_portrait(Members(space_id)) is None
-    assert stored(app, space_id) == ""
-
-
-def test_a_worker_killed_before_it_stores_loses_nothing_and_a_second_run_asks_nothing(
-    pair, app: Flask, model: ServerHandle, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    anna, _, space_id = pair
-    share(anna, space_id, BOAT)
-    answers(model, (OF_BOAT, [1]), times=2)
-    with monkeypatch.context() as patch, app.app_context(), pytest.raises(SystemExit):
-        patch.setattr(generation, "sentences_of", lambda *_: sys.exit(9))
-        generation.make_portrait(Members(space_id))
-    assert texts(anna, space_id) == []
-    with app.app_context():
-        assert generation.make_portrait(Members(space_id)) == 1
+    answers(model, (OF_BOAT, [1]), times=None)
+    judge, path = generation.sentences_of, f"/api/spaces/{space_id}"
+    ends = {
+        "switched off": lambda: anna.put(path, json={"has_portrait": False}),
+        "deleted": lambda: anna.delete(path),
+    }
+    for meanwhile, end in ends.items():
+        anna.put(path, json={"has_portrait": True})
+        monkeypatch.setattr(generation, "sentences_of", lambda *given, end=end: end() and judge(*given))
         asked = len(model.calls())
-        assert generation.make_portrait(Members(space_id)) is None
-    assert len(model.calls()) == asked and texts(anna, space_id) == [OF_BOAT]
+        with app.app_context():
+            assert generation.make_portrait(Members(space_id)) is None, meanwhile
+        assert stored(app, space_id) == "" and len(model.calls()) == asked + 1, meanwhile
 
 
 def test_an_owners_export_has_it_as_its_members_read_it(portrayed, app: Flask) -> None:
@@ -338,9 +323,7 @@ def test_the_pages(pair, login: Callable, model: ServerHandle, run_jobs: Callabl
     assert member.post(page, data=form).status_code == 303
 
 
-def test_the_switch_is_the_owners_and_off_at_first(
-    api: Callable, make_user: Callable, login: Callable, model: ServerHandle
-) -> None:
+def test_the_switch_is_the_owners_and_off_at_first(api, make_user, login):
     anna, ben = api(make_user()), api(make_user())
     space_id = make_space(anna, "The trip", "project")
     join(anna, space_id, ben)

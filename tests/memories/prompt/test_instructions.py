@@ -60,9 +60,7 @@ def test_the_receipt_names_them_and_they_are_said_once(app: Flask, client: ApiCl
     assert sum(message["content"].count("kilometres.") for message in context.messages) == 1
 
 
-def test_their_order_does_not_change_and_unrelated_memories_leave_the_beginning_alone(
-    app: Flask, client: ApiClient
-) -> None:
+def test_their_order_does_not_change_and_unrelated_memories_leave_the_beginning_alone(app, client):
     first = tell(client, "No bullet lists.", importance=0.2)
     tell(client, "Call me Sam.", importance=0.9)
     conversation = conversation_of(client)

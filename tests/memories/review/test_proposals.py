@@ -66,42 +66,37 @@ def test_what_a_tainted_turn_wants_kept_is_kept_with_one_answer(app, client, use
     assert current(app, user.user_id) == ["Compares brokers."] and waiting(client) == []
     assert client.post(f"/api/proposals/{found['proposal_id']}/accept", json={}).status_code == 409
     assert reply["tool_calls"][0]["output"]["memory_id"] == done["memory"]["memory_id"]
-
-
-def test_what_is_discarded_is_not_learned_again(app, client, user, model) -> None:
-    remember(client, model)
+    said = {"said": QUOTED.replace("brokers", "banks"), "content": "Compares banks.", "quote": "I compare two banks"}
+    remember(client, model, **said)
     done = settle(client, waiting(client)[0], "discard")
     assert done["status"] == "forgotten" and done["report"]["memories"] == 1
-    assert memories_of(app, user.user_id) == []
-    assert remember(client, model)["tool_calls"][0]["output"]["reason"] == "forgotten"
+    assert current(app, user.user_id) == ["Compares brokers."]
+    again = remember(client, model, **said)["tool_calls"][0]["output"]
+    assert again["reason"] == "forgotten", "what is discarded is not learned again"
 
 
 def test_forgetting_waits_for_the_person_and_then_leaves_nothing(app, client, user, model) -> None:
-    reply = forget(client, model)
-    (found,) = waiting(client, kind="forget")
+    forget(client, model)
+    (found,) = waiting(client)
+    assert settle(client, found, "discard") == {"status": "discarded", "memory": None, "report": None}
+    assert current(app, user.user_id) == ["Plays the zither."] and waiting(client) == []
+    assert client.post(f"/api/proposals/{found['proposal_id']}/discard", json={}).status_code == 404
+    wanted = {"name": "forget", "arguments": {"memory_id": found["memory"]["memory_id"]}}
+    model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Done.", times=1)
+    model.script(match="^(?!memory_operations|conversation_title|# |User:)", tool_calls=[wanted, wanted], times=1)
+    reply = send(client, "Forget the zither")
+    (found,) = waiting(client, kind="forget")  # asking twice proposes once
     assert (found["why"], found["memory"]["content"]) == ("forget", "Plays the zither.")
     assert found["message_id"] == reply["id"]
     done = settle(client, found, "accept")
     assert done["status"] == "forgotten" and done["report"]["memories"] == 1
     assert memories_of(app, user.user_id) == [] and waiting(client) == []
     assert client.post(f"/api/proposals/{found['proposal_id']}/accept", json={}).status_code == 404
-
-
-def test_what_is_not_to_be_forgotten_stays(app, client, user, model) -> None:
-    forget(client, model)
-    found = waiting(client)[0]
-    assert settle(client, found, "discard") == {"status": "discarded", "memory": None, "report": None}
-    assert current(app, user.user_id) == ["Plays the zither."] and waiting(client) == []
-    assert client.post(f"/api/proposals/{found['proposal_id']}/discard", json={}).status_code == 404
-
-
-def test_asking_twice_proposes_once(client, model) -> None:
-    made = client.post("/api/memories", json=KIND | {"content": "Plays the zither."}).json
-    wanted = {"name": "forget", "arguments": {"memory_id": made["memory_id"]}}
-    model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Done.", times=1)
-    model.script(match="^(?!memory_operations|conversation_title|# |User:)", tool_calls=[wanted, wanted], times=1)
-    send(client, "Forget the zither")
-    assert len(waiting(client)) == 1
+    reply = forget(client, model, "Plays the oboe.")
+    client.delete(f"/api/conversations/{reply['conversation_id']}")
+    assert waiting(client) == [] and current(app, user.user_id) == ["Plays the oboe."]
+    with app.app_context():
+        assert db.session.scalars(select(ForgetProposal)).all() == [], "it goes with the conversation"
 
 
 @pytest.mark.parametrize(("answer", "stays"), [("accept", "Lives in Linz"), ("discard", "Lives in Graz")])
@@ -171,15 +166,6 @@ def test_the_reply_shows_exactly_what_would_be_forgotten(app, client, login, mak
     done = post_form(browser, place, headers=HTMX, ids=[found["proposal_id"]], decision="accept")
     assert "Removed: 1 memory" in done.text and "It will not be learned again" in done.text
     assert memories_of(app, user.user_id) == []
-
-
-def test_it_goes_with_the_conversation(app, client, model, user) -> None:
-    reply = forget(client, model)
-    client.delete(f"/api/conversations/{reply['conversation_id']}")
-    assert waiting(client) == []
-    with app.app_context():
-        assert db.session.scalars(select(ForgetProposal)).all() == []
-    assert current(app, user.user_id) == ["Plays the zither."]
 
 
 def test_what_waited_sixty_days_is_set_aside_and_can_be_brought_back(app, client, user, model) -> None:

@@ -72,32 +72,24 @@ def answer(browser: FlaskClient, page: str, memory_id: int, follow: bool = True,
     return browser.get(reply.location) if follow and reply.status_code == 303 else reply
 
 
-def test_one_question_at_a_time_with_its_place_in_the_queue(
-    app: Flask, browser: FlaskClient, user: Person, waiting: list[int]
-) -> None:
+def test_one_question_at_a_time_with_its_place_in_the_queue(app, browser, user, waiting):
     page = browser.get("/memories/review").text
     assert question(page) == GOATS and "1 of 3" in page
     assert page.count(GOATS) == 1 and MOSS not in page and ROOF not in page, "nothing is listed twice"
     page = answer(browser, page, waiting[2], decision="accept").text
     assert question(page) == MOSS and "2 of 3" in page and "Kept." in page
+    undo = re.search(r'action="(/memories/changes/\d+/undo)"', page)[1]
+    page = browser.get(post_form(browser, undo, **fields_of(page, undo)).location).text
+    assert question(page) == GOATS and "1 of 3" in page, "what was kept is taken back"
+    assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, True]
+    page = answer(browser, page, waiting[2], decision="accept").text
     page = answer(browser, page, waiting[1], decision="accept").text
     page = answer(browser, page, waiting[0], decision="accept").text
     assert "All reviewed" in page
     assert not any(row.needs_review for row in memories_of(app, user.user_id))
 
 
-def test_what_was_kept_is_taken_back(app: Flask, browser: FlaskClient, user: Person, waiting: list[int]) -> None:
-    page = answer(browser, browser.get("/memories/review").text, waiting[2], decision="accept").text
-    undo = re.search(r'action="(/memories/changes/\d+/undo)"', page)[1]
-    back = post_form(browser, undo, **fields_of(page, undo))
-    page = browser.get(back.location).text
-    assert question(page) == GOATS and "1 of 3" in page
-    assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, True]
-
-
-def test_what_was_discarded_is_forgotten_with_the_next_decision_and_taken_back_until_then(
-    app: Flask, browser: FlaskClient, user: Person, waiting: list[int]
-) -> None:
+def test_what_was_discarded_is_forgotten_with_the_next_decision_and_taken_back_until_then(app, browser, user, waiting):
     page = answer(browser, browser.get("/memories/review").text, waiting[2], decision="reject").text
     assert f"Discarded: {GOATS}" in page and question(page) == MOSS and "2 of 3" in page
     assert len(memories_of(app, user.user_id)) == 3, "not yet"
@@ -109,9 +101,7 @@ def test_what_was_discarded_is_forgotten_with_the_next_decision_and_taken_back_u
     assert [row.content for row in memories_of(app, user.user_id)] == [ROOF, MOSS]
 
 
-def test_the_last_one_discarded_is_forgotten_after_a_moment(
-    app: Flask, browser: FlaskClient, user: Person, waiting: list[int]
-) -> None:
+def test_the_last_one_discarded_is_forgotten_after_a_moment(app, browser, user, waiting):
     with app.app_context(), write_transaction():
         for memory_id in waiting[:2]:
             service.get_memory(user.user_id, memory_id).needs_review = False
@@ -133,9 +123,7 @@ def test_one_that_is_left_for_later_is_asked_about_at_the_end(browser: FlaskClie
     assert question(browser.get("/memories/review").text) == GOATS
 
 
-def test_edited_words_are_kept_and_refused_ones_are_not_lost(
-    app: Flask, browser: FlaskClient, user: Person, waiting: list[int]
-) -> None:
+def test_edited_words_are_kept_and_refused_ones_are_not_lost(app, browser, user, waiting):
     form = browser.get("/memories/review?edit=1").text
     assert f">{GOATS}</textarea>" in form
     wrong = answer(browser, form, waiting[2], decision="accept", content="My password is hunter2hunter2")
@@ -147,9 +135,7 @@ def test_edited_words_are_kept_and_refused_ones_are_not_lost(
     assert (row.content, row.needs_review, row.edited_by_user) == ("Keeps two goats", False, True)
 
 
-def test_another_value_of_a_known_key_waits_beside_it(
-    app: Flask, browser: FlaskClient, user: Person, birthdays: tuple[int, int]
-) -> None:
+def test_another_value_of_a_known_key_waits_beside_it(app, browser, user, birthdays):
     known, new = birthdays
     page = browser.get("/memories/review").text
     assert "These two disagree" in page and "5 March 1985" in page and "4 March 1984" in page
@@ -160,14 +146,7 @@ def test_another_value_of_a_known_key_waits_beside_it(
     assert rows[known].valid_to is not None and not rows[new].needs_review
 
 
-def test_the_queue_is_ones_own(
-    app: Flask,
-    user: Person,
-    waiting: list[int],
-    anonymous: FlaskClient,
-    login: Callable[..., FlaskClient],
-    make_user: Callable[..., Person],
-) -> None:
+def test_the_queue_is_ones_own(app, user, waiting, anonymous, login, make_user):
     assert anonymous.get("/memories/review").status_code == 303
     for other in (make_user(), make_user(is_admin=True)):
         stranger = login(other)
@@ -178,11 +157,8 @@ def test_the_queue_is_ones_own(
     assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, True]
 
 
-@pytest.mark.parametrize("odd", ["done=-3&of=x", "done=99999999999999999999", "held=0&last=x", "of=1&done=7"])
-def test_odd_addresses_begin_anew(browser: FlaskClient, waiting: list[int], odd: str) -> None:
-    assert question(browser.get(f"/memories/review?{odd}").text) == GOATS
-
-
-def test_a_queue_leads_nowhere_else(browser: FlaskClient, waiting: list[int]) -> None:
+def test_odd_addresses_begin_anew_and_a_queue_leads_nowhere_else(browser, waiting) -> None:
+    for odd in ("done=-3&of=x", "done=99999999999999999999", "held=0&last=x", "of=1&done=7"):
+        assert question(browser.get(f"/memories/review?{odd}").text) == GOATS, odd
     form = {"decision": "accept", "queue": "https://elsewhere.example/"}
     assert post_form(browser, f"/memories/{waiting[2]}/review", **form).location.startswith("/?")

@@ -49,17 +49,7 @@ def test_alex_al_alexander():
     assert history["Al"].superseded_by == history["Alexander"].ref and not history["Al"].is_open
 
 
-def test_the_same_in_one_batch_in_any_order():
-    messages = say("My name is Alex", "Call me Al", "Actually, my full name is Alexander")
-    operations = [
-        fact(1, "My name is Alex", NAME, "Alex", 1.0),
-        fact(2, "Call me Al", NAME, "Al", 0.6),
-        fact(3, "my full name is Alexander", NAME, "Alexander", 0.95),
-    ]
-    state = State(messages)
-    plans = {decide(list(order), state).effects for order in itertools.permutations(operations)}
-    assert len(plans) == 1
-    assert [memory.fact_value for memory in current(after(state, decide(operations, state)))] == ["Alexander"]
+OUTCOMES = ("superseded", "in_review", "overruled")
 
 
 @pytest.mark.parametrize(
@@ -78,10 +68,8 @@ def test_the_same_in_one_batch_in_any_order():
 @pytest.mark.parametrize("keyed", [True, False])
 def test_the_later_word_wins_when_it_is_sure_enough(known, said, counted, keyed):
     state = State(say("I live in Rome", "I live in Oslo"))
-    first, later = (
-        fact(n, f"I live in {value}", "identity/location", value, confidence)
-        for n, value, confidence in ((1, "Rome", known), (2, "Oslo", said))
-    )
+    first = fact(1, "I live in Rome", "identity/location", "Rome", known)
+    later = fact(2, "I live in Oslo", "identity/location", "Oslo", said)
     if not keyed:
         plain = {"fact_key": None, "fact_value": None}
         first = first.model_copy(update=plain)
@@ -89,10 +77,9 @@ def test_the_later_word_wins_when_it_is_sure_enough(known, said, counted, keyed)
     state = after(state, decide([first], state))
     state = replace(state, numbered={1: state.memories[0].ref})
     plan = decide([later], state)
-    assert (
-        [plan.counts[name] for name in ("superseded", "in_review", "overruled")].count(1) == plan.counts[counted] == 1
-    )
+    assert {name: plan.counts[name] for name in OUTCOMES} == dict.fromkeys(OUTCOMES, 0) | {counted: 1}
     state = after(state, plan)
+    assert decide([later], state).effects == ()
     (stands,) = current(state)
     assert ("Oslo" in stands.content) is (counted == "superseded")
     if counted == "superseded":
@@ -108,7 +95,9 @@ def test_the_later_word_wins_when_it_is_sure_enough(known, said, counted, keyed)
         ({"quote": "You like green tea"}, Refusal.NOT_VERBATIM),
         ({"quote": "tea"}, Refusal.TOO_SLIGHT),
         ({"confidence": 0.39}, Refusal.UNSURE),
+        ({"confidence": 0.4}, None),
         ({"importance": 0.19}, Refusal.UNIMPORTANT),
+        ({"importance": 0.2}, None),
         ({"message_number": 3, "quote": "my password is hunter2"}, Refusal.SECRET),
         ({"content": "Password: hunter2 for tea"}, Refusal.SECRET),
         ({"message_number": 4, "quote": "Owns a yacht"}, Refusal.NOT_VERBATIM),
@@ -125,19 +114,10 @@ def test_refusals(change, reason):
         roles={2: "assistant"},
     )
     good = op("add", 1, "I like tea", "Likes tea.")
-    plan = decide([MemoryOperation(**good.model_dump() | change), good], State(messages))
-    assert reasons(plan) == [reason]
-    assert [type(effect) for effect in plan.effects] == [Insert]
-
-
-@given(st.floats(0, 1), st.floats(0, 1))
-def test_thresholds(confidence, importance):
-    operation = op("add", 1, "I like tea", confidence=confidence, importance=importance)
-    plan = decide([operation], State(say("I like tea")))
-    kept = confidence >= 0.4 - 1e-6 and importance >= 0.2 - 1e-6
-    assert bool(plan.effects) is kept
-    if kept:
-        assert plan.effects[0].needs_review is (confidence < 0.6 - 1e-6)
+    asked = MemoryOperation(**good.model_dump() | change)
+    assert reasons(decide([asked], State(messages))) == ([reason] if reason else [])
+    if reason:
+        assert [type(effect) for effect in decide([asked, good], State(messages)).effects] == [Insert]
 
 
 def test_a_quote_with_the_wrong_number_is_found_where_only_one_message_holds_it():
@@ -145,13 +125,6 @@ def test_a_quote_with_the_wrong_number_is_found_where_only_one_message_holds_it(
     (effect,) = decide([op("add", 3, "I like tea")], State(messages)).effects
     assert effect.evidence[0].message_id == messages[0].message_id
     assert reasons(decide([op("add", 1, "I keep bees")], State(messages))) == [Refusal.NOT_VERBATIM]
-
-
-def test_an_unknown_number_becomes_something_new():
-    state = State(say("I like tea"))
-    for action in ("update", "supersede"):
-        plan = decide([op(action, 1, "I like tea", memory_number=7)], state)
-        assert plan.counts["added"] == 1
 
 
 def test_the_same_words_become_more_evidence():
@@ -165,18 +138,6 @@ def test_the_same_words_become_more_evidence():
 
 def known(*memories: KnownMemory, messages) -> State:
     return State(messages, memories, numbered={n: memory.ref for n, memory in enumerate(memories, 1)})
-
-
-@pytest.mark.parametrize(
-    ("confidence", "counted"),
-    [(0.9, "superseded"), (0.7, "in_review"), (0.5, "overruled")],
-)
-def test_the_later_word_wins_without_a_key_too(confidence, counted):
-    state = known(stored(7, "Loves coriander", asserted_at=NOON), messages=say("I hate coriander now"))
-    later = op("supersede", 1, "I hate coriander now", "Hates coriander", memory_number=1, confidence=confidence)
-    plan = decide([later], state)
-    assert plan.counts[counted] == 1
-    assert decide([later], after(state, plan)).effects == ()
 
 
 def test_of_two_stored_memories_the_one_said_again_wins_unless_the_user_settled_it():
@@ -211,16 +172,8 @@ def test_an_update_rewords_and_stays_reworded():
 def test_what_the_user_wrote_is_never_changed_by_an_extraction(fields, action):
     written = stored(7, "Name is Alex", fact_key=NAME, fact_value="Alex", **fields)
     state = known(written, messages=say("Actually my name is not Alex, it is Bob"))
-    operation = op(
-        action,
-        1,
-        "my name is not Alex, it is Bob",
-        "Name is Bob",
-        fact_key=NAME,
-        fact_value="Bob",
-        confidence=1.0,
-        memory_number=1,
-    )
+    words = {"content": "Name is Bob", "fact_key": NAME, "fact_value": "Bob", "confidence": 1.0}
+    operation = op(action, 1, "my name is not Alex, it is Bob", memory_number=1, **words)
     plan = decide([operation], state)
     (effect,) = plan.effects
     assert isinstance(effect, Insert) and effect.needs_review and effect.contradicts == 7
@@ -273,8 +226,9 @@ def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
 
 
 def test_a_doubtful_fact_waits_and_better_evidence_ends_the_wait():
-    state = State(say("I may be called Alex", "My name is Alex"))
-    state = after(state, decide([fact(1, "I may be called Alex", NAME, "Alex", 0.5)], state))
+    empty = State(say("I may be called Alex", "My name is Alex"))
+    assert current(after(empty, decide([fact(1, "I may be called Alex", NAME, "Alex", 0.6)], empty)))
+    state = after(empty, decide([fact(1, "I may be called Alex", NAME, "Alex", 0.59)], empty))
     assert current(state) == []
     plan = decide([fact(2, "My name is Alex", NAME, "Alex", 0.9)], state)
     assert plan.effects[0].clears_review
@@ -316,15 +270,8 @@ def test_a_user_edit_survives_reading_the_conversation_again():
     messages = say("I like tee")
     state = after(State(messages), decide([op("add", 1, "I like tee")], State(messages)))
     (memory,) = state.memories
-    edited = KnownMemory(
-        **{
-            **vars(memory),
-            "content": "I like tea",
-            "edited_by_user": True,
-            "said_before": frozenset({"i like tee"}),
-            "asserted_at": NOON + timedelta(hours=1),
-        }
-    )
+    now = {"content": "I like tea", "edited_by_user": True, "asserted_at": NOON + timedelta(hours=1)}
+    edited = replace(memory, said_before=frozenset({"i like tee"}), **now)
     assert decide([op("add", 1, "I like tee")], State(messages, (edited,))).effects == ()
 
 
@@ -346,10 +293,34 @@ HOME = "identity/location"
 
 
 @settings(max_examples=100, deadline=None)
-@given(worlds(), batches)
-def test_deciding_again_decides_nothing(state, batch):
-    done = after(state, decide(batch, state))
-    assert decide(batch, done).effects == ()
+@given(worlds(), batches, st.randoms())
+def test_whatever_is_decided(state, batch, random):
+    plan = decide(batch, state)
+    rejected = [rejection.index for rejection in plan.rejections]
+    assert rejected == sorted(set(rejected)), "once"
+    assert len(batch) - len(rejected) <= len(plan.effects)
+    assert bool(plan.effects) is (len(rejected) < len(batch)), "every operation has an effect or is rejected"
+    by_id = {message.message_id: message for message in state.messages}
+    resting = {memory.ref for memory in state.memories if memory.evidence}
+    for effect in plan.effects:
+        if isinstance(effect, Insert | AddEvidence | Revise):
+            assert effect.evidence or effect.ref in resting, "every effect rests on the user's words"
+            resting.add(effect.ref)
+        for item in getattr(effect, "evidence", ()):
+            message = by_id[item.message_id]
+            assert message.role == "user" and message.content[item.start : item.end] == item.quote
+            assert find_quote(item.quote, message.content)
+    done = after(state, plan)
+    assert decide(batch, done).effects == (), "deciding again decides nothing"
+    forms = [(canonical_statement(m.content), m.slot, m.value if m.slot else "") for m in done.memories if m.is_open]
+    assert len(forms) == len(set(forms)), "no open statement stands twice"
+    now = {memory.ref: memory for memory in done.memories}
+    for memory in (memory for memory in state.memories if memory.is_protected):
+        for name in ("content", "fact_value", "confidence", "is_current"):
+            assert getattr(now[memory.ref], name) == getattr(memory, name), "what the user wrote stays as it is"
+    shuffled = list(batch)
+    random.shuffle(shuffled)
+    assert decide(shuffled, state).effects == plan.effects, "the order of operations decides nothing"
 
 
 def test_deciding_again_what_a_fuller_statement_of_the_same_words_covers_decides_nothing():
@@ -391,40 +362,6 @@ def test_one_current_memory_a_key_at_every_moment(state, first, second):
         state = after(state, plan)
 
 
-@settings(max_examples=60, deadline=None)
-@given(worlds(), batches, st.randoms())
-def test_the_order_of_operations_decides_nothing(state, batch, random):
-    shuffled = list(batch)
-    random.shuffle(shuffled)
-    assert decide(batch, state).effects == decide(shuffled, state).effects
-
-
-@settings(max_examples=60, deadline=None)
-@given(worlds(), batches)
-def test_every_effect_rests_on_the_users_words(state, batch):
-    plan = decide(batch, state)
-    by_id = {message.message_id: message for message in state.messages}
-    resting = {memory.ref for memory in state.memories if memory.evidence}
-    for effect in plan.effects:
-        if isinstance(effect, Insert | AddEvidence | Revise):
-            assert effect.evidence or effect.ref in resting
-            resting.add(effect.ref)
-        for item in getattr(effect, "evidence", ()):
-            message = by_id[item.message_id]
-            assert message.role == "user" and message.content[item.start : item.end] == item.quote
-            assert find_quote(item.quote, message.content)
-
-
-@settings(max_examples=100, deadline=None)
-@given(worlds(), batches)
-def test_every_operation_has_an_effect_or_is_rejected_once(state, batch):
-    plan = decide(batch, state)
-    rejected = [rejection.index for rejection in plan.rejections]
-    assert rejected == sorted(set(rejected))
-    assert len(batch) - len(rejected) <= len(plan.effects)
-    assert bool(plan.effects) is (len(rejected) < len(batch))
-
-
 @example([("Oslo", 0.7), ("Lima", 0.6), ("Rome", 0.6), ("Rome", 0.7), ("Lima", 0.7)])
 @settings(max_examples=100, deadline=None)
 @given(
@@ -449,32 +386,7 @@ def test_the_current_value_is_the_one_that_the_rule_names(said):
         elif confidence >= 0.6 and (confidence >= expected[1] or confidence >= 0.8):
             expected = value, confidence
         held = [memory.fact_value for memory in current(state)]
-        if expected is not None and held and held[0] != expected[0]:
-            raise AssertionError((held, expected, said))
-        assert bool(held) is (expected is not None)
-
-
-@settings(max_examples=60, deadline=None)
-@given(worlds(), batches)
-def test_what_the_user_wrote_stays_as_it_is(state, batch):
-    done = {memory.ref: memory for memory in after(state, decide(batch, state)).memories}
-    for memory in state.memories:
-        if memory.is_protected:
-            now = done[memory.ref]
-            assert (now.content, now.fact_value, now.confidence, now.is_current) == (
-                memory.content,
-                memory.fact_value,
-                memory.confidence,
-                memory.is_current,
-            )
-
-
-@settings(max_examples=60, deadline=None)
-@given(worlds(), batches)
-def test_no_open_statement_stands_twice(state, batch):
-    done = after(state, decide(batch, state))
-    forms = [(canonical_statement(m.content), m.slot, m.value if m.slot else "") for m in done.memories if m.is_open]
-    assert len(forms) == len(set(forms))
+        assert held == ([expected[0]] if expected else []), said
 
 
 @settings(max_examples=60, deadline=None)
@@ -504,20 +416,11 @@ def test_statements_that_differ_by_a_sign_are_memories_of_their_own(kin):
             state = after(state, decide([operation], state))
         assert sorted(m.content for m in current(state)) == sorted(contents)
         assert decide(operations, state).effects == ()
-
-
-def test_a_quote_that_leaves_out_a_sign_is_not_verbatim():
     state = State(say("I have written C++ for years and lost -80 points"))
     assert reasons(decide([op("add", 1, "I have written C", "Writes C")], state)) == [Refusal.NOT_VERBATIM]
     assert reasons(decide([op("add", 1, "80 points", "Has 80 points")], state)) == [Refusal.NOT_VERBATIM]
-    assert decide([op("add", 1, "I have written C++", "Writes C++")], state).counts["added"] == 1
-
-
-def test_a_value_is_only_given_with_its_signs():
-    state = State(say("My favourite is C by far"))
-    plan = decide(
-        [op("add", 1, "My favourite is C", "Favourite is C++", fact_key="work/language", fact_value="C++")], state
-    )
+    signed = op("add", 1, "My favourite is C", "Favourite is C++", fact_key="work/language", fact_value="C++")
+    plan = decide([signed], State(say("My favourite is C by far")))
     assert not [effect for effect in plan.effects if isinstance(effect, Insert) and effect.draft.fact_value == "C++"]
 
 
@@ -532,16 +435,9 @@ def test_a_corrected_name_ends_the_one_it_is_like(before, now, words, content, a
     state = State(say(f"My name is {before}.", said))
     state = after(state, decide([fact(1, f"My name is {before}", NAME, before, 1.0)], state))
     state = State(state.messages, state.memories, {1: state.memories[0].ref})
-    put = {"before": before, "now": now}
-    correction = op(
-        action,
-        2,
-        words.format(**put),
-        content.format(**put),
-        fact_key=NAME,
-        fact_value=now,
-        memory_number=None if action == "add" else 1,
-    )
+    put, number = {"before": before, "now": now}, None if action == "add" else 1
+    fields = {"fact_key": NAME, "fact_value": now, "memory_number": number}
+    correction = op(action, 2, words.format(**put), content.format(**put), **fields)
     state = after(state, decide([correction], state))
     assert [(memory.fact_key, memory.fact_value) for memory in current(state)] == [(NAME, now)]
 
@@ -675,20 +571,12 @@ def test_a_rewording_that_only_others_explain_waits():
     assert effect.needs_review
 
 
-def test_pasted_words_are_no_evidence():
-    state = State(say("is this ok?\n> I live in Bergen\nthanks"))
-    assert reasons(decide([op("add", 1, "I live in Bergen")], state)) == [Refusal.PASTED]
+ALEX = ("The user's is Alex", "identity/location", "Alex", 0.4)
 
 
 @pytest.mark.parametrize(
     ("second", "third"),
-    [
-        (
-            ("The user's is Alex", "identity/location", "Alex", 0.4),
-            ("The user's is Alex", "identity/location", "Alex", 0.4),
-        ),
-        (("The user's is Al", NAME, "Al", 0.4), ("The user's is Alex", NAME, "Alex", 0.6)),
-    ],
+    [(ALEX, ALEX), (("The user's is Al", NAME, "Al", 0.4), ("The user's is Alex", NAME, "Alex", 0.6))],
 )
 def test_words_that_already_bear_a_memory_bear_no_fact_learned_after_them(second, third):
     """Found by the property below: decided again, "Call me Al" bore or disputed what the second message said."""

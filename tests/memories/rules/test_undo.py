@@ -3,7 +3,7 @@ from dataclasses import fields, replace
 import pytest
 from hypothesis import given, settings
 
-from tests.memories.worlds import NAME, after, batches, current, fact, say, worlds
+from tests.memories.worlds import NAME, after, batches, worlds
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import KnownMemory, State
@@ -64,17 +64,6 @@ def test_undoing_what_was_applied_gives_back_what_was(state, batch):
     plan = plan_undo(changes, present(done, changes))
     assert not plan.obstacles
     assert undone(done, plan) == tuple(sorted(state.memories, key=lambda memory: memory.ref))
-
-
-def test_undo_brings_alex_back():
-    state = State(say("My name is Alex", "Actually, my full name is Alexander"))
-    state = after(state, decide([fact(1, "My name is Alex", NAME, "Alex", 1.0)], state, Policy()))
-    correction = fact(2, "my full name is Alexander", NAME, "Alexander", 0.95)
-    done = after(state, decide([correction], state, Policy()))
-    changes = recorded(state, done)
-    plan = plan_undo(changes, present(done, changes))
-    back = undone(done, plan)
-    assert [memory.fact_value for memory in current(State((), back))] == ["Alex"]
 
 
 def snap(revision, **values):

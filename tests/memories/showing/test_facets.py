@@ -1,7 +1,5 @@
 """The kinds of memory, each with how many there are and the newest."""
 
-from collections.abc import Callable
-
 from flask import Flask
 
 from testkit.memory_rows import fill_memories
@@ -19,7 +17,12 @@ def remember(client: ApiClient, content: str, kind: str = "fact", **fields: obje
     return made.json["memory_id"]
 
 
-def test_a_kind_has_its_number_and_its_newest(app: Flask, client: ApiClient, user: Person, login: Callable) -> None:
+def test_a_kind_has_its_number_and_its_newest(app, client, user, make_user, api, login):
+    remember(api(make_user()), "Somebody else lives in Bristol")
+    waiting = remember(client, "Waits to be looked at")
+    with app.app_context(), write_transaction():
+        db.session.get_one(Memory, waiting).needs_review = True
+    assert "kinds-title" not in login(user).get("/memories/portrait").text
     remember(client, "Lives in Bath")
     remember(client, "Prefers green tea", "preference")
     newest = remember(client, "Plays the cello")
@@ -33,19 +36,9 @@ def test_a_kind_has_its_number_and_its_newest(app: Flask, client: ApiClient, use
     assert "Plays the cello" in page and "/memory?memory_type=preference" in page and "garden house" not in page
 
 
-def test_it_shows_what_is_ones_own_and_in_use(
-    app: Flask, client: ApiClient, user: Person, make_user: Callable, api: Callable, login: Callable
-) -> None:
-    remember(api(make_user()), "Somebody else lives in Bristol")
-    waiting = remember(client, "Waits to be looked at")
-    with app.app_context(), write_transaction():
-        db.session.get_one(Memory, waiting).needs_review = True
-    assert "kinds-title" not in login(user).get("/memories/portrait").text
-
-
 def test_a_long_memory_costs_the_same(app: Flask, client: ApiClient, user: Person) -> None:
     with app.app_context():
-        fill_memories(user.user_id, COUNTED_TO + 50, model="m", width=4)
+        fill_memories(user.user_id, COUNTED_TO + 50, model="m", width=1)
         with count_queries() as statements:
             found = tiles(user.user_id)
     assert [tile.count for tile in found] == [COUNTED_TO + 1]

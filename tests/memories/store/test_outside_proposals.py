@@ -49,9 +49,7 @@ def test_of_a_long_statement_nothing_is_lost(app: Flask, user: Person, sentence:
     assert len(kept) > 1 and max(map(len, kept)) <= CONTENT_MAX
 
 
-def test_an_older_import_does_not_take_the_place_of_what_was_said_since(
-    app: Flask, client: ApiClient, user: Person
-) -> None:
+def test_an_older_import_does_not_take_the_place_of_what_was_said_since(app, client, user):
     """It arrives later, and says when it was said."""
     fields = {"memory_type": "fact", "content": "Drinks tea", "fact_key": KEYED["key"], "fact_value": "tea"}
     held = client.post("/api/memories", json=fields).json["memory_id"]

@@ -3,17 +3,15 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import event, select
+from sqlalchemy import event
 
 from tests.memories.conversing import answers, converse, memories_of, name, operation
 from tests.memories.learning.test_extraction import extract
-from webapp.db.base import db, now, write_transaction
-from webapp.memories.models import AdminAccess, Memory
-from webapp.memories.rules.health import Finding
+from webapp.db.base import db, now
+from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import keyset_of, list_memories
 from webapp.memories.showing import cards
-from webapp.memories.showing.admin_view import check_health, view_as_admin
 from webapp.memories.store.journal import statement_hash
 
 
@@ -23,6 +21,7 @@ def write(client, content: str, **fields) -> dict:
     return answer.json
 
 
+FACT = {"memory_type": "fact", "content": "x"}
 ROUTES = [
     ("GET", "/api/memories/{id}", None),
     ("PUT", "/api/memories/{id}", {"importance": 0.9}),
@@ -39,69 +38,41 @@ ROUTES = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "body"), ROUTES)
-def test_only_the_owner_gets_anywhere(app, client, user, api, make_user, anonymous, model, method, path, body):
-    talk = converse(app, user.user_id, "I prefer green tea")
-    answers(model, operation("I prefer green tea"))
-    extract(client, talk)
-    (row,) = memories_of(app, user.user_id)
-    ids = {
-        "id": row.memory_id,
-        "talk": talk,
-        "message": row.source_message_id,
-        "change": client.get("/api/memories/changes").json["changes"][0]["change_set_id"],
-    }
-    body = {"conversation_id": talk} if body and "conversation_id" in body else body
-    for asking, refused in (
-        (api(make_user()), 404),
-        (api(make_user(is_admin=True)), 404),
-        (anonymous, 401),
-        (api(make_user(is_service=True)), 403),
-    ):
-        assert asking.open(path.format(**ids), method=method, json=body).status_code == refused
-        assert client.get(f"/api/memories/{row.memory_id}").json["revision"] == 1
-    status = client.open(path.format(**ids), method=method, json=body).status_code
-    assert status in (200, 202, 204) or (status == 409 and path.endswith("review"))
-
-
-@pytest.mark.parametrize("path", ["/api/memories", "/api/memories/changes", "/api/profile"])
-def test_lists_are_ones_own(client, api, make_user, anonymous, path) -> None:
-    write(client, "Keeps bees.", fact_key="identity/name", fact_value="Ada")
-    assert anonymous.get(path).status_code == 401
-    theirs = api(make_user(is_admin=True)).get(path)
-    assert theirs.status_code == 200 and "bees" not in theirs.text and "Ada" not in theirs.text
+def test_only_the_owner_gets_anywhere(app, client, user, api, make_user, anonymous, model):
+    others = [(api(make_user()), 404), (api(make_user(is_admin=True)), 404), (anonymous, 401)]
+    others.append((api(make_user(is_service=True)), 403))
+    for number, (method, place, body) in enumerate(ROUTES):
+        said = f"I have {number + 2} sisters"
+        talk = converse(app, user.user_id, said)
+        answers(model, operation(said))
+        extract(client, talk)
+        row = memories_of(app, user.user_id)[-1]
+        change = client.get("/api/memories/changes").json["changes"][0]["change_set_id"]
+        path = place.format(id=row.memory_id, talk=talk, message=row.source_message_id, change=change)
+        body = {"conversation_id": talk} if body and "conversation_id" in body else body
+        for asking, refused in others:
+            assert asking.open(path, method=method, json=body).status_code == refused, (method, place)
+        assert client.get(f"/api/memories/{row.memory_id}").json["revision"] == 1, (method, place)
+        status = client.open(path, method=method, json=body).status_code
+        assert status in (200, 202, 204) or (status == 409 and path.endswith("review")), (method, place)
+    client.put("/api/profile", json={"name": "Ada"})
+    for path in ("/api/memories", "/api/memories/changes", "/api/profile"):
+        theirs = others[1][0].get(path)
+        assert theirs.status_code == 200 and "sisters" not in theirs.text and "Ada" not in theirs.text, path
 
 
 def test_a_memory_has_every_documented_field_and_never_its_vector(client) -> None:
     made = write(client, "  Keeps\n bees. ", category="Home Life", importance=0.7, is_pinned=True)
-    assert set(made) >= {
-        "memory_id",
-        "user_id",
-        "memory_type",
-        "category",
-        "content",
-        "source_conversation_id",
-        "source_message_id",
-        "created_at",
-        "last_accessed_at",
-        "access_count",
-        "is_pinned",
-        "is_archived",
-        "confidence",
-        "space_id",
-        "visibility",
-        "fact_key",
-        "fact_value",
-        "importance",
-        "valid_from",
-        "valid_to",
-        "superseded_by_id",
-        "needs_review",
-        "origin",
-        "revision",
-        "evidence_count",
-    }
+    documented = (
+        "memory_id user_id memory_type category content source_conversation_id source_message_id created_at "
+        "last_accessed_at access_count is_pinned is_archived confidence space_id visibility fact_key fact_value "
+        "importance valid_from valid_to superseded_by_id needs_review origin revision evidence_count"
+    )
+    assert set(made) >= set(documented.split())
     assert "embedding" not in made and "score" not in made
+    again = [client.post("/api/memories", json=FACT, headers={"Idempotency-Key": "k"}) for _ in range(2)]
+    assert again[0].json == again[1].json and again[1].headers["Idempotent-Replayed"] == "true"
+    assert len(client.get("/api/memories").json["memories"]) == 2, "the same key and body create once"
     assert made["content"] == "Keeps bees." and made["category"] == "home_life" and made["origin"] == "user"
     assert made["importance"] == 0.7 and made["created_at"].endswith("Z")
 
@@ -122,11 +93,7 @@ def test_filters_and_paging(client) -> None:
     assert listed("source_conversation_id=1") == []
     seen, cursor = [], ""
     while cursor is not None:
-        page = (
-            client.get(f"/api/memories?limit=2&cursor={cursor}").json
-            if cursor
-            else client.get("/api/memories?limit=2").json
-        )
+        page = client.get("/api/memories?limit=2" + (f"&cursor={cursor}" if cursor else "")).json
         seen += [row["content"] for row in page["memories"]]
         cursor = page["next_cursor"]
     assert seen == [f"Fact number {n}" for n in (4, 3, 2, 1, 0)]
@@ -145,57 +112,41 @@ def test_search_is_by_relevance_with_a_score_and_paged(client) -> None:
         assert client.get("/api/memories", query_string={"q": odd}).json["memories"] == []
 
 
-@pytest.mark.parametrize("cursor", ["x", "WzEsMl0", "W10", "WyJhIiwiYiJd", "%00"])
-@pytest.mark.parametrize("path", ["/api/memories?", "/api/memories?q=a&", "/api/memories/changes?"])
-def test_foreign_cursors_are_refused(client, path, cursor) -> None:
-    assert client.get(f"{path}cursor={cursor}").status_code in (200, 422)
+def test_foreign_cursors_are_refused(client) -> None:
+    for path in ("/api/memories?", "/api/memories?q=a&", "/api/memories/changes?"):
+        for cursor in ("x", "WzEsMl0", "W10", "WyJhIiwiYiJd", "%00"):
+            assert client.get(f"{path}cursor={cursor}").status_code in (200, 422), (path, cursor)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"memory_type": "fact"},
-        {"content": "x"},
+def test_bad_bodies_are_refused_with_reasons(client) -> None:
+    required = {"msg": "Field required"}
+    for body, errors in (
+        ({}, [{"loc": ["memory_type"], **required}, {"loc": ["content"], **required}]),
+        ({"content": "x"}, [{"loc": ["memory_type"], **required}]),
+        ({"memory_type": "fact"}, [{"loc": ["content"], **required}]),
+        ({"conversation_id": 1}, [{"loc": ["memory_data"], **required}]),
+        ({"memory_data": {}}, [{"loc": ["conversation_id"], **required}]),
+        (FACT | {"content": "word " * 200}, [{"loc": ["content"], "msg": "String should have at most 500 characters"}]),
+    ):
+        assert client.post("/api/memories", json=body).json["errors"] == errors, body
+    for body in (
         {"memory_type": "opinion", "content": "x"},
-        {"memory_type": "fact", "content": " \n "},
-        {"memory_type": "fact", "content": "x" * 501},
-        {"memory_type": "fact", "content": "x", "importance": 2},
-        {"memory_type": "fact", "content": "x", "color": 1},
-        {"memory_type": "fact", "content": "My password is hunter2-and-more"},
-        {"memory_type": "fact", "content": "x", "visibility": "shared"},
-        {"conversation_id": 1},
-        {"memory_data": {}},
+        FACT | {"content": " \n "},
+        FACT | {"content": "x" * 501},
+        FACT | {"importance": 2},
+        FACT | {"color": 1},
+        FACT | {"content": "My password is hunter2-and-more"},
+        FACT | {"visibility": "shared"},
         {"conversation_id": 1, "memory_data": {}, "content": "x"},
-        {"memory_type": "fact", "content": "nul \u0000"},
-    ],
-)
-def test_bad_bodies_are_refused_with_reasons(client, body) -> None:
-    answer = client.post("/api/memories", json=body)
-    assert answer.status_code == 422 and answer.json["errors"]
-
-
-@pytest.mark.parametrize(
-    ("body", "missing"),
-    [
-        ({}, ["memory_type", "content"]),
-        ({"content": "x"}, ["memory_type"]),
-        ({"memory_type": "fact"}, ["content"]),
-        ({"conversation_id": 1}, ["memory_data"]),
-        ({"memory_data": {}}, ["conversation_id"]),
-    ],
-)
-def test_what_is_missing_is_named(client, body, missing) -> None:
-    errors = client.post("/api/memories", json=body).json["errors"]
-    assert errors == [{"loc": [name], "msg": "Field required"} for name in missing]
-
-
-def test_unknown_spaces_and_dates_out_of_range(client) -> None:
-    assert client.post("/api/memories", json={"memory_type": "fact", "content": "x", "space_id": 9}).status_code == 404
-    made = write(client, "Keeps bees.")
+        FACT | {"content": "nul \u0000"},
+    ):
+        answer = client.post("/api/memories", json=body)
+        assert answer.status_code == 422 and answer.json["errors"], body
+    assert client.post("/api/memories", json=FACT | {"space_id": 9}).status_code == 404
+    path = f"/api/memories/{write(client, 'Keeps bees.')['memory_id']}"
     for value in ("1900-01-01T00:00:00Z", "2100-01-01T00:00:00Z", "2026-01-01T00:00:00", "soon"):
-        assert client.put(f"/api/memories/{made['memory_id']}", json={"valid_to": value}).status_code == 422
-    assert client.put(f"/api/memories/{made['memory_id']}", json={"content": None}).status_code == 422
+        assert client.put(path, json={"valid_to": value}).status_code == 422, value
+    assert client.put(path, json={"content": None}).status_code == 422
 
 
 def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_conflict(client) -> None:
@@ -242,13 +193,6 @@ def test_an_edit_is_the_users_own_and_every_revision_can_be_restored(app, client
     causes = [(r["actor"], r["cause"]) for r in revisions]
     assert causes == [("extraction", "extraction"), ("user", "edited"), ("user", "edited"), ("user", "restored")]
     assert client.post(f"{path}/restore", json={"revision": 99}).status_code == 404
-
-
-def test_the_same_key_and_body_create_once(client) -> None:
-    body = {"memory_type": "fact", "content": "Keeps bees."}
-    first, second = (client.post("/api/memories", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2))
-    assert first.json == second.json and second.headers["Idempotent-Replayed"] == "true"
-    assert len(client.get("/api/memories").json["memories"]) == 1
 
 
 def waiting(app, client, user, model) -> tuple[dict, dict]:
@@ -311,39 +255,6 @@ def test_the_profile_is_a_view_of_facts(app, client, user, model) -> None:
     answers(model, name("My name is Augusta", "Augusta", 1.0))
     assert extract(client, talk)["counts"]["in_review"] == 1
     assert client.get("/api/profile").json["name"] == "Ada Lovelace"
-
-
-def test_undo_lists_what_stands_in_the_way(app, client, user, model) -> None:
-    talk = converse(app, user.user_id, "I prefer green tea")
-    answers(model, operation("I prefer green tea", "Prefers green tea."))
-    change = extract(client, talk)["change_set"]
-    memory_id = change["changes"][0]["memory_id"]
-    assert change["changes"][0]["content"] == "Prefers green tea."
-    client.put(f"/api/memories/{memory_id}", json={"is_pinned": True})
-    refused = client.post(f"/api/memories/changes/{change['change_set_id']}/undo")
-    assert refused.status_code == 409
-    assert [(e["memory_id"], e["reason"]) for e in refused.json["errors"]] == [(memory_id, "changed_since")]
-
-
-def test_an_admins_look_is_recorded(app, client, user, make_user) -> None:
-    write(client, "Keeps bees.")
-    admin = make_user(is_admin=True)
-    with app.app_context():
-        with write_transaction():
-            page = view_as_admin(admin.user_id, user.user_id, MemoryQuery())
-            assert [row.content for row in page.items] == ["Keeps bees."]
-        (entry,) = db.session.scalars(select(AdminAccess))
-        assert (entry.admin_id, entry.user_id, entry.what) == (admin.user_id, user.user_id, "memories")
-
-
-def test_the_health_view_sees_duplicates_and_the_unsupported(app, client, user, model) -> None:
-    talk = converse(app, user.user_id, "I prefer green tea")
-    answers(model, operation("I prefer green tea", "Prefers green tea."))
-    extract(client, talk)
-    client.delete(f"/api/conversations/{talk}")
-    with app.app_context():
-        health = check_health(user.user_id)
-    assert len(health[Finding.UNSUPPORTED]) == 1 and not health[Finding.DUPLICATES]
 
 
 @pytest.mark.mysql_only
@@ -418,9 +329,3 @@ def handler_reads() -> int:
     """Rows that this connection's statements have read so far."""
     rows = db.session.execute(db.text("SHOW SESSION STATUS LIKE 'Handler_read%'")).all()
     return sum(int(value) for name, value in rows)
-
-
-def test_a_statement_that_is_too_long_is_told_so_in_characters(client):
-    refused = client.post("/api/memories", json={"memory_type": "fact", "content": "word " * 200})
-    assert refused.status_code == 422
-    assert refused.json["errors"] == [{"loc": ["content"], "msg": "String should have at most 500 characters"}]

@@ -3,6 +3,7 @@
 import html
 import re
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from sqlalchemy import update
@@ -98,51 +99,24 @@ def numbers(app, make_user, learn):
     return {"owner": other, "id": row.memory_id, "change": change, "talk": talk, "message": message + 1}
 
 
-@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
-def test_somebody_elses_memory_is_unknown(headers, app, browser, numbers, login, make_user):
+def test_somebody_elses_memory_is_unknown(app, browser, numbers, login, make_user):
+    """With forms filled in, which tests/test_access_matrix.py does not send."""
     admin = login(make_user(is_admin=True))  # an admin looks through the admin's pages, which leave a trace
     for client in (browser, admin):
         filled = {**FORM, "csrf_token": page_token(client)}
-        for method, path in PATHS:
+        for (method, path), headers in product(PATHS, ({}, HTMX)):
             form = filled if method == "POST" else None
             answer = client.open(path.format(**numbers), method=method, headers=headers, data=form)
-            assert answer.status_code == 404, (method, path)
-            assert SECRET not in answer.text, (method, path)
-            assert [row.content for row in memories_of(app, numbers["owner"].user_id)] == [SECRET], (method, path)
-
-
-def test_nobody_is_sent_to_the_sign_in(anonymous, numbers):
-    for method, path in [*PATHS, ("GET", "/memory"), ("GET", "/memories/list"), ("GET", "/find")]:
-        answer = anonymous.open(path.format(**numbers), method=method)
-        assert (answer.status_code, answer.location[:6]) == (303, "/login"), (method, path)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/memory",
-        "/memories/list",
-        "/memories/panel",
-        "/memories/changes",
-        "/memories/review",
-        "/memories/health",
-        "/find?q=bees",
-        "/",
-    ],
-)
-def test_lists_hold_only_ones_own(path, browser, numbers, login):
-    for headers in ({}, HTMX):
-        assert "on the roof" not in browser.get(path, headers=headers).text
-    if path in ("/memory", "/memories/list", "/memories/panel", "/find?q=bees"):
-        found = login(numbers["owner"]).get(path, headers={} if path == "/memory" else HTMX).text
-        assert "on the roof" in found.replace("<mark>", "").replace("</mark>", "")
-
-
-@pytest.mark.parametrize("path", ["edit", "pin", "archive", "forget"])
-def test_a_form_without_its_token_changes_nothing(path, app, browser, user, remember):
-    id = remember(user)
-    assert browser.post(f"/memories/{id}/{path}", data={"content": "Forged"}).status_code == 403
-    assert memories_of(app, user.user_id)[0].revision == 1
+            assert answer.status_code == 404 and SECRET not in answer.text, (method, path, headers)
+    assert [row.content for row in memories_of(app, numbers["owner"].user_id)] == [SECRET]
+    owner = login(numbers["owner"])
+    for path in ("memory", "memories/list", "memories/panel", "find?q=bees", "memories/changes", "memories/review", ""):
+        for headers in ({}, HTMX):
+            assert "on the roof" not in browser.get(f"/{path}", headers=headers).text, (path, headers)
+        if path in ("memory", "memories/list", "memories/panel", "find?q=bees"):
+            found = owner.get(f"/{path}", headers={} if path == "memory" else HTMX).text
+            assert "on the roof" in found.replace("<mark>", "").replace("</mark>", ""), path
+    assert "on the roof" not in browser.get("/memories/health").text
 
 
 def panel_beside(browser, path: str) -> str:
@@ -166,6 +140,10 @@ def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser,
     opened = browser.get(body, headers=HTMX).text
     assert re.search(rf'href="/c/{talk}\?at=\d+&amp;said=0-26"', opened)
     assert "Remembered: I am &lt;allergic&gt; to peanuts" in page
+    foot = panel.partition("memory-log")[2]
+    assert "Remembered:" in foot and "peanuts" in foot, "its foot names what was remembered of what it shows"
+    narrowed = browser.get("/memories/panel?part=rest&q=moss", headers=HTMX).text.partition("memory-log")[2]
+    assert "peanuts" not in narrowed and "1 new" in narrowed.replace("+1", "1 new")
     assert 'id="panel"' not in browser.get(f"/c/{talk}", headers=HTMX).text
     browser.set_cookie("panel", "closed")
     assert 'data-panel="closed"' in browser.get(f"/c/{talk}").text
@@ -186,22 +164,13 @@ def test_edit_in_place_makes_a_revision(app, browser, user, remember):
     assert memories_of(app, user.user_id)[0].content == "I live in Lisbon"
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "The memory"),
-        ("x" * 5_000, "The memory must"),
-        ("My password is hunter2hunter2", "looks like a secret"),
-    ],
-)
-def test_what_cannot_be_kept_is_said_beside_the_field(content, said, app, browser, user, remember):
+def test_what_cannot_be_kept_is_said_beside_the_field(app, browser, user, remember):
     id = remember(user, "As it was")
-    for path in (f"/memories/{id}/edit", "/memories"):
+    refused = {"": "The memory", "x" * 5_000: "The memory must", "My password is hunter2hunter2": "looks like a secret"}
+    for (content, said), path in product(refused.items(), (f"/memories/{id}/edit", "/memories")):
         answer = post_form(browser, path, headers=HTMX, content=content, memory_type="fact")
-        assert answer.status_code == 422
-        assert said in answer.text
-        assert content[:100] in answer.text
-        assert "<!doctype" in post_form(browser, path, content=content, memory_type="fact").text
+        assert answer.status_code == 422 and said in answer.text and content[:100] in answer.text, (path, said)
+        assert "<!doctype" in post_form(browser, path, content=content, memory_type="fact").text, (path, said)
     assert [row.content for row in memories_of(app, user.user_id)] == ["As it was"]
 
 
@@ -222,10 +191,13 @@ def test_pin_and_archive(app, browser, user, remember):
     assert "Pinned" in post_form(browser, f"/memories/{id}/pin", headers=HTMX, on=1).text
     assert memories_of(app, user.user_id)[0].is_pinned
     assert "Archived" in post_form(browser, f"/memories/{id}/archive", headers=HTMX, on=1).text
+    assert f"Archived: {SECRET}" in browser.get("/memories/changes").text
     assert SECRET not in browser.get("/memories/list", headers=HTMX).text
     assert SECRET in browser.get("/memories/list?show=archived", headers=HTMX).text
     assert post_form(browser, f"/memories/{id}/archive", on=0).location == f"/memories/{id}"
     assert SECRET in browser.get("/memories/list?show=pinned", headers=HTMX).text
+    post_form(browser, f"/memories/{id}/still-true", headers=HTMX, answer="yes")
+    assert f'<span class="change-what"><bdi>{SECRET}</bdi></span>' in browser.get("/memories/changes").text
 
 
 def test_forgetting_asks_then_reports(app, browser, user, learn):
@@ -245,20 +217,11 @@ def test_forgetting_asks_then_reports(app, browser, user, learn):
 
 def test_without_a_script_every_step_is_a_page(app, browser, user, remember):
     id = remember(user)
-    for path in (
-        f"/memories/{id}",
-        f"/memories/{id}/edit",
-        f"/memories/{id}/forget",
-        "/memories/new",
-        "/memory",
-        "/memories/review",
-        "/memories/changes",
-        "/memories/health",
-        "/find?q=bees",
-    ):
+    of_one, of_all = ("", "/edit", "/forget"), ("memories/new", "memory", "find?q=bees")
+    of_all += ("memories/review", "memories/changes", "memories/health")
+    for path in (*(f"/memories/{id}{part}" for part in of_one), *(f"/{part}" for part in of_all)):
         page = browser.get(path)
-        assert page.status_code == 200
-        assert "<!doctype html>" in page.text
+        assert page.status_code == 200 and "<!doctype html>" in page.text, path
     assert post_form(browser, "/memories", content="By hand", memory_type="preference").location == "/memory"
     assert "Forgotten" in post_form(browser, f"/memories/{id}/forget").text
     assert [row.content for row in memories_of(app, user.user_id)] == ["By hand"]
@@ -329,7 +292,10 @@ def test_the_panel_says_that_something_waits_and_lists_it_nowhere(app, browser, 
     assert not memories_of(app, user.user_id)[0].needs_review
 
 
-def test_the_switches(browser, user, learn):
+def test_the_switches(app, browser, client, user, learn):
+    temporary = browser.get(f"/c/{converse(app, user.user_id, 'My name is Nobody', is_temporary=True)}").text
+    assert "Temporary conversation." in temporary and 'class="temporary-tag"' in temporary
+    assert "Extract memories" not in temporary
     talk = learn(user, "I own a boat")
     off = post_form(browser, f"/c/{talk}/memory", headers=HTMX, on=0).text
     assert "Off in this conversation" in off
@@ -337,7 +303,10 @@ def test_the_switches(browser, user, learn):
     assert post_form(browser, f"/c/{talk}/memory/extract", headers=HTMX).status_code == 409
     assert "Off in this conversation" not in post_form(browser, f"/c/{talk}/memory", headers=HTMX, on=1).text
     assert "Memory is off" in post_form(browser, "/memories/switch", headers=HTMX, on=0, conversation=talk).text
+    assert "Memory is off." in browser.get("/memory").text
     assert post_form(browser, "/memories/switch", on=1).location == "/memory"
+    page = browser.get("/memory").text
+    assert 'role="switch"' not in page and 'href="/settings"' in page and "Memory is off." not in page
 
 
 def test_extraction_by_the_button_tells_how_it_went(app, browser, user, model, run_jobs):
@@ -367,14 +336,6 @@ def test_deleting_a_conversation_says_what_rests_on_it(app, browser, user, learn
     assert browser.get(f"/c/{talk}").status_code == 404
     post_form(browser, f"/c/{talk}/undelete", headers=HTMX)
     assert browser.get(f"/c/{talk}").status_code == 200
-
-
-def test_a_temporary_conversation_shows_what_it_is(app, browser, user):
-    talk = converse(app, user.user_id, "My name is Nobody", is_temporary=True)
-    page = browser.get(f"/c/{talk}").text
-    assert "Temporary conversation." in page
-    assert "Extract memories" not in page
-    assert 'class="temporary-tag"' in page
 
 
 def test_health_offers_the_way_out(app, browser, user, learn):
@@ -462,7 +423,9 @@ def test_many_at_once_from_the_compact_list(app, browser, client, user, make_use
     assert post_form(browser, "/memories/many", ids=ids[:1], action="sell").status_code == 422
 
 
-def test_several_in_review_are_decided_together_and_counted_in_the_navigation(app, browser, user, model):
+def test_several_in_review_are_decided_together_and_counted_in_the_navigation(
+    app, browser, client, user, model, remember
+):
     talk = converse(app, user.user_id, "maybe I like jazz. maybe I like chess. maybe I like moss.")
     answers(
         model,
@@ -479,16 +442,13 @@ def test_several_in_review_are_decided_together_and_counted_in_the_navigation(ap
     assert post_form(browser, "/memories/review", ids=waiting[2:], decision="reject").status_code == 303
     assert [row.needs_review for row in memories_of(app, user.user_id)] == [False, False]
     assert post_form(browser, "/memories/review", ids=waiting[:1], decision="both").status_code == 422
-
-
-def test_twins_in_review_are_rejected_together(app, browser, client, user, remember):
-    """What was said in two places waits twice; that one goes with the other stops nothing."""
+    # What was said in two places waits twice; that one goes with the other stops nothing.
     space_id = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
-    ids = [remember(user), remember(user, space_id=space_id), remember(user, "Likes moss")]
+    ids = [remember(user), remember(user, space_id=space_id), remember(user, "Likes chalk")]
     with app.app_context(), write_transaction():
         db.session.execute(update(Memory).where(Memory.memory_id.in_(ids)).values(needs_review=True))
     assert post_form(browser, "/memories/review", ids=ids, decision="reject").status_code == 303
-    assert memories_of(app, user.user_id) == []
+    assert [row.memory_id for row in memories_of(app, user.user_id)] == waiting[:2]
     assert "3 memories forgotten." in browser.get("/memories/review").text
 
 
@@ -504,23 +464,6 @@ def test_proposals_are_shown_as_waiting_and_what_is_forgotten_offers_no_undo(app
         gone = forgetting.forget(user.user_id, ids[:1], cause="tool").change_set_id
     assert "1 forgotten" in browser.get("/memories/changes").text
     assert "Undo</button>" not in browser.get(f"/memories/changes/{gone}", headers=HTMX).text
-
-
-def test_the_foot_of_the_panel_names_what_was_remembered_of_what_it_shows(browser, learn, user):
-    talk = learn(user, "I keep bees", title="Roof")
-    foot = browser.get(f"/memories/panel?part=rest&conversation={talk}", headers=HTMX).text.partition("memory-log")[2]
-    assert "Remembered:" in foot and "bees" in foot
-    narrowed = browser.get("/memories/panel?part=rest&q=moss", headers=HTMX).text.partition("memory-log")[2]
-    assert "bees" not in narrowed and "1 new" in narrowed.replace("+1", "1 new")
-
-
-def test_the_log_names_what_was_changed(browser, remember, user):
-    memory_id = remember(user, "Likes moss")
-    post_form(browser, f"/memories/{memory_id}/archive", headers=HTMX, on=1)
-    assert "Archived: Likes moss" in browser.get("/memories/changes").text
-    post_form(browser, f"/memories/{memory_id}/archive", headers=HTMX, on=0)
-    post_form(browser, f"/memories/{memory_id}/still-true", headers=HTMX, answer="yes")
-    assert '<span class="change-what"><bdi>Likes moss</bdi></span>' in browser.get("/memories/changes").text
 
 
 def badge_of(fragment: str) -> str:
@@ -574,7 +517,7 @@ def test_a_category_of_the_products_own_is_named_in_the_readers_language(browser
     assert filed == set(texts.CATEGORIES)
 
 
-def test_the_page_counts_what_each_part_lists(app, browser, client, user, make_user, remember):
+def test_the_page_counts_what_each_part_lists(app, browser, client, user, make_user, remember, monkeypatch):
     """Also beside another choice, and with what others share in a space; nothing is shown that lists nothing."""
     space_id = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
     other = make_user()
@@ -601,14 +544,9 @@ def test_the_page_counts_what_each_part_lists(app, browser, client, user, make_u
     assert archived["Archived"] == ("", True) and archived["Things"] == ("1", False)
     searched = facets_of(browser.get("/memory?q=tea").text)
     assert searched["Fact"][0] == "" and searched["In use"][0] == ""
-
-
-def test_a_long_memory_is_listed_by_its_parts_without_counting_it(app, browser, user, remember, monkeypatch):
     monkeypatch.setattr(facets, "COUNTED_TO", 1)
-    for name in ("tea", "coffee", "cocoa"):
-        remember(user, f"Likes {name}", category=name)
-    parts = facets_of(browser.get("/memory").text)
-    assert parts["In use"] == ("", True) and parts["Cocoa"] == ("", False) and parts["Fact"] == ("", False)
+    long = facets_of(browser.get("/memory").text)
+    assert long["In use"] == ("", True) and long["Drinks"] == ("", False) and long["Fact"] == ("", False), "not counted"
 
 
 def test_a_row_names_only_what_sets_it_apart(browser, user, remember):
@@ -618,13 +556,6 @@ def test_a_row_names_only_what_sets_it_apart(browser, user, remember):
     assert "fact" not in row and "<time" not in row and "<q" not in row
     opened = browser.get(re.search(r'hx-get="(/memories/\d+\?part=body)"', page)[1], headers=HTMX).text
     assert "Fact · personal" in opened and "Added by you" in opened
-
-
-def test_the_switches_are_in_the_settings(browser, client, user):
-    page = browser.get("/memory").text
-    assert 'role="switch"' not in page and 'href="/settings"' in page
-    client.put("/api/account", json={"settings": {"memory_enabled": False}})
-    assert "Memory is off." in browser.get("/memory").text
 
 
 def test_what_was_brought_in_needs_no_source(app, browser, user):

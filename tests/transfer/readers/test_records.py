@@ -66,14 +66,36 @@ def test_lines_in_a_zip_are_read(tmp_path):
     assert found == "chatgpt" and sum(isinstance(part, ReadConversation) for part in parts) == 2
 
 
-@pytest.mark.parametrize(
-    ("program", "content", "messages"), [[row[0], *row[2:]] for row in ODD], ids=[": ".join(row[:2]) for row in ODD]
-)
-def test_an_odd_message_costs_no_more_than_itself(tmp_path, program, content, messages):
+@pytest.mark.parametrize("program", ONE)
+def test_bad_conversations_and_a_file_that_was_cut_off_discard_nothing(tmp_path, program):
+    one = json.dumps(ONE[program])
+    text = f'[{one}, 7, {{"title": "Broken"}}, {one}, {one[:50]}'
+    found, parts = read(tmp_path / "upload", text.encode(), "a.json")
+    told = [part for part in parts if isinstance(part, ReadConversation | Unreadable)]
+    kinds = [ReadConversation, Unreadable, Unreadable, ReadConversation, Unreadable]
+    assert (found, [type(part) for part in told]) == (program, kinds)
+    assert [told[place].place for place in (1, 2, 4)] == ["a.json, conversation 2", "“Broken”", "a.json"]
+    assert told[4].reason == "the file is damaged or was cut off"
+
+
+@pytest.mark.parametrize("row", ODD, ids=[": ".join(row[:2]) for row in ODD])
+def test_an_odd_message_costs_no_more_than_itself(tmp_path, row):
+    program, _, content, messages, *more = row
     found, parts = read(tmp_path / "upload", json.dumps(content).encode(), "export.json")
     (talk,) = [part for part in parts if isinstance(part, ReadConversation)]
     assert found == program
     assert [[message.role, message.content] for message in talk.messages] == messages
+    assert "What only the program was told" not in str([message.content for message in talk.messages])
+    told = {
+        "title": talk.title,
+        "left_out": talk.left_out,
+        "began": talk.created_at and talk.created_at.isoformat(),
+        "thoughts": [message.thought for message in talk.messages],
+        "models": [message.model for message in talk.messages],
+        "years": [message.at and message.at.year for message in talk.messages],
+    }
+    for name, value in (more[0] if more else {}).items():
+        assert told[name] == value, name
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -81,10 +103,8 @@ def test_an_odd_message_costs_no_more_than_itself(tmp_path, program, content, me
 def test_a_file_in_another_encoding_is_read(tmp_path, encoding, separator):
     text = separator.join([json.dumps(ONE["chatgpt"])] * 2)
     data = (f"[{text}]" if separator == "," else text).encode(encoding)
-    assert (
-        len([part for part in read(tmp_path / "upload", data, "export.json")[1] if isinstance(part, ReadConversation)])
-        == 2
-    )
+    _, parts = read(tmp_path / "upload", data, "export.json")
+    assert sum(isinstance(part, ReadConversation) for part in parts) == 2
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
 
 from flask import Flask
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from webapp.accounts.identity import Identity, is_valid
 from webapp.chat.turns import recovery, turnlog
 from webapp.chat.turns.finish import final_event
 from webapp.chat.turns.stream_hub import Hub
@@ -24,6 +25,8 @@ HEARTBEAT_SECONDS = 4.0
 JOBS_SECONDS = 30.0
 FIRST_LOOK_SECONDS = 1.0
 """How long until a viewer that has received nothing checks whether Redis is there at all."""
+CHECK_SECONDS = 15.0
+"""How long somebody whose token or session has ended may still be watching."""
 POLL_SECONDS = 0.5
 """Time between queries of the tables, where a running reply is stored as it grows (`saved_progress.py`)."""
 
@@ -90,6 +93,18 @@ def follow(
             if stored is not None:
                 yield from stored[-1:] or [Entry("0-3", SETTLED, {})]  # it was deleted
                 return
+
+
+def watch(app: Flask, identity: Identity, entries: Iterable[Entry | None]) -> Iterator[Entry | None]:
+    """Yield the entries of a turn for as long as the token or session that watches it is valid."""
+    checked = time.monotonic()
+    for item in entries:
+        if time.monotonic() - checked >= CHECK_SECONDS:
+            with suppress(SQLAlchemyError), app.app_context():  # while the database is away, nothing can have ended
+                if not is_valid(identity):
+                    return
+            checked = time.monotonic()
+        yield item
 
 
 def _rest(stored: list[Entry], after: str) -> list[Entry]:

@@ -14,6 +14,7 @@ from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations.models import Message
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import redis
+from webapp.i18n.marks import N_
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +23,7 @@ GRACE_SECONDS = 4.0
 CLAIM_MS = 30_000
 """The longest that recovery holds a turn's lease; its process, if it is alive after all, writes no more."""
 
-INTERRUPTED = "The server stopped while this reply was being written. What had arrived is kept."
+INTERRUPTED = N_("The server stopped while this reply was being written.")
 CUT_OFF = {"status": "stopped", "detail": "The server stopped while this ran. Whether it was done is not known."}
 
 

@@ -147,11 +147,11 @@ class Turn:
             return Outcome("failed", "", error_code="context_too_long", error_detail=detail, retryable=False)
         except SQLAlchemyError as error:
             log.warning("turn failed: database", extra={"turn_id": self.id, "error": type(error).__name__})
-            detail = N_("The database could not be reached. Your message has been kept but not answered.")
+            detail = N_("The database could not be reached.")
             return Outcome("failed", progress.text, error_code="database_away", error_detail=detail)
         except Exception:
             log.exception("turn failed unexpectedly", extra={"turn_id": self.id})
-            detail = N_("Something went wrong on the server. Your message has been kept but not answered.")
+            detail = N_("Something went wrong on the server.")
             return Outcome("failed", progress.text, error_code="internal", error_detail=detail)
 
     async def _assemble(self) -> AssembledPrompt:

@@ -229,6 +229,12 @@ def _strip_copies(user_id: int, ids: Collection[int], texts: Collection[str]) ->
     return len(replies) + copies.strip_answers(user_id, ids, texts)
 
 
+def strip_again(user_id: int, texts: Collection[str]) -> None:
+    """Remove what the user had forgotten from what came back with an old export."""
+    being_forgotten.send(None, user_id=user_id, memory_ids=[], evidence=[], texts=texts)
+    _strip_copies(user_id, [], texts)
+
+
 def drop_streams(message_ids: Collection[int]) -> None:
     """Notify the keeper of these replies' streams once the forgetting is committed."""
     if message_ids:

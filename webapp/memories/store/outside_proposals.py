@@ -16,6 +16,7 @@ from webapp.memories.rules.keys import CONTENT_MAX, VALUE_MAX, canonical_fact_ke
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store import versions
+from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.text.canonical import plain_text
@@ -72,6 +73,7 @@ def propose(
     versions.hold(user_id)
     yard = tombstone_set(user_id)
     counts: Counter[str] = Counter()
+    forgotten: set[str] = set()
     journal: Journal | None = None
     pieces = [(item, piece) for item in proposals for piece in _pieces(item.content)]
     hashes = _stored_hashes(user_id, [statement_hash(piece) for _, piece in pieces])
@@ -85,6 +87,7 @@ def propose(
         if fact and outcome == "proposed" and any(fact.agrees_with(memory) for memory in facts):
             outcome = "known"
         counts[outcome] += 1
+        forgotten.update([piece] if outcome == "forgotten" else [])
         if outcome != "proposed":
             continue
         journal = journal or Journal(user_id, cause, actor=actor)
@@ -109,6 +112,8 @@ def propose(
         hashes.add(row.statement_hash)
     if journal is not None:
         journal.close({"added": counts["proposed"], "in_review": counts["proposed"]})
+    if forgotten:
+        strip_again(user_id, forgotten)
     return ProposalCounts(dict(counts), journal.id if journal else None)
 
 

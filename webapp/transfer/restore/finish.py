@@ -7,9 +7,11 @@ from sqlalchemy import insert, select, update
 
 from webapp.db.base import db
 from webapp.journeys.models import PointMemory, ReportEvidence
+from webapp.memories.history.revisions import is_forgotten
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone, version_of
 from webapp.memories.rules.tombstones import TombstoneKind, key_id
-from webapp.memories.store import tombstone_secrets
+from webapp.memories.store import forgetting, tombstone_secrets
+from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.transfer.restore.ids import RestoreBatch
 from webapp.transfer.restore.values import moment
 
@@ -120,6 +122,14 @@ def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         del rows[digest]
     if rows:
         db.session.execute(insert(MemoryTombstone), list(rows.values()))
+
+
+def forget_again(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+    """Forget again the restored memories that were forgotten since the export was made, with all that repeats them."""
+    yard = tombstone_set(batch.user_id)
+    batch.look_up("memory", _numbers(lines, ("memory_id",)))
+    ids = [batch.new("memory", line.get("memory_id")) for line in lines if is_forgotten(yard, line)]
+    forgetting.forget(batch.user_id, [number for number in ids if number is not None])
 
 
 def _numbers(lines: Iterable[dict[str, Any]], names: Sequence[str], lists: Sequence[str] = ()) -> Iterator[Any]:
