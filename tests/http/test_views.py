@@ -5,14 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from flask_openapi3 import OpenAPI
-from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema
 
 from testkit.people import ApiClient, Person
 from webapp.config import Settings
 from webapp.extensions import app_settings
-from webapp.http.json_api import JsonBlueprint
 from webapp.http.views import absolute, wants_json, wants_partial
 
 
@@ -89,38 +85,6 @@ def test_an_absolute_url(app: Flask, settings: Settings, root: str, site: str, p
 def test_parts_of_pages(app: Flask, headers: dict[str, str], expected: bool) -> None:
     with app.test_request_context("/", headers=headers):
         assert wants_partial() is expected
-
-
-class Few(BaseModel):
-    limit: int = 5
-
-
-class Some(Few):
-    kinds: list[str] = []
-
-
-def test_a_request_does_not_describe_its_model_again(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    blueprint = JsonBlueprint("some", __name__, url_prefix="/api")
-    seen: list[BaseModel] = []
-
-    @blueprint.get("/few")
-    def few(query: Few) -> dict[str, int]:
-        seen.append(query)
-        return {}
-
-    @blueprint.get("/some")
-    def some(query: Some) -> dict[str, int]:
-        seen.append(query)
-        return {}
-
-    small = OpenAPI("small")
-    small.register_api(blueprint)
-    with monkeypatch.context() as patched:
-        patched.setattr(GenerateJsonSchema, "generate", None)
-        assert small.test_client().get("/api/few?limit=7").status_code == 200
-        assert small.test_client().get("/api/some?kinds=memory&kinds=chunk").status_code == 200
-    assert seen == [Few(limit=7), Some(kinds=["memory", "chunk"])]
-    assert Some.model_json_schema(mode="serialization")["properties"].keys() == {"limit", "kinds"}
 
 
 def test_no_body_is_an_empty_object(client: ApiClient) -> None:
