@@ -109,7 +109,7 @@ def test_models_have_plain_names_and_examples_fit(document, app):
     from webapp.chat import schemas as chat
     from webapp.conversations import schemas as conversations
     from webapp.digests import schemas as digests
-    from webapp.http import views
+    from webapp.http import json_api
     from webapp.internal import schemas as internal
     from webapp.prompts import schemas as prompts
     from webapp.tasks import schemas as tasks
@@ -119,7 +119,7 @@ def test_models_have_plain_names_and_examples_fit(document, app):
     assert set(schemas["Conversation"]["properties"]) < set(schemas["ConversationWithMessages"]["properties"])
     assert "is_current" not in schemas["Message"]["properties"]
     assert set(EXAMPLES) <= set(schemas)
-    modules = (accounts, chat, conversations, digests, internal, prompts, tasks, views)
+    modules = (accounts, chat, conversations, digests, internal, prompts, tasks, json_api)
     for name, example in EXAMPLES.items():
         models = (getattr(module, f"{name}Out", getattr(module, name, None)) for module in modules)
         next(model for model in models if hasattr(model, "model_validate")).model_validate(example)

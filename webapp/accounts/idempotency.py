@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, overload
 
-from flask import Response, current_app, g, jsonify, request
+from flask import Response, current_app, g, request
 from pydantic import BaseModel
 from sqlalchemy.exc import IntegrityError
 
@@ -138,7 +138,5 @@ def _claim(row: IdempotencyKey) -> IdempotencyKey | None:
 
 
 def _replay(body: Any, status: int) -> Response:
-    response = jsonify(body)
-    response.status_code = status
-    response.headers["Idempotent-Replayed"] = "true"
-    return response
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))  # as the model was sent
+    return Response(text, status, {"Idempotent-Replayed": "true"}, mimetype="application/json")
