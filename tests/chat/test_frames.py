@@ -11,6 +11,7 @@ def test_visitors_of_a_shared_conversation_get_them_with_the_same_policy(app) ->
         policy = answer.headers["Content-Security-Policy"]
         assert answer.status_code == 200
         assert policy.startswith("sandbox") and "default-src 'none'" in policy and "frame-ancestors 'self'" in policy
+        assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
 
 
 def test_the_frame_of_diagrams_has_no_origin_and_no_network(user, login) -> None:
