@@ -12,6 +12,7 @@ def test_the_frame_of_diagrams_has_no_origin_and_no_network_for_visitors_either(
         assert answer.status_code == 200
         assert policy.startswith("sandbox allow-scripts; default-src 'none'; script-src 'self';")
         assert "allow-same-origin" not in policy and "connect-src" not in policy and "frame-ancestors 'self'" in policy
+        assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
 
 
 def test_the_frame_of_an_image_asks_its_host_and_no_other(app, user, login) -> None:

@@ -136,15 +136,6 @@ def test_what_is_no_extraction_stores_nothing_and_moves_nothing(app, user, model
         assert extraction.extract(talk).counts["added"] == 1
 
 
-def test_a_server_without_schemas_gets_along_with_plain_text(app, user, model, talk) -> None:
-    model.script(match="", reply="Here you are:\n```json\n" + json.dumps({"statements": [TEA]}) + "\n```")
-    model.script(match="", fault={"refuse_response_format": True})
-    with app.app_context():
-        assert extraction.extract(talk).counts["added"] == 1
-    with app.app_context():
-        app.extensions["completions"].capabilities._cache.clear()
-
-
 def test_a_model_that_is_away_is_asked_again_and_the_turn_is_told(app, model, talk, run_jobs) -> None:
     model.script(match="memory_operations", fault={"http_status": 503})
     push(app, talk)

@@ -202,15 +202,3 @@ def test_deleting_a_space_leaves_everybody_their_own(cast):
         assert client.get(f"/api/spaces/{space}").status_code == 404
     assert len(member.get("/api/memories?is_archived=true").get_json()["memories"]) == 1
     assert owner.get("/api/memories?is_archived=true").get_json()["memories"] == []
-
-
-def test_an_account_that_goes_leaves_its_spaces_to_the_longest_member(cast, session_api):
-    owner, member, space = cast["owner"], cast["member"], cast["space"]
-    alone = make_space(owner, "Only mine", "project")
-    add_fact(owner, space, "Joe sang bass", shared=True)
-    assert "Joe sang bass" in facts(member, space)
-    leaver = session_api(owner.person)
-    assert leaver.delete("/api/account", json={"password": owner.person.password}).status_code == 204
-    assert member.get(f"/api/spaces/{space}").get_json()["role"] == "owner"
-    assert facts(member, space) == {}
-    assert member.get(f"/api/spaces/{alone}").status_code == 404

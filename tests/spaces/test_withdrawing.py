@@ -118,17 +118,6 @@ def test_taken_back_while_a_reply_to_another_member_is_written_it_is_not_in_it(a
         assert now() > db.session.get(Message, turn).created_at
 
 
-def test_leaving_takes_it_along(app, family, model):
-    anna, ben, space_id, _ = family
-    cleo_talk = converse(anna, space_id)
-    theirs = add_fact(ben, space_id, "Ylva painted lighthouses in Skagen", shared=True)
-    model.script(match="paint", reply="Ylva painted lighthouses in Skagen.", times=1)
-    say(anna, cleo_talk, "What did Ylva paint?")
-    assert ben.delete(f"/api/spaces/{space_id}/members/{ben.person.user_id}").status_code in (200, 204)
-    page = anna.get(f"/api/conversations/{cleo_talk}/messages").get_json()["messages"]
-    assert "lighthouses" not in str([row for row in page if row["role"] == "assistant"]), theirs
-
-
 @pytest.mark.parametrize("is_the_sharing_alone", [False, True])
 def test_undoing_what_shared_it_takes_it_back_too(family, model, is_the_sharing_alone):
     anna, ben, space_id, fact_id = family

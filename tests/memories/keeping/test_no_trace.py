@@ -5,6 +5,7 @@ hold words has to be filled here, or be named among those that never hold what a
 """
 
 import base64
+import json
 import re
 import zlib
 from collections.abc import Iterator
@@ -32,98 +33,11 @@ CONTENT = "Allergic to walnuts."
 SUMMARY = "They spoke of boats. The user is allergic to walnuts. The boats were painted in Hvar."
 WORDS = "walnut"
 
-FILLED = {
-    "conversation_memories",
-    "conversation_chunks",
-    "conversation_memory_versions",
-    "conversations",
-    "idempotency_keys",
-    "memories",
-    "memory_evidence",
-    "memory_revisions",
-    "messages",
-    "point_evidence",
-    "portraits",
-}
+TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
+FILLED = set(TABLES["filled"])
 """Tables in which the words are before they are forgotten."""
-NEVER = {
-    # A hash of a server and a model.
-    "memory_grades",
-    # What people write by hand, for others or as settings.
-    "users",
-    "api_tokens",
-    "user_sessions",
-    "user_second_factors",
-    "user_identities",
-    "user_passkeys",
-    "account_mails",
-    "audit_events",
-    "site_settings",
-    "spaces",
-    "space_members",
-    "space_documents",
-    "document_chunks",
-    "journeys",
-    "conversation_points",
-    "prompts",
-    "prompt_versions",
-    # Ids, kinds, counts and hashes.
-    "memory_change_sets",
-    "memory_tombstones",
-    "tombstone_keys",
-    "message_feedback",
-    "tool_grants",
-    "tool_servers",
-    "web_access",
-    "account_deletions",
-    "saved_prompts",
-    "schedules",
-    "schedule_feeds",
-    "push_subscriptions",
-    "schedule_runs",
-    "message_reasoning",  # tests/chat/test_reasoning.py
-    "restored_rows",
-    "turn_receipts",
-    "point_memories",
-    "passage_changes",
-    "passage_verdicts",
-    "admin_access_log",
-    "alembic_version",
-    "prompt_activations",
-    "conversation_shares",
-    "folders",
-    "imports",
-    "import_items",
-    "import_sources",
-    "imported_messages",
-    "exports",
-    "model_connections",
-    "model_offers",
-    "usage_records",
-    "usage_sums",
-    "usage_marks",
-    "quotas",
-    "user_groups",
-    "user_group_members",
-    "model_offer_groups",
-    "point_vectors",
-    "journey_versions",
-    "gateway_threads",
-    "webhooks",
-    "webhook_deliveries",
-    "oauth_clients",
-    "oauth_codes",
-    "oauth_grants",
-    "oauth_refresh_tokens",
-    # Documents of people's own.
-    "files",
-    "file_pages",
-    "message_files",
-    # Vectors and PDFs, looked at for themselves; prompts, in which messages, memories and summaries are named by id.
-    "message_embeddings",
-    "conversation_reports",
-    "pipeline_steps",
-}
+NEVER = {table for tables in TABLES["never"].values() for table in tables}
+"""Those that never hold what a memory says, by what they hold. (Of reasoning: tests/chat/test_reasoning.py.)"""
 
 
 def cells(app: Flask) -> Iterator[tuple[str, str, Any, dict[str, Any]]]:

@@ -8,6 +8,7 @@ from flask import Flask
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, csrf_token
+from tests.memories.portrait.test_portrait import answers, known, written
 from tests.spaces.helpers import add_fact, invite, join, make_space
 from webapp.accounts.service import delete_user
 from webapp.background.queues import enqueue
@@ -38,11 +39,6 @@ def texts(client: ApiClient, space_id: int) -> list[str]:
     answer = client.get(place(space_id))
     assert answer.status_code in (200, 204), answer.text
     return [sentence["text"] for sentence in answer.json["sentences"]] if answer.status_code == 200 else []
-
-
-def answers(model: ServerHandle, *sentences: tuple[str, list[int]], **more: Any) -> None:
-    said = {"sentences": [{"text": text, "notes": notes} for text, notes in sentences]}
-    model.script(match="portrait", structured=said, **more)
 
 
 def stored(app: Flask, space_id: int) -> str:
@@ -84,16 +80,15 @@ def portrayed(pair: tuple, model: ServerHandle, run_jobs: Callable) -> tuple[Api
     ],
 )
 def test_a_sentence_names_nobody_but_whose_note_it_is(text: str, stands: bool) -> None:
-    answer = WrittenPortrait.model_validate({"sentences": [{"text": text, "notes": [1]}]})
-    known = [KnownItem(11, BOAT, 1, "fact", 0.5, "Anna"), KnownItem(12, TENT, 1, "fact", 0.5, "Ben")]
-    assert bool(sentences_of(answer, known, OF_SPACE)) is stands
+    answer = WrittenPortrait.model_validate(written((text, [1])))
+    notes = [KnownItem(11, BOAT, 1, "fact", 0.5, "Anna"), KnownItem(12, TENT, 1, "fact", 0.5, "Ben")]
+    assert bool(sentences_of(answer, notes, OF_SPACE)) is stands
 
 
 @pytest.mark.parametrize(("text", "stands"), [("Grandpa Joe grew roses.", True), ("Grandpa Joe was kind.", False)])
 def test_in_a_legacy_the_name_of_the_person_is_known_and_proves_nothing(text: str, stands: bool) -> None:
-    answer = WrittenPortrait.model_validate({"sentences": [{"text": text, "notes": [1]}]})
-    known = [KnownItem(11, "Grew roses behind the house", 1, "fact", 0.5)]
-    assert bool(sentences_of(answer, known, OF_LEGACY, "Grandpa Joe")) is stands
+    answer = WrittenPortrait.model_validate(written((text, [1])))
+    assert bool(sentences_of(answer, known("Grew roses behind the house"), OF_LEGACY, "Grandpa Joe")) is stands
 
 
 def test_it_is_made_from_what_is_shared_and_names_whose_it_is(pair, model: ServerHandle, run_jobs: Callable) -> None:

@@ -62,36 +62,7 @@ def test_one_malformed_statement_is_counted_and_the_rest_survive(change):
     assert len(found.operations) == 2 and found.malformed == 2
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"about": " USER ", "kind": "Fact"},
-        {"confidence": "0.9", "message": "1"},
-        {"key": "none", "value": ""},
-        {"kind": None, "confidence": None, "key": None},
-        {"something_else": 5},
-        {"action": "retract", "content": None, "memory": 1},
-        {"memory": 0},
-        {"key": "garden/size", "value": "9 m²"},
-        {"action": "insert"},
-        {"action": "explode"},
-        {"message": None},
-        {"message": 0},
-        {"message": True},
-        {"memory": -3},
-        {"memory": "none"},
-        {"kind": "identity"},
-        {"quote": ["My name is Alex"]},
-        {"content": ""},
-        {"content": None},
-        {"confidence": 1.2},
-        {"confidence": "very"},
-        {"confidence": True},
-        {"confidence": float("nan")},
-        {"key": ["identity"]},
-        {"value": 1988},
-    ],
-)
+@pytest.mark.parametrize("change", CASES["small_liberties_of_models_are_allowed"], ids=str)
 def test_small_liberties_of_models_are_allowed(change):
     found = read_statements([GOOD | change])
     assert len(found.operations) == 1 and found.malformed == 0

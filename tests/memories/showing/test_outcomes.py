@@ -87,7 +87,7 @@ def porto(quote: str, value: str, confidence: float) -> dict:
     return operation(quote, f"Lives in {value}", fact_key="location", fact_value=value, confidence=confidence)
 
 
-def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user, model, login):
+def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user, model, login, api, make_user):
     browser = login(user)
     talk = converse(app, user.user_id, "I live in Porto")
     answers(model, porto("I live in Porto", "Porto", 1.0))
@@ -107,6 +107,7 @@ def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user,
 
     place = re.search(r'hx-post="(/memories/\d+/review)"', change)[1]
     assert place == f"/memories/{heard.memory_id}/review"
+    assert api(make_user()).post(f"/api{place}", json={"decision": "replace"}).status_code == 404
     used = post_form(browser, place, headers=HTMX, decision="replace", place="change").text
     assert "Now in use:" in used and "Lives in Faro" in used
     kept, heard = memories_of(app, user.user_id)
@@ -121,21 +122,11 @@ def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user,
     assert kept.valid_to is None and heard.valid_to is not None
 
 
-def test_a_stranger_cannot_use_what_was_not_taken(app, client, user, model, api, make_user):
-    talk = converse(app, user.user_id, "I live in Porto", "I live in Faro")
-    second = porto("I live in Faro", "Faro", 0.5) | {"message": 2}
-    answers(model, porto("I live in Porto", "Porto", 1.0), second)
-    client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
-    heard = memories_of(app, user.user_id)[-1]
-    body = {"decision": "replace"}
-    assert api(make_user()).post(f"/api/memories/{heard.memory_id}/review", json=body).status_code == 404
-    assert client.post(f"/api/memories/{heard.memory_id}/review", json=body).status_code == 200
-
-
 def test_a_secret_that_was_not_kept_is_said_under_the_reply(app, client, user, model, login):
-    talk = converse(app, user.user_id, "My password is hunter2-and-more")
-    answers(model, operation("My password is hunter2-and-more"))
+    talk = converse(app, user.user_id, "My password is hunter2-and-more, my card is 4111 1111 1111 1111")
+    card = operation("my card is 4111 1111 1111 1111", "Card is 4111 1111 1111 1111.")
+    answers(model, operation("My password is hunter2-and-more"), card)
     client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
     page = login(user).get(f"/c/{talk}").text
-    assert "Not kept: a password, key or number that nobody should keep" in page
+    assert "a password, key or number that nobody should keep" in page
     assert memories_of(app, user.user_id) == []

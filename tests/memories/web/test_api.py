@@ -108,14 +108,10 @@ def test_search_is_by_relevance_with_a_score_and_paged(client) -> None:
     assert found["memories"][0]["score"] > 0
     rest = client.get(f"/api/memories?q=boat split&limit=5&cursor={found['next_cursor']}").json
     assert [row["content"] for row in rest["memories"]] == ["The neighbour's boat"] and rest["next_cursor"] is None
+    for path in ("/api/memories?", "/api/memories?q=a&", "/api/memories/changes?"):
+        assert client.get(f"{path}cursor=WyJhIiwiYiJd").status_code == 422, path
     for odd in ("%", "_", "\\", "+(", "🍣"):
         assert client.get("/api/memories", query_string={"q": odd}).json["memories"] == []
-
-
-def test_foreign_cursors_are_refused(client) -> None:
-    for path in ("/api/memories?", "/api/memories?q=a&", "/api/memories/changes?"):
-        for cursor in ("x", "WzEsMl0", "W10", "WyJhIiwiYiJd", "%00"):
-            assert client.get(f"{path}cursor={cursor}").status_code in (200, 422), (path, cursor)
 
 
 def test_bad_bodies_are_refused_with_reasons(client) -> None:
