@@ -67,7 +67,8 @@ def test_a_conversation_is_named_after_its_journey_and_begins_with_its_first_poi
 def test_the_assistant_opens_a_point_with_the_documented_task(
     guided: int, client: ApiClient, model: ServerHandle
 ) -> None:
-    model.script(match="## Your Task", reply="How large is your garden?", fault={"strict_roles": True})
+    model.script(match="## Your Task", reply="How large is your garden?")
+    model.script(fault={"strict_roles": True})
     question = ask(client, guided, "place")
     assert (question["role"], question["content"]) == ("assistant", "How large is your garden?")
     assert question["custom_payload"] == {"point": "place"}
