@@ -133,7 +133,8 @@ def test_lines_of_the_file(tmp_path: Path) -> None:
 
 
 ENTRIES = {
-    "web": "import runpy; found = runpy.run_path('webapp/cli/gunicorn.conf.py'); print(found['bind']); import wsgi",
+    "web": "import runpy; print(runpy.run_path('webapp/cli/gunicorn.conf.py')['bind'])",
+    "another server": "import wsgi",
     "worker": "from jobs.runner import worker_app; worker_app()",
     "scheduler": "from unittest import mock; import jobs.schedule as s\n"
     "with mock.patch.object(s, 'open_redis', side_effect=SystemExit): s.main()",

@@ -38,6 +38,11 @@ def page_rules(app: Flask) -> Iterator[tuple[Rule, str]]:
             yield rule, method
 
 
+def kinds_of_request(rule: Rule) -> list[dict[str, str]]:
+    """The headers of a request for a whole page and of one for a part of it; programs know no such parts."""
+    return [{}] if rule.rule.startswith(("/api/", "/v1/", "/mcp")) else [{}, {"HX-Request": "true"}]
+
+
 def address(rule: Rule, number: object) -> str:
     """The rule's address with this number for every id, and something plain for every name."""
     shown = re.sub(r"<int:\w+>", str(number), rule.rule)
@@ -56,7 +61,7 @@ def test_ids_in_addresses(app: Flask, login, make_user, number: object) -> None:
     for rule, method in page_rules(app):
         if "<int:" not in rule.rule:
             continue
-        for partial in ({}, {"HX-Request": "true"}):
+        for partial in kinds_of_request(rule):
             answer = browser.open(address(rule, number), method=method, headers={**headers, **partial})
             if answer.status_code not in (404, 405, 409, 415):
                 wrong.append((method, rule.rule, answer.status_code))
@@ -71,7 +76,7 @@ def test_numbers_in_parameters(app: Flask, login, make_user, number: object) -> 
     for rule, method in page_rules(app):
         if method != "GET" or "stream" in rule.rule:
             continue
-        for partial in ({}, {"HX-Request": "true"})[: 1 + (number == 2**63)]:  # the kind of number hardly matters there
+        for partial in kinds_of_request(rule)[: 1 + (number == 2**63)]:  # the kind of number hardly matters there
             answer = browser.get(address(rule, 1), query_string=query, headers=partial)
             if answer.status_code >= 500:
                 wrong.append((rule.rule, answer.status_code))

@@ -242,7 +242,7 @@ SHARE = """([words, picture]) => {
 """What a phone's share sheet does: a form is sent to the share target, beside any page."""
 
 
-def test_a_shared_picture_lies_in_the_composer_beside_its_words_until_they_are_sent(open_tab, user, model):
+def test_a_shared_picture_lies_in_the_composer_beside_its_words_until_they_are_sent(app, open_tab, user, model):
     model.script(reply="A honeycomb.")
     tab = open_tab(user, PHONE, worker=True)
     page = tab.page
@@ -266,7 +266,8 @@ def test_a_shared_picture_lies_in_the_composer_beside_its_words_until_they_are_s
     page.get_by_role("button", name="Send").click()
     expect(replies(page)).to_have_count(1)
     expect(page.locator(".message-user .file-seen img")).to_have_count(1)
-    page.context.clear_cookies()
+    with app.app_context(), write_transaction():
+        sessions.end_others(user.user_id, but=None)
     page.evaluate(SHARE, [{"text": "Mine"}, list(photo(9, 6, "PNG"))])
     expect(page.get_by_label("E-mail address")).to_be_visible()
     until(page, lambda: not page.evaluate("caches.has('shared')"), "nothing kept for whoever signs in")

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from tests.support.attacks import ATTACKS
 
-from .conftest import replies, send
+from .conftest import held, replies, send
 
 LONG = 120_000  # Mermaid draws two dozen diagrams, which takes a processor a while
 
@@ -132,6 +132,14 @@ def _pieces(text: str) -> list[str]:
     return re.findall(r".{1,5}", text, re.DOTALL)
 
 
+HERBS = """These are herbs:
+
+| Herb | What it is | Where it grows | When it is picked |
+|:--|--:|--|--|
+| Basil | it is \\(a^2\\) | in pots | in June |
+"""
+
+
 def _reply() -> str:
     """All samples in one reply, formulas between the diagrams, in a line and set apart by turns."""
     parts = []
@@ -140,15 +148,19 @@ def _reply() -> str:
         parts.append(f"\\[ {formula} \\]" if is_apart else f"So \\( {formula} \\) it is.")
     for number, diagram in enumerate(DIAGRAMS):
         parts.insert(3 * number, f"```mermaid\n{diagram}\n```")
-    parts.insert(2, "| Herb | What it is |\n|:--|--:|\n| Basil | it is \\(a^2\\) |\n")
+    parts.insert(0, HERBS)
     return "\n\n".join(parts)
 
 
 def test_every_formula_is_set_and_every_diagram_drawn_while_they_stream(tab, model):
     page = tab.page
     page.evaluate(WATCH)
-    model.script(reply=_pieces(_reply()), first_delay=0.01, token_delay=0.002)
+    head = _pieces(_reply().partition("Where")[0])
+    hold = held(model, after=len(head), reply=_pieces(_reply()), first_delay=0.01, token_delay=0.002)
     send(page, "Show me")
+    expect(page.locator("[data-streaming]")).to_contain_text("These are herbs")
+    page.wait_for_timeout(300)  # in some frames half the head of a table might be seen
+    hold.release()
     expect(replies(page)).to_have_count(1, timeout=LONG)
     expect(page.locator(".math[data-set]")).to_have_count(len(FORMULAS) + 1)
     assert page.locator(".math-unread, .katex-error").all_text_contents() == []

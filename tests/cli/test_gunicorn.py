@@ -27,12 +27,15 @@ def hooks() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
 
 
-def test_an_empty_setting_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_setting_counts_as_unset_and_one_that_does_not_parse_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_SECONDS", "")
     monkeypatch.setenv("TURN_DRAIN_SECONDS", "")
     found = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
     assert os.environ["DATABASE_SECONDS"] == "4"
     assert found["graceful_timeout"] == 24
+    monkeypatch.setenv("TURN_DRAIN_SECONDS", "-1")
+    with pytest.raises(ConfigError, match="TURN_DRAIN_SECONDS"):
+        runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
 
 
 def test_what_an_operator_says_of_heaps_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,12 +48,6 @@ def test_what_an_operator_says_of_heaps_stays(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("MALLOC_ARENA_MAX")
     found = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
     assert asked == [(found["M_ARENA_MAX"], 2)]
-
-
-def test_a_setting_that_does_not_parse_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TURN_DRAIN_SECONDS", "-1")
-    with pytest.raises(ConfigError, match="TURN_DRAIN_SECONDS"):
-        runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
 
 
 def test_what_a_first_request_sets_up_is_shared(hooks: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +104,25 @@ def _asked(live: LiveServer, path: str, **headers: str) -> Iterator[http.client.
             yield answer
 
 
+def test_the_longest_words_to_look_for_arrive(live_web: LiveServer, user: Person) -> None:
+    path = "/api/search?q=" + quote("🙂" * 500)
+    with _asked(live_web, path, Authorization=f"Bearer {user.token}") as answer:
+        assert (answer.status, answer.getheader("Content-Type")) == (200, "application/json")
+
+
+def test_what_cannot_reach_the_application_is_a_problem_too(live_web: LiveServer) -> None:
+    for path, headers, status in (
+        ("/api/search?q=" + "x" * 20_000, {}, 414),
+        ("/c/1", {"X-Long": "x" * 20_000}, 431),
+        ("/c/1", {f"X-{number}": "x" for number in range(200)}, 431),
+        ("/c/1", {"Transfer-Encoding": "nonsense"}, 501),
+    ):
+        with _asked(live_web, path, **headers) as answer:
+            assert (answer.status, answer.getheader("Content-Type")) == (status, "application/problem+json")
+            body = json.loads(answer.read())
+        assert body["status"] == status and body["detail"].endswith(".")
+
+
 def test_open_event_streams_do_not_keep_it_from_stopping(live_web: LiveServer, user: Person) -> None:
     """It would wait half an hour for turns; a stream that is cut off, and not ended, raises IncompleteRead."""
     live_web.restart_web(turn_drain_seconds=1800)
@@ -114,27 +130,3 @@ def test_open_event_streams_do_not_keep_it_from_stopping(live_web: LiveServer, u
         assert stream.read(5) == b"retry"
         live_web.stop_web()
         assert b": connected" in stream.read()
-
-
-def test_the_longest_words_to_look_for_arrive(live_web: LiveServer, user: Person) -> None:
-    path = "/api/search?q=" + quote("🙂" * 500)
-    with _asked(live_web, path, Authorization=f"Bearer {user.token}") as answer:
-        assert (answer.status, answer.getheader("Content-Type")) == (200, "application/json")
-
-
-@pytest.mark.parametrize(
-    ("path", "headers", "status"),
-    [
-        ("/api/search?q=" + "x" * 20_000, {}, 414),
-        ("/c/1", {"X-Long": "x" * 20_000}, 431),
-        ("/c/1", {f"X-{number}": "x" for number in range(200)}, 431),
-        ("/c/1", {"Transfer-Encoding": "nonsense"}, 501),
-    ],
-)
-def test_what_cannot_reach_the_application_is_a_problem_too(
-    live_web: LiveServer, path: str, headers: dict[str, str], status: int
-) -> None:
-    with _asked(live_web, path, **headers) as answer:
-        assert (answer.status, answer.getheader("Content-Type")) == (status, "application/problem+json")
-        body = json.loads(answer.read())
-    assert body["status"] == status and body["detail"].endswith(".")

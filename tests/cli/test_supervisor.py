@@ -119,24 +119,18 @@ signal.signal(15, end); say(b"is up"); time.sleep(600)
         ]
 
 
-def test_starts_again_what_died_and_says_so() -> None:
+def test_starts_again_what_died_and_says_so_while_the_port_stays_open() -> None:
     with supervise(spec("worker", SLEEPER)) as running:
-        running.read_until("is ready")
-        first = pid_of(running, "worker")
+        url = running.read_until(r"Commonplace is ready: (\S+)")[1]
+        first, web = pid_of(running, "worker"), pid_of(running, "web")
         os.kill(first, signal.SIGKILL)
         running.read_until(r"worker stopped unexpectedly \(SIGKILL\); restarting in 0.5 s")
-        running.said = ""
-        assert pid_of(running, "worker") != first
-
-
-def test_a_restarted_web_finds_the_port_still_open() -> None:
-    with supervise() as running:
-        url = running.read_until(r"Commonplace is ready: (\S+)")[1]
-        first = pid_of(running, "web")
-        os.kill(first, signal.SIGKILL)
-        wait_until_gone(first)
+        os.kill(web, signal.SIGKILL)
+        wait_until_gone(web)
         # Nobody serves at this moment, yet the visitor is not refused: it waits in the launcher's socket.
         assert urllib.request.urlopen(url, timeout=30).read() == b"ready"
+        running.said = running.said.rpartition("stopped unexpectedly (SIGKILL)")[2]
+        assert pid_of(running, "worker") != first
 
 
 def test_gives_up_on_what_never_starts() -> None:

@@ -298,11 +298,11 @@ def test_pieces_are_small_and_lose_nothing(text):
     assert "".join("".join(found).split()) == "".join(text.split())
 
 
-@pytest.mark.parametrize("wish", [[0], [2**40], ["a"], [{"file_id": 1, "mode": "eat"}], list(range(1, 30))])
-def test_bad_attachments_are_422(client, wish):
+def test_bad_attachments_are_422(client):
     talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
-    body = {"content": "Hi", "file_ids": wish}
-    assert client.post(f"/api/conversations/{talk}/messages", json=body).status_code == 422
+    for wish in ([0], [2**40], ["a"], [{"file_id": 1, "mode": "eat"}], list(range(1, 30))):
+        body = {"content": "Hi", "file_ids": wish}
+        assert client.post(f"/api/conversations/{talk}/messages", json=body).status_code == 422, wish
 
 
 def test_what_a_file_says_is_no_memory_of_the_person(client, model, run_jobs):

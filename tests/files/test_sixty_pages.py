@@ -92,15 +92,3 @@ def test_page_41_is_answered_with_its_page_and_later_turns_keep_the_prefix(
     assert link
     opened = browser.get(link[1].replace("&amp;", "&")).text
     assert "<mark" in opened or "words=" in opened
-
-
-def test_searched_for_each_question_page_41_comes_with_it(
-    client: ApiClient, login: Callable[[Person], FlaskClient], user: Person, model: ServerHandle
-) -> None:
-    file_id, _ = _attach(login(user))
-    _say(client, talk := _talk(client), QUESTION, file_ids=[{"file_id": file_id, "mode": "search"}])
-    _say(client, talk, "What does the chronicle say about the singer?")
-    first, second = _asked(model)[-2:]
-    assert '<page file="chronicle.pdf" n="41">' in first[-1]["content"]
-    assert 'pages="60" shown="outline"' in (known := first[1]["content"].partition("</context>")[0])
-    assert NEEDLE[:40] not in known and second[1]["content"].startswith(known)

@@ -115,11 +115,6 @@ def test_mistakes_name_the_field(client: ApiClient) -> None:
         assert loc in str(found["errors"][0]["loc"]), found
 
 
-def test_anonymous_gets_401(anonymous: Any) -> None:
-    assert anonymous.post("/api/journeys", json=SHORT).status_code == 401
-    assert anonymous.get("/journeys/mine").status_code in (302, 303)
-
-
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_out_and_in_again_is_the_same(admin: ApiClient, form: str) -> None:
     made(admin, SMALL)

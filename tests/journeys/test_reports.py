@@ -293,7 +293,7 @@ def test_long_answers_flow_over_pages(tmp_path: Path) -> None:
     text = text_of(make_pdf(report(answer), DAY), tmp_path)
     for number in (0, 750, 1_499):
         assert text.count(f"word{number} ") + text.count(f"word{number}”") >= 2
-    assert int(re.search(r"\d / (\d+)", text)[1]) >= 4
+    assert int(re.search(r"\d ?/ ?(\d+)", text)[1]) >= 5
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))

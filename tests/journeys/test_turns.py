@@ -67,7 +67,8 @@ def test_a_conversation_is_named_after_its_journey_and_begins_with_its_first_poi
 def test_the_assistant_opens_a_point_with_the_documented_task(
     guided: int, client: ApiClient, model: ServerHandle
 ) -> None:
-    model.script(match="## Your Task", reply="How large is your garden?", fault={"strict_roles": True})
+    model.script(match="## Your Task", reply="How large is your garden?")
+    model.script(fault={"strict_roles": True})
     question = ask(client, guided, "place")
     assert (question["role"], question["content"]) == ("assistant", "How large is your garden?")
     assert question["custom_payload"] == {"point": "place"}
@@ -336,9 +337,7 @@ def test_strangers_and_admins_get_404(
         assert_problem(other.open(path, method=method), 404)
 
 
-def test_nobody_gets_401_and_unknown_points_404(guided: int, client: ApiClient, anonymous: Any) -> None:
-    for path in ("/api/journeys", "/api/journeys/garden", f"/memory/conversation/{guided}/points/"):
-        assert_problem(anonymous.get(path), 401)
+def test_unknown_journeys_and_points_are_404(guided: int, client: ApiClient) -> None:
     assert_problem(client.post(f"/memory/conversation/{guided}/points/unknown/initiate/"), 404)
     plain = client.post("/api/conversations", json={}).json["conversation_id"]
     assert_problem(client.post(f"/memory/conversation/{plain}/points/place/initiate/"), 404)

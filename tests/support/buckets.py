@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,9 @@ class BucketServer:
             "s3_prefix": "commonplace",
         }
 
-    @property
+    @cached_property
     def client(self) -> Any:
-        """Another client for the same bucket."""
+        """Another client for the same bucket; once, as making one reads megabytes."""
         keys = {"aws_access_key_id": "tester", "aws_secret_access_key": SECRET}
         return boto3.session.Session().client("s3", endpoint_url=self.endpoint, region_name="us-east-1", **keys)
 

@@ -67,20 +67,11 @@ def test_any_other_task_is_refused_at_once_for_want_of_a_model(settings: ModelSe
     assert not structured.value.retryable and not plain.value.retryable
 
 
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("chat/completions", b"{nope"),
-        ("chat/completions", b"[]"),
-        ("chat/completions", b"{}"),
-        ("chat/completions", b'{"messages": []}'),
-        ("chat/completions", b'{"messages": ["x"]}'),
-        ("elsewhere", b""),
-    ],
-)
-def test_bad_requests_are_refused_as_openai_does(address: str, path: str, body: bytes) -> None:
-    answer = httpx2.post(f"{address}/{path}", content=body)
-    assert answer.status_code == 400 and answer.json()["error"]["message"]
+def test_bad_requests_are_refused_as_openai_does(address: str) -> None:
+    bodies = (b"{nope", b"[]", b"{}", b'{"messages": []}', b'{"messages": ["x"]}')
+    for path, body in (*(("chat/completions", body) for body in bodies), ("elsewhere", b"")):
+        answer = httpx2.post(f"{address}/{path}", content=body)
+        assert answer.status_code == 400 and answer.json()["error"]["message"], (path, body)
 
 
 def test_the_process_starts_light_and_stops_on_sigterm() -> None:
