@@ -11,16 +11,16 @@ function rename(item) {
 function restore(form) {
   const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message") ?? form;
   const had = form.contains(document.activeElement);
-  if (had) document.addEventListener("htmx:finally:swap", () => setTimeout(() => land(target.id)), { once: true });
+  if (had) document.addEventListener("htmx:finally:swap", () => setTimeout(() => land(target.id, form.getAttribute("action"))), { once: true });
   htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` });
 }
 
 /** The focus goes to what the form was opened from, which is there again. */
-function land(id) {
+function land(id, opened) {
   if (document.activeElement !== document.body && document.activeElement?.id !== "main") return;
   const place = document.getElementById(id);
   if (!place) return;
-  ($(".side-link, .title-show, [data-edit]", place) ?? $("a, button", place))?.focus({ preventScroll: true });
+  ($(`.side-link, .title-show, [data-edit], a[href="${opened}"]`, place) ?? $("a, button", place))?.focus({ preventScroll: true });
 }
 
 // A title that was saved: the focus stays with it.

@@ -96,6 +96,7 @@ def test_edit_in_place_history_and_restore(learned):
     page.keyboard.press("Escape")
     expect(cards(page)).to_have_count(2)
     expect(cards(page).first).to_contain_text("green tea")
+    expect(card.get_by_label("Edit this memory")).to_be_focused()
     card.get_by_label("Edit this memory").click()
     field.fill("I prefer black tea")
     page.keyboard.press("Enter")
@@ -133,6 +134,7 @@ def test_forgetting_asks_once_and_reports(learned):
     expect(question.get_by_role("link", name="Cancel")).to_be_focused()  # not what cannot be undone
     page.keyboard.press("Escape")
     expect(question).to_have_count(0)
+    expect(card.get_by_label("Forget this memory for good")).to_be_focused()
     card.get_by_label("Forget this memory for good").click()
     question.get_by_role("button", name="Forget").click()
     report = page.locator(".mem-gone")

@@ -318,14 +318,17 @@ def test_two_workers_that_look_at_once_claim_each_time_once(app: Flask, client: 
 
 
 def test_five_failures_in_a_row_pause_it_and_say_why(
-    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable
+    app: Flask, client: ApiClient, login: Callable, model: ServerHandle, run_jobs: Callable
 ) -> None:
     made = make(client)
     model.script(match="Ask me how", fault={"http_status": 401})
+    told = []
     for _ in range(sending.MOST_FAILURES):
         make_due(app, made["schedule_id"])
         assert claim(app) == 1
+        told.append("the last one failed" in login(client.person).get("/schedules").text)
         run_jobs(failures=True)
+    assert told == [False] + [True] * (sending.MOST_FAILURES - 1)
     found = client.get(f"/api/schedules/{made['schedule_id']}").json
     assert (found["is_active"], found["failures"]) == (False, sending.MOST_FAILURES)
     assert "key" in found["paused_why"]
