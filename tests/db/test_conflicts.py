@@ -3,6 +3,7 @@
 import io
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from unittest.mock import Mock
 
@@ -11,7 +12,8 @@ from flask import Flask
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
 
-from testkit.people import ApiClient
+from testkit.people import ApiClient, api_client
+from tests.journeys.rows import SMALL
 from webapp.accounts.idempotency import commit
 from webapp.config import Settings
 from webapp.db import conflicts
@@ -122,6 +124,17 @@ def test_a_body_that_is_a_stream_is_not_read_twice(app: Flask, client: ApiClient
     data = {"file": (io.BytesIO(b"words"), "a.txt")}
     assert client.post("/api/files", data=data, content_type="multipart/form-data").status_code == 503
     assert trouble.met == 1
+
+
+def test_of_several_requests_at_once_the_later_see_what_the_first_did(client: ApiClient) -> None:
+    made = client.post("/api/saved_prompts", json={"name": "Tides", "content": "Tell of tides"}).get_json()
+    path = f"/api/saved_prompts/{made['saved_prompt_id']}"
+    clients = [api_client(client.application, client.person) for _ in range(6)]
+    ways: list[tuple[str, Any]] = [("DELETE", None), *[("PATCH", {"name": "Ebb"})] * 5]
+    with ThreadPoolExecutor(6) as pool:
+        begun = list(pool.map(lambda one: one.post("/api/journeys", json=SMALL).status_code, clients))
+        changed = list(pool.map(lambda one, way: one.open(path, method=way[0], json=way[1]).status_code, clients, ways))
+    assert sorted(begun) == [201, *[409] * 5] and set(changed) <= {200, 204, 404}
 
 
 def test_an_error_of_ours_is_not_repeated() -> None:

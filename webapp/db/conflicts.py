@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 
 from flask import Flask, g, has_app_context, request
 from sqlalchemy import Connection, event
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.exc import StaleDataError
 
 from webapp.db.base import LOST, db, error_code, savepoint_is_gone
 
@@ -35,7 +36,9 @@ _REPEATABLE = ("", "application/json", "application/x-www-form-urlencoded")
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Return whether a transaction was rolled back for a reason that will be gone when it is repeated."""
+    """Return whether a transaction failed for a reason that will be gone when it is repeated."""
+    if isinstance(error, IntegrityError | StaleDataError):  # another one made or deleted the row: then it is seen
+        return True
     if not isinstance(error, DBAPIError):
         return False
     code = error_code(error)
@@ -64,7 +67,7 @@ def repeat_on_conflict(
     for number in range(1, TRIES):
         try:
             return work()
-        except DBAPIError as error:
+        except (DBAPIError, StaleDataError) as error:
             pause = PAUSE_SECONDS * number * random.uniform(0.5, 1.5)  # noqa: S311
             if time.monotonic() + pause - start > seconds or not may_repeat(error):
                 raise
