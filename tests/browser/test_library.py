@@ -7,7 +7,7 @@ from webapp.db.base import write_transaction
 from webapp.saved_prompts.schemas import NewSavedPrompt
 from webapp.saved_prompts.service import create_prompt
 
-from .conftest import PHONE, faults, on_every_screen, replies, scrolls_sideways, serious_findings
+from .conftest import DESKTOP, PHONE, faults, on_every_screen, replies, scrolls_sideways, serious_findings
 
 
 @pytest.fixture
