@@ -14,6 +14,7 @@ from tests.spaces.helpers import add_fact, converse, facts, join, make_space, sa
 from tests.transfer.test_account_erasure import come_due
 from webapp.accounts import deletion
 from webapp.accounts.models import AccountDeletion, User
+from webapp.background.time_slices import ENDLESS
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
 from webapp.digests import service as digests
@@ -44,7 +45,7 @@ def closes_it_and_waits(app: Flask, anna: ApiClient, ben: ApiClient, space_id: i
     answer = post_form(browser, "/settings/delete", page="/settings/delete", password=PASSWORD)
     come_due(app)
     with app.app_context():
-        assert account_erasure.delete_account(anna.person.user_id) == "done"
+        assert account_erasure.delete_account(anna.person.user_id, seconds=ENDLESS) == "done"
     return answer.location
 
 
@@ -161,7 +162,7 @@ def test_a_deletion_killed_after_it_withdrew_goes_on_and_still_counts_that(app, 
     assert "walnuts" not in str(ben.get(f"/api/conversations/{talk}/messages").get_json())
     with app.app_context():
         assert db.session.scalars(select(Memory.visibility)).one() == "private"
-        assert account_erasure.delete_account(anna.person.user_id) == "done"
+        assert account_erasure.delete_account(anna.person.user_id, seconds=ENDLESS) == "done"
         assert db.session.scalars(select(AccountDeletion.report)).one()["replies_of_others"] == 1
 
 

@@ -15,6 +15,7 @@ from tests.support.tables import empty_tables
 from webapp.accounts import deletion
 from webapp.accounts.models import AccountDeletion
 from webapp.accounts.service import delete_user
+from webapp.background.time_slices import ENDLESS
 from webapp.chat import service as chat
 from webapp.chat.context.assembly import assemble
 from webapp.chat.turns.finish import Outcome, finish_turn
@@ -152,7 +153,7 @@ def close(world: World, who: int, way: str) -> None:
                 deletion.end(person)
             else:
                 db.session.add(AccountDeletion(user_id=person, secret_hash=str(person), due_at=now()))
-        assert account_erasure.delete_account(person) == "done"
+        assert account_erasure.delete_account(person, seconds=ENDLESS) == "done"
         report = db.session.scalars(select(AccountDeletion.report).where(AccountDeletion.user_id == person)).one()
         assert report["left"] == {}
         assert report["replies_of_others"] == told

@@ -17,6 +17,7 @@ from tests.memories.keeping.test_no_trace import everywhere as _everywhere
 from tests.transfer.test_restore import furnish
 from webapp.accounts import deletion, second_factor
 from webapp.accounts.models import AccountDeletion, User
+from webapp.background.time_slices import ENDLESS
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.files.models import File
@@ -72,7 +73,7 @@ def test_the_page_says_what_goes_and_what_stays_and_what_others_have_stays(app, 
     with app.app_context():
         found = account_erasure.traces(user.user_id, user.email)["left"]
         assert found["users"] == 1 and found["api_tokens"] == 1, "another person's are no one's here"
-        assert account_erasure.delete_account(user.user_id) == "done"
+        assert account_erasure.delete_account(user.user_id, seconds=ENDLESS) == "done"
         assert db.session.query(SpaceMember).one().role == "owner"
         assert db.session.query(SpaceDocument).one().user_id is None
         assert db.session.query(Memory).one().content == "Theirs"
@@ -160,7 +161,7 @@ def test_when_its_time_has_come_nothing_is_left_anywhere(app, login, client, use
     client.post("/api/nothing")
     with app.app_context():
         assert deletion.due_deletions() == [user.user_id]
-        assert account_erasure.delete_account(user.user_id) == "done"
+        assert account_erasure.delete_account(user.user_id, seconds=ENDLESS) == "done"
         row = db.session.query(AccountDeletion).one()
         assert row.report["left"] == {} and row.report["tables"] > 25
         assert row.report["redis_keys_left"] == row.report["files_left"] == 0
