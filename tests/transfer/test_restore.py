@@ -184,50 +184,95 @@ def furnish(user_id: int, talks: list[list[str]], words: list[str]) -> None:
         add_document(user_id, space.space_id, NewDocument(title="Notes", content="Bees dance. " * 50))
         first: Memory | None = None
         for number, texts in enumerate(talks):
-            at = {"created_at": AT, "updated_at": AT + timedelta(hours=number)}
-            places = {"folder_id": folder.folder_id if number % 2 else None, "is_pinned": number == 0}
-            places["space_id"] = space.space_id if number % 3 == 1 else None
-            named = {"title": texts[0][:100], "title_source": "user", "extra": {"mood": texts[-1][:20]}}
-            talk = Conversation(user_id=user_id, **named, **at, **places)
+            talk = Conversation(
+                user_id=user_id,
+                title=texts[0][:100],
+                title_source="user",
+                created_at=AT,
+                updated_at=AT + timedelta(hours=number),
+                folder_id=folder.folder_id if number % 2 else None,
+                space_id=space.space_id if number % 3 == 1 else None,
+                is_pinned=number == 0,
+                extra={"mood": texts[-1][:20]},
+            )
             talk.tags = ["garden"]
             db.session.add(talk)
             db.session.flush()
             before = None
             for place, text in enumerate(texts):
-                said_by = {"conversation_id": talk.conversation_id, "role": "assistant" if place % 2 else "user"}
-                said_by["parent_id"] = before.message_id if before else None
-                message = Message(**said_by, content=text, created_at=AT + timedelta(minutes=place))
+                message = Message(
+                    conversation_id=talk.conversation_id,
+                    role="assistant" if place % 2 else "user",
+                    content=text,
+                    parent_id=before.message_id if before else None,
+                    created_at=AT + timedelta(minutes=place),
+                )
                 db.session.add(message)
                 db.session.flush()
                 if place % 2 and before is not None:
                     message.reply_to_id = before.message_id
                     db.session.add(MessageReasoning(message_id=message.message_id, content="Hm.", duration_ms=7))
-                    rated = {"message_id": message.message_id, "user_id": user_id}
-                    db.session.add(MessageFeedback(**rated, rating="up", reasons=["clear"]))
-                    old = {"reply_to_id": before.message_id, "superseded_by_id": message.message_id}
-                    db.session.add(Message(**said_by, **old, content=f"Before: {text}", status="stopped"))
+                    db.session.add(
+                        MessageFeedback(message_id=message.message_id, user_id=user_id, rating="up", reasons=["clear"])
+                    )
+                    old = Message(
+                        conversation_id=talk.conversation_id,
+                        role="assistant",
+                        content=f"Before: {text}",
+                        parent_id=before.message_id,
+                        reply_to_id=before.message_id,
+                        superseded_by_id=message.message_id,
+                        status="stopped",
+                    )
+                    db.session.add(old)
                 before = message
             said = db.session.query(Message).filter_by(conversation_id=talk.conversation_id, superseded_by_id=None)
             ids = [row.message_id for row in said.order_by(Message.message_id)]
             talk.message_count, talk.extracted_through = len(ids), ids[-1]
             for word in words:
-                source = {"source_conversation_id": talk.conversation_id, "source_message_id": ids[0]}
-                fact = {"fact_key": f"topic/{number}", "fact_value": word[:50], "category": word[:10]}
-                first_id = first and first.memory_id
-                ended = {"valid_to": AT, "superseded_by_id": first_id, "settled_with": [first_id]} if first else {}
-                of = {"space_id": talk.space_id, "confidence": 0.75}
                 row = remember(
-                    user_id, f"{word} {number}", **source, **fact, **of, **({"valid_to": AT} | ended if ended else {})
+                    user_id,
+                    f"{word} {number}",
+                    source_conversation_id=talk.conversation_id,
+                    source_message_id=ids[0],
+                    space_id=talk.space_id,
+                    fact_key=f"topic/{number}",
+                    fact_value=word[:50],
+                    category=word[:10],
+                    confidence=0.75,
+                    valid_to=AT if first else None,
+                    superseded_by_id=first.memory_id if first else None,
+                    settled_with=[first.memory_id] if first else None,
                 )
-                quote = {"message_id": ids[0], "quote": texts[0][:20], "start": 0, "end": 5, "said_at": AT}
-                db.session.add(MemoryEvidence(memory_id=row.memory_id, **quote))
+                db.session.add(
+                    MemoryEvidence(
+                        memory_id=row.memory_id, message_id=ids[0], quote=texts[0][:20], start=0, end=5, said_at=AT
+                    )
+                )
                 first = first or row
             if len(ids) > 1:
-                of = {"conversation_id": talk.conversation_id, "user_id": user_id, "space_id": talk.space_id}
-                ends = {"message_range_start": ids[0], "message_range_end": ids[-1]}
-                db.session.add(ConversationChunk(**of, **ends, content=f"About {texts[0]}"))
-                used = {"kind": "message", "passage_id": ids[0], "stage": "search", "rank": 1, "score": 0.5}
-                db.session.add(TurnReceipt(message_id=ids[1], **used, reason="it fits", injected=True))
+                db.session.add(
+                    ConversationChunk(
+                        conversation_id=talk.conversation_id,
+                        user_id=user_id,
+                        space_id=talk.space_id,
+                        content=f"About {texts[0]}",
+                        message_range_start=ids[0],
+                        message_range_end=ids[-1],
+                    )
+                )
+                db.session.add(
+                    TurnReceipt(
+                        message_id=ids[1],
+                        kind="message",
+                        passage_id=ids[0],
+                        stage="search",
+                        rank=1,
+                        score=0.5,
+                        reason="it fits",
+                        injected=True,
+                    )
+                )
         documents = list(db.session.scalars(select(SpaceDocument.document_id)))
         if words:
             gone = remember(user_id, "Once lived in Porto")
