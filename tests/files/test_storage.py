@@ -22,6 +22,7 @@ from tests.support.buckets import SECRET, BucketServer, bucket_server, stored_in
 from webapp.accounts.service import delete_user
 from webapp.admin.backups.backup import check_backup, make_backup
 from webapp.admin.doctor.checks import files as look_at_files
+from webapp.background.time_slices import ENDLESS
 from webapp.db.base import db, write_transaction
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings
@@ -333,7 +334,7 @@ def test_an_account_is_not_gone_before_its_files_are(
             account_erasure.delete_account(person.user_id)
         db.session.rollback()
         assert db.session.query(File).count() == 1 and reports == []
-        assert account_erasure.delete_account(person.user_id) == "done"
+        assert account_erasure.delete_account(person.user_id, seconds=ENDLESS) == "done"
     assert stored.held() == [] and reports[0]["files_left"] == 0
 
 

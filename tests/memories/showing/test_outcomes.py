@@ -79,7 +79,7 @@ def test_every_reason_has_words():
     for reason in Refusal:
         assert "nothing to remember" not in refusal_summary({reason.value: 1})
     assert refusal_summary({"secret": 1}) == "Not kept: a password, key or number that nobody should keep"
-    assert refusal_summary({"already_known": 2, "question": 1}) == "Not kept: 2 already known, 1 only asked"
+    assert refusal_summary({"already_known": 2, "question": 1}) == "Not kept: already known (2), only asked"
     assert refusal_summary({}) == ""
 
 

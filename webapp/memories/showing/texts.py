@@ -148,12 +148,12 @@ def cause(name: str) -> str:
 
 
 def refusal_summary(reasons: Mapping[str, int]) -> str:
-    """Return what was not kept, and why: "Not kept: 2 already known, 1 only asked"; empty if nothing was refused."""
+    """Return what was not kept, and why: "Not kept: already known (2), only asked"; empty if nothing was refused."""
     totals: dict[str, int] = {}
     for name, number in reasons.items():
         words = _(_REFUSALS[name]) if name in _REFUSALS else _("nothing to remember")
         totals[words] = totals.get(words, 0) + number
-    parts = [words if len(totals) == number == 1 else f"{number} {words}" for words, number in totals.items() if number]
+    parts = [words if number == 1 else f"{words} ({number})" for words, number in totals.items() if number]
     return _("Not kept: %(what)s", what=_(", ").join(parts)) if parts else ""
 
 
