@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from redis.exceptions import RedisError
+from sqlalchemy import update
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, api_client, browser_client, make_person, post_form, session_client
@@ -225,13 +226,19 @@ def test_a_program_that_cannot_be_asked_does_without_the_call_at_once(
     assert "status" not in call["output"] and garden.notes == ["Herons came"]
 
 
-def test_stop_works_while_the_person_is_asked(
-    app: Flask, client: ApiClient, model: ServerHandle, garden: RealServer, open_house: None
+@pytest.mark.parametrize("ended", [{"is_enabled": False}, {"tools": []}])
+def test_a_server_switched_off_while_the_person_is_asked_is_not_called_and_stop_works(
+    app: Flask, client: ApiClient, model: ServerHandle, garden: RealServer, open_house: None, ended: dict[str, Any]
 ) -> None:
-    add(client, garden.url, "write_note")
+    server = add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "x"}))
     turn_id = begin(client)
     wait_until(lambda: asked_about(app, turn_id) is not None, "the question", seconds=10)
+    with app.app_context(), write_transaction():
+        db.session.execute(update(ToolServer).where(ToolServer.server_id == server["server_id"]).values(**ended))
+    for decision in ("once", "always"):
+        sent = client.post(f"/api/chat/turns/{turn_id}/tools/0", json={"decision": decision})
+        assert sent.status_code == 409, decision
     assert client.post(f"/api/chat/turns/{turn_id}/stop").status_code == 202
     row = wait_for_end(app, turn_id, seconds=5)
     assert row["status"] == "stopped" and row["tool_calls"][0]["output"]["status"] == "stopped" and not garden.notes

@@ -22,10 +22,12 @@ def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
         for item in turnlog.read(redis(), turn_id):
             if item.kind in ("tool_start", "tool") and item.data.get("number") == number:
                 question = item.data if item.data.get("asks") else None
-    if question is None:
+    tool = (int(question["server_id"]), str(question["title"])) if question else None
+    # A tool that was removed or switched off since is not called any more.
+    if tool is None or (decision != "never" and not servers.is_offered(user_id, *tool)):
         raise Conflict("This is no longer being asked.")
     if decision == "always":
-        servers.grant(user_id, int(question["server_id"]), str(question["title"]))
+        servers.grant(user_id, *tool)
 
 
 def pass_on(turn_id: int, number: int, decision: Decision) -> None:

@@ -159,6 +159,14 @@ def grant(user_id: int, server_id: int, tool: str) -> None:
         db.session.flush()
 
 
+def is_offered(user_id: int, server_id: int, tool: str) -> bool:
+    """Return whether this person's turns may still use a tool: its server is theirs or everybody's, and both are on."""
+    row = db.session.get(ToolServer, server_id)
+    if row is None or not row.is_enabled or row.user_id not in (None, user_id):
+        return False
+    return any(entry["name"] == tool and entry["is_on"] for entry in row.tools)
+
+
 def revoke(user_id: int, grant_id: int) -> None:
     """Ask again before this tool is called. Raises NotFound."""
     row = db.session.get(ToolGrant, grant_id)
