@@ -73,7 +73,7 @@ def add() -> ViewResult:
         db.session.commit()
     except DomainError as error:
         db.session.rollback()
-        return render_template("admin/groups.html", groups=groups.list_groups(), error=translate(error.problem))
+        return render_template("admin/groups.html", groups=groups.list_groups(), error=translate(error.problem)), 422
     return redirect(url_for(".show", group_id=row.group_id), 303)
 
 
@@ -101,7 +101,7 @@ def change(group_id: int) -> ViewResult:
         db.session.commit()
     except DomainError as error:
         db.session.rollback()
-        return _page(group_id, error=translate(error.problem))
+        return _page(group_id, error=translate(error.problem)), 422
     flash(_("Saved."), "message")
     return redirect(url_for(".show", group_id=group_id), 303)
 
