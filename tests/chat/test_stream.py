@@ -12,11 +12,13 @@ from testkit.people import WAYS_OUT, ApiClient, browser_client, put_out_of_use
 from testkit.processes import wait_until
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
 from webapp.accounts import sessions, tokens
+from webapp.accounts.identity import Identity
 from webapp.chat import sse
+from webapp.chat.turns import follow as following
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow
 from webapp.chat.turns.stream_hub import Hub
-from webapp.db.base import db, write_transaction
+from webapp.db.base import db, expect_writes, write_transaction, writing
 from webapp.extensions import make_redis
 
 SLOW = {"token_delay": 0.03}
@@ -311,3 +313,21 @@ def test_a_repeated_key_does_not_bring_back_a_deleted_reply(client: ApiClient) -
     conversation_id = parse(first)[0].data["conversation_id"]
     assert client.delete(f"/api/conversations/{conversation_id}").status_code == 204
     assert client.post("/api/chat/stream", **asked).status_code == 404
+
+
+def test_the_look_at_a_viewers_right_takes_no_lock_for_writing(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that a POST began is still in that request, of which SQLite expects that it writes."""
+    looks: list[bool] = []
+
+    def look(_identity: object) -> bool:
+        looks.append(writing.get())
+        return True
+
+    monkeypatch.setattr(following, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(following, "is_valid", look)
+    with app.test_request_context():
+        expect_writes()
+        assert list(following.watch(app, Identity(1, is_admin=False, is_service=False, via="session"), [None])) == [
+            None
+        ]
+    assert looks == [False]

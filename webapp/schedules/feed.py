@@ -35,10 +35,16 @@ class Feed:
 
 def feed_of(user_id: int) -> Feed:
     """Return a user's calendar, which is made if there is none, or if SECRET_KEY has changed since."""
+    if (found := _stored_feed(user_id)) is not None:
+        return found
     get_or_raise(User, user_id, lock=True)  # of two requests at once, the second finds what the first has made
+    return _stored_feed(user_id) or make_feed(user_id)
+
+
+def _stored_feed(user_id: int) -> Feed | None:
     row = db.session.get(ScheduleFeed, user_id, populate_existing=True)
     if row is None or digest_of(secret := _secret(user_id, row.created_at)) != row.digest:
-        return make_feed(user_id)
+        return None
     return Feed(secret, row.created_at)
 
 

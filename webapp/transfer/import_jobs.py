@@ -19,6 +19,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice, Work
 from webapp.db.base import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
+from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.outside_proposals import propose
 from webapp.transfer import import_learning, storage
 from webapp.transfer.assets import ConversationFiles, store_files
@@ -189,6 +190,8 @@ def _propose(row: Import, memories: Iterable[tuple[ReadMemory, int | None]], cou
         by_place.setdefault(space_id, []).append(memory)
     for space_id, statements in by_place.items():
         report = propose(row.user_id, statements, cause="import", space_id=space_id)
+        if report.forgotten:
+            strip_again(row.user_id, report.forgotten)
         if report.change_set_id:
             row.change_set_ids = [*row.change_set_ids, report.change_set_id]
         for outcome, count in report.counts.items():

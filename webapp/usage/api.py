@@ -26,7 +26,7 @@ def read_usage(query: UsageQuery) -> UsageReport:
 @blueprint.get("/quotas")
 def read_quotas() -> Quotas:
     """The limits of everybody who has none of their own or of a group."""
-    return _held(None)
+    return _quotas_of(None)
 
 
 @blueprint.put("/quotas")
@@ -38,7 +38,7 @@ def replace_quotas(body: Quotas) -> Quotas:
 @blueprint.get("/users/<int:user_id>/quotas")
 def read_quotas_of(path: UserPath) -> Quotas:
     """The limits of one person's own; empty where a group's or everybody's hold."""
-    return _held(accounts.get_user(path.user_id).user_id)
+    return _quotas_of(accounts.get_user(path.user_id).user_id)
 
 
 @blueprint.put("/users/<int:user_id>/quotas")
@@ -47,11 +47,11 @@ def replace_quotas_of(path: UserPath, body: Quotas) -> Quotas:
     return _set(accounts.get_user(path.user_id).user_id, body)
 
 
-def _held(user_id: int | None) -> Quotas:
+def _quotas_of(user_id: int | None) -> Quotas:
     return Quotas.of(service.quotas_of(user_id))
 
 
 def _set(user_id: int | None, body: Quotas) -> Quotas:
     service.set_quotas(user_id, body.quotas)
     db.session.commit()
-    return _held(user_id)
+    return _quotas_of(user_id)

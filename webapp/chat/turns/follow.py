@@ -15,7 +15,7 @@ from webapp.chat.turns.finish import final_event
 from webapp.chat.turns.stream_hub import Hub
 from webapp.chat.turns.turnlog import FINAL_KINDS, SETTLED, Entry, order
 from webapp.conversations.models import Message
-from webapp.db.base import db
+from webapp.db.base import db, expect_writes
 from webapp.extensions import redis
 
 log = logging.getLogger(__name__)
@@ -100,6 +100,7 @@ def watch(app: Flask, identity: Identity, entries: Iterable[Entry | None]) -> It
     checked = time.monotonic()
     for item in entries:
         if time.monotonic() - checked >= CHECK_SECONDS:
+            expect_writes(False)  # the request that began the turn wrote
             with suppress(SQLAlchemyError), app.app_context():  # while the database is away, nothing can have ended
                 if not is_valid(identity):
                     return

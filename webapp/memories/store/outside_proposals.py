@@ -16,7 +16,6 @@ from webapp.memories.rules.keys import CONTENT_MAX, VALUE_MAX, canonical_fact_ke
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store import versions
-from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.tombstone_secrets import tombstone_set
 from webapp.text.canonical import plain_text
@@ -60,6 +59,8 @@ class ProposalCounts:
 
     counts: dict[str, int]
     change_set_id: int | None
+    forgotten: frozenset[str] = frozenset()
+    """The statements among them that the user had forgotten."""
 
 
 def propose(
@@ -112,9 +113,7 @@ def propose(
         hashes.add(row.statement_hash)
     if journal is not None:
         journal.close({"added": counts["proposed"], "in_review": counts["proposed"]})
-    if forgotten:
-        strip_again(user_id, forgotten)
-    return ProposalCounts(dict(counts), journal.id if journal else None)
+    return ProposalCounts(dict(counts), journal.id if journal else None, frozenset(forgotten))
 
 
 def fact_in(item: Proposal, piece: str, facts: Iterable[KeyedFact]) -> KeyedFact | None:

@@ -43,7 +43,7 @@ def read_portrait(query: PortraitQuery) -> Answer:
     view = service.portrait_of(current_user_id(), query.space_id)
     if not view.sentences and not view.problem:
         return "", 204
-    return PortraitOut.of(view), 200
+    return PortraitOut.of(view)
 
 
 @blueprint.post("/memories/portrait", status=202)
