@@ -6,7 +6,7 @@ from flask import render_template
 
 from webapp.chat.starters import FOR_THE_TOUR, Starter, starters
 from webapp.http.views import PageBlueprint, ViewResult
-from webapp.memories.web.panel_state import has_memory, panel_state
+from webapp.memories.web.panel import has_memory, panel_state
 from webapp.providers.status import status
 from webapp.spaces.models import Space
 

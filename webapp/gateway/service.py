@@ -23,7 +23,7 @@ from webapp.gateway.functions import Round
 from webapp.gateway.wire import GatewayRequest
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store.copies import GONE
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.parameters import PAYLOAD
 from webapp.providers.catalogue import HOME_ID
 from webapp.providers.model_choice import choices

@@ -55,11 +55,8 @@ from webapp.memories.web.extraction_pages import blueprint as memory_extraction_
 from webapp.memories.web.pages import blueprint as memories_pages
 from webapp.memories.web.picture_pages import blueprint as picture_pages
 from webapp.memories.web.pictures_api import blueprint as pictures_api
-from webapp.memories.web.portrait_api import blueprint as portrait_api
-from webapp.memories.web.portrait_pages import blueprint as portrait_pages
 from webapp.memories.web.proposal_pages import blueprint as memory_proposal_pages
 from webapp.memories.web.proposals_api import blueprint as proposals_api
-from webapp.memories.web.scope_pages import blueprint as memory_scope_pages
 from webapp.oauth.setup import init_oauth
 from webapp.openapi.docs import init_docs
 from webapp.prompts.api import blueprint as prompts_api
@@ -112,7 +109,6 @@ APIS = (
     legacies_api,
     library_api,
     memories_api,
-    portrait_api,
     pictures_api,
     proposals_api,
     models_api,
@@ -161,13 +157,11 @@ PAGES = (
     library_pages,
     memories_pages,
     memory_activity_pages,
-    portrait_pages,
     portrait_files,
     picture_pages,
     memory_bulk_pages,
     memory_extraction_pages,
     memory_proposal_pages,
-    memory_scope_pages,
     models_pages,
     connect_pages,
     organising_pages,

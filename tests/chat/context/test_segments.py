@@ -6,7 +6,7 @@ from tests.chat.context.test_builder import inputs, rendered
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.segments import Segment, filled_mark
 from webapp.chat.context.values import Chunk, ContextInput, Fact, Message, RetrievedPassage
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.prompts.placeholders import fill, pieces
 
 SECRET = "The vault opens at nine"

@@ -6,7 +6,7 @@ from itertools import groupby
 from webapp.chat.context.sections import Part
 from webapp.chat.context.segments import Line, Segment, escape, join_segments, memory_mark, tokens_of
 from webapp.chat.context.values import ContextInput, Fact
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.text.tokens import estimate_tokens
 
 _MORE = "- ({} more facts are known. Those that the message is about stand in the reference below; ask about others.)"

@@ -26,7 +26,7 @@ from webapp.chat.context.values import (
     RetrievedPassage,
 )
 from webapp.files.picture import Picture
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.retrieval.passages import ReceiptItem
 from webapp.text.tokens import estimate_tokens
 from webapp.text.truncation import shorten
