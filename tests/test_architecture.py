@@ -81,7 +81,7 @@ PURE = {
     "webapp.tour": "answers",
     "webapp.tools": "urls calculator calls date_arithmetic toolset outside_text",
     "webapp.spaces": "chunks personas",
-    "webapp.retrieval": "arrays bm25f fusion index passages scope vectors",
+    "webapp.retrieval": "bm25f columns fusion index passages vectors",
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.rules.")
 

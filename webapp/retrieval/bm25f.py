@@ -6,8 +6,8 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from webapp.retrieval.arrays import Column
-from webapp.retrieval.keyword_scores import KeywordScores
+from webapp.retrieval.columns import Column
+from webapp.retrieval.hits import KeywordScores
 from webapp.retrieval.weights import FEW, RARE, Weights
 from webapp.text.language_detection import language_of
 from webapp.text.vocabulary import Vocabulary
