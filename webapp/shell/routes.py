@@ -26,10 +26,9 @@ from webapp.chat.points_api import blueprint as chat_points_api
 from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.start_pages import blueprint as start_pages
 from webapp.conversations.api import blueprint as conversations_api
+from webapp.conversations.api import feedback_blueprint as feedback_api
 from webapp.conversations.bulk_pages import blueprint as organising_pages
-from webapp.conversations.feedback_api import blueprint as feedback_api
 from webapp.conversations.feedback_pages import blueprint as feedback_pages
-from webapp.conversations.folders_api import blueprint as folders_api
 from webapp.conversations.pages import blueprint as conversations_pages
 from webapp.digests.api import blueprint as digests_api
 from webapp.digests.api import init_digests
@@ -101,7 +100,6 @@ APIS = (
     digests_api,
     feedback_api,
     files_api,
-    folders_api,
     internal_api,
     journey_authoring_api,
     journey_points_api,

@@ -18,7 +18,7 @@ from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.db.base import db
-from webapp.llm.target import Target
+from webapp.llm.settings import Target
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.parameters import Parameters, longest_reply, reply_parameters
 from webapp.prompts import service as prompts

@@ -27,8 +27,7 @@ from webapp.chat.context.values import (
     ContextInput,
     Section,
 )
-from webapp.text.tokens import estimate_tokens
-from webapp.text.truncation import shorten
+from webapp.text.tokens import estimate_tokens, shorten
 
 # A history that does not fit is cut in steps of the prompt's budget divided by this.
 _CUT_STEPS = 4

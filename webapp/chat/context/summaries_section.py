@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from webapp.chat.context.sections import Part, section_block
 from webapp.chat.context.segments import Line, Segment, escape, summary_mark, tokens_of
 from webapp.chat.context.values import Chunk, ContextInput
-from webapp.text.tokens import estimate_tokens
-from webapp.text.truncation import first_words
+from webapp.text.tokens import estimate_tokens, first_words
 
 _NOTE = "Summaries of earlier parts of this conversation, oldest first. They replace those messages."
 _CONDENSED_NOTE = " Of the oldest parts only a few words each are shown; ask the user if more is needed."
