@@ -150,7 +150,7 @@ def test_every_section_of_a_reply_s_prompt_is_known_by_its_tag():
     context = Path(__file__).parents[2] / "webapp" / "chat" / "context"
     opened = {
         name
-        for path in (context / "sections.py", context / "summaries_section.py", context / "composition.py")
+        for path in (context / "sections.py", context / "memory_sections.py", context / "composition.py")
         for names in re.findall(r"(?:section_block|close)\(\"(\w+)\"|\"<(\w+)>\"", path.read_text())
         for name in names
         if name

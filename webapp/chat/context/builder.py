@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from webapp.chat.context.budget import MESSAGE_OVERHEAD, BudgetTooSmall
-from webapp.chat.context.facts_section import fit_facts
+from webapp.chat.context.memory_sections import fit_facts, fit_summaries
 from webapp.chat.context.sections import (
     Part,
     fit_files,
@@ -21,7 +21,6 @@ from webapp.chat.context.sections import (
     split_messages,
 )
 from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segments, model_text, tokens_of
-from webapp.chat.context.summaries_section import fit_summaries
 from webapp.chat.context.values import (
     Context,
     ContextInput,
