@@ -19,7 +19,7 @@ from webapp.summaries.prompt import (
     tidy,
     whole_sentences,
 )
-from webapp.text.truncation import MARK, without_middle
+from webapp.text.tokens import MARK, without_middle
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -18,7 +18,7 @@ from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk
 from webapp.spaces.service import require_member
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,8 @@ from sqlalchemy import false, select
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
-from webapp.legacies.categories import category_of
 from webapp.legacies.extraction_prompt import LegacyFact
-from webapp.legacies.fact_list import SHOWN, KnownFacts, ground, list_known, side_by_side
+from webapp.legacies.fact_list import SHOWN, KnownFacts, category_of, ground, list_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.memories.learning import model_call
 from webapp.memories.models import Memory

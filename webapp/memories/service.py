@@ -24,7 +24,7 @@ from webapp.memories.store import forgetting, versions, writing
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.reach import lock_withdrawal, withdraw
 from webapp.spaces.service import require_member, spaces_of
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 
 Place = tuple[str | None, str | None, int | None]
 """Where a keyed fact belongs: key, category and space."""

@@ -16,20 +16,19 @@ from webapp.arrivals.pages import blueprint as arrivals_pages
 from webapp.audit.api import blueprint as audit_api
 from webapp.audit.pages import blueprint as audit_pages
 from webapp.chat.api import blueprint as chat_api
+from webapp.chat.api import points_blueprint as chat_points_api
 from webapp.chat.asking_pages import blueprint as asking_pages
 from webapp.chat.branch_pages import blueprint as branch_pages
 from webapp.chat.frames import blueprint as frames
 from webapp.chat.inspector_pages import blueprint as inspector_pages
 from webapp.chat.pages import blueprint as chat_pages
 from webapp.chat.parameter_pages import blueprint as parameter_pages
-from webapp.chat.points_api import blueprint as chat_points_api
 from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.start_pages import blueprint as start_pages
 from webapp.conversations.api import blueprint as conversations_api
+from webapp.conversations.api import feedback_blueprint as feedback_api
 from webapp.conversations.bulk_pages import blueprint as organising_pages
-from webapp.conversations.feedback_api import blueprint as feedback_api
 from webapp.conversations.feedback_pages import blueprint as feedback_pages
-from webapp.conversations.folders_api import blueprint as folders_api
 from webapp.conversations.pages import blueprint as conversations_pages
 from webapp.digests.api import blueprint as digests_api
 from webapp.digests.api import init_digests
@@ -39,7 +38,6 @@ from webapp.files.document_pages import blueprint as document_files
 from webapp.files.pages import blueprint as files_pages
 from webapp.gateway.api import init_gateway
 from webapp.internal.api import blueprint as internal_api
-from webapp.journeys.answers_api import blueprint as point_answers_api
 from webapp.journeys.api import blueprint as journeys_api
 from webapp.journeys.api import points_blueprint as journey_points_api
 from webapp.journeys.authoring_api import blueprint as journey_authoring_api
@@ -62,7 +60,6 @@ from webapp.openapi.docs import init_docs
 from webapp.prompts.api import blueprint as prompts_api
 from webapp.providers.api import blueprint as models_api
 from webapp.providers.connect_pages import blueprint as connect_pages
-from webapp.providers.local_api import blueprint as local_models_api
 from webapp.providers.pages import blueprint as models_pages
 from webapp.push.api import blueprint as push_api
 from webapp.retrieval.api import blueprint as retrieval_api
@@ -101,7 +98,6 @@ APIS = (
     digests_api,
     feedback_api,
     files_api,
-    folders_api,
     internal_api,
     journey_authoring_api,
     journey_points_api,
@@ -112,9 +108,7 @@ APIS = (
     pictures_api,
     proposals_api,
     models_api,
-    local_models_api,
     groups_api,
-    point_answers_api,
     prompts_api,
     retrieval_api,
     sharing_api,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from webapp.extensions import app_settings
 from webapp.llm.capabilities import tool_fingerprint
-from webapp.llm.target import Target
+from webapp.llm.settings import Target
 from webapp.providers.catalogue import HOME_ID, catalogue, models_for_user
 from webapp.providers.clients import completions
 from webapp.tools.mcp_client.tool_schemas import definition_of

@@ -22,7 +22,7 @@ from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, snapshot
 from webapp.memories.store.reach import lock_withdrawal, withdraw
 from webapp.memories.store.tombstones import tombstone_set
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 
 _TOLD_BY_STATE = ("in_review", "overruled", "superseded")
 

@@ -18,7 +18,7 @@ from webapp.memories.service import check_key, get_memory
 from webapp.memories.store import forgetting, tombstones, versions
 from webapp.memories.store.journal import Journal, restore, snapshot, statement_hash
 from webapp.spaces.service import is_member
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 
 
 @dataclass(frozen=True)

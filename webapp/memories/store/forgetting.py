@@ -19,7 +19,7 @@ from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
 from webapp.memories.store.reach import UsedIn, Uses, lock_withdrawal, reach_of, uses_of
 from webapp.memories.store.tombstones import tombstone_set
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 
 BATCH = 500
 
