@@ -3,7 +3,7 @@
 from flask_openapi3 import OpenAPI
 
 from webapp.accounts.api import blueprint as accounts_api
-from webapp.accounts.passkeys_api import blueprint as passkeys_api
+from webapp.accounts.api import blueprint as passkeys_api
 from webapp.accounts.setup import PAGES as ACCOUNT_PAGES
 from webapp.admin.feedback import blueprint as admin_feedback
 from webapp.admin.groups import blueprint as groups_api

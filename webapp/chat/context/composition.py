@@ -18,8 +18,7 @@ from webapp.chat.context.values import Message as ContextMessage
 from webapp.chat.suggestions import INSTRUCTION
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
-from webapp.files.prompt_parts import FileTexts, file_texts
-from webapp.files.prompt_pictures import SHARE, pictures_of
+from webapp.files.prompt_parts import SHARE, FileTexts, file_texts, pictures_of
 from webapp.journeys.guides import guidance_for
 from webapp.journeys.prompt_part import journey_prompt
 from webapp.memories.prompt.always_used import NEW
