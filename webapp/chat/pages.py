@@ -7,7 +7,7 @@ from redis.exceptions import RedisError
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_identity, current_user_id, require_identity
-from webapp.accounts.browsers import learn_from_browser
+from webapp.accounts.language_pages import learn_from_browser
 from webapp.chat import service, sse
 from webapp.chat.api import limit_turns
 from webapp.chat.composer_form import read_attachments, read_message_parameters, read_origins
