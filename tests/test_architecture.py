@@ -255,10 +255,10 @@ def test_every_job_function_has_a_spec():
         if not name.startswith("jobs."):
             continue
         module = importlib.import_module(name)
-        for _, function in inspect.getmembers(module, inspect.isfunction):
-            if hasattr(function, "job_name") and function.__module__ == name:
-                functions.add(f"{name}.{function.__name__}")
-                assert JOBS[function.job_name].function == f"{name}.{function.__name__}"
+        for attribute, function in inspect.getmembers(module, inspect.isfunction):
+            if hasattr(function, "job_name"):
+                functions.add(f"{name}.{attribute}")
+                assert JOBS[function.job_name].function == f"{name}.{attribute}"
     assert functions == {spec.function for spec in JOBS.values()}
 
 

@@ -3,7 +3,6 @@
 from flask_openapi3 import OpenAPI
 
 from webapp.accounts.api import blueprint as accounts_api
-from webapp.accounts.api import blueprint as passkeys_api
 from webapp.accounts.setup import PAGES as ACCOUNT_PAGES
 from webapp.admin.feedback import blueprint as admin_feedback
 from webapp.admin.groups import blueprint as groups_api
@@ -96,7 +95,6 @@ from webapp.webhooks.pages import blueprint as webhooks_pages
 
 APIS = (
     accounts_api,
-    passkeys_api,
     audit_api,
     chat_api,
     chat_points_api,
