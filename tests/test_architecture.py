@@ -220,6 +220,14 @@ def test_every_view_or_its_blueprint_says_who_may_call_it(app):
     assert not silent
 
 
+def test_every_blueprint_is_served(app):
+    """A module with a blueprint is named in webapp/shell/routes.py, or its pages would be missing."""
+    made = re.compile(r"^\w+ = (?:api_blueprint|PageBlueprint|JsonBlueprint|APIBlueprint|Blueprint)\(", re.MULTILINE)
+    modules = {module_name(path) for path in (ROOT / "webapp").rglob("*.py") if made.search(path.read_text())}
+    assert len(modules) > 50
+    assert modules == {blueprint.import_name for blueprint in app.blueprints.values()} & modules
+
+
 def test_views_open_to_anybody_are_known(app):
     """A new public view is a decision, and has to be recorded here."""
     public = {endpoint for endpoint, view in app.view_functions.items() if getattr(view, "access", None) == "public"}
@@ -255,10 +263,10 @@ def test_every_job_function_has_a_spec():
         if not name.startswith("jobs."):
             continue
         module = importlib.import_module(name)
-        for _, function in inspect.getmembers(module, inspect.isfunction):
-            if hasattr(function, "job_name") and function.__module__ == name:
-                functions.add(f"{name}.{function.__name__}")
-                assert JOBS[function.job_name].function == f"{name}.{function.__name__}"
+        for attribute, function in inspect.getmembers(module, inspect.isfunction):
+            if hasattr(function, "job_name"):
+                functions.add(f"{name}.{attribute}")
+                assert JOBS[function.job_name].function == f"{name}.{attribute}"
     assert functions == {spec.function for spec in JOBS.values()}
 
 
