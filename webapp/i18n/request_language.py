@@ -26,8 +26,7 @@ Chosen = Callable[[], str]
 
 
 def init_request_language(app: Flask, get_choice: Chosen) -> None:
-    """Give every request a language: its page's, else the account's, else the one chosen in this browser, else the
-    first that the browser accepts."""
+    """Give every request a language: its page's, the account's, this browser's, or the first it accepts."""
 
     def select() -> str:
         if not has_request_context():
