@@ -64,7 +64,7 @@ PURE = {
     "webapp.telemetry": "otlp tracing",
     "webapp.admin": "doctor.findings",
     "webapp.accounts": "agents emails mail_texts passwords scopes",
-    "webapp.chat.context": "budget builder excerpts facts_section sections segments summaries_section values",
+    "webapp.chat.context": "budget builder excerpts memory_sections sections segments values",
     "webapp.journeys": "guidance evidence_matches assessment_merge report_content report_fonts report_pages report_pdf",
     "webapp.files": "citations kinds picture",
     "webapp.files.readers": "mail page result text",
@@ -73,15 +73,15 @@ PURE = {
     "webapp.oauth": "clients",
     "webapp.webhooks": "signatures",
     "webapp.memories.learning": "exam journey_points prompt",
-    "webapp.legacies": "categories fact_list extraction_prompt",
-    "webapp.saved_prompts": "formats variables",
+    "webapp.legacies": "fact_list extraction_prompt",
+    "webapp.saved_prompts": "formats",
     "webapp.schedules": "recurrence",
     "webapp.openapi": "document examples",
     "webapp.prompts": "transcript",
     "webapp.tour": "answers",
     "webapp.tools": "urls calculator calls date_arithmetic toolset outside_text",
     "webapp.spaces": "chunks personas",
-    "webapp.retrieval": "arrays bm25f fusion index passages scope vectors",
+    "webapp.retrieval": "bm25f columns fusion index passages vectors",
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.rules.")
 

@@ -9,8 +9,8 @@ from flask import Flask
 from testkit.people import Person
 from tests.support.queries import count_queries
 from webapp.admin.feedback import DAYS, by_model, daily_columns
-from webapp.conversations.feedback_schemas import Count
 from webapp.conversations.models import Conversation, Message, MessageFeedback
+from webapp.conversations.schemas import Count
 from webapp.db.base import db, now, write_transaction
 
 TODAY = date(2026, 3, 31)

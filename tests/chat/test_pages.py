@@ -2,13 +2,18 @@
 
 import json
 import re
+from collections.abc import Callable
 
 import pytest
+from flask import Flask
 from sqlalchemy import delete, select
 
-from testkit.people import page_token, post_form
+from testkit.people import ApiClient, Person, page_token, post_form
 from tests.conversations.test_paging import queries
+from tests.spaces.helpers import make_space
+from webapp.chat.frames import image_host
 from webapp.chat.models import PipelineStep
+from webapp.chat.start_pages import FOR_A_LEGACY, INTRODUCTION, MEMORY, starters
 from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
@@ -375,3 +380,93 @@ def test_news_are_what_came_after_the_last_message_shown_to_its_owner(anonymous,
     assert news(anonymous, path, reply).status_code == 401
     assert browser.get(f"{path}/news").location == path
     assert browser.post(f"{path}/news").status_code == 405
+
+
+def test_what_is_remembered_is_asked_for_once_there_is_something() -> None:
+    assert starters(is_legacy=False, has_memory=False)[0] == INTRODUCTION
+    assert starters(is_legacy=False, has_memory=True)[0] == MEMORY
+    assert starters(is_legacy=True, has_memory=True) == FOR_A_LEGACY
+
+
+def titles(page: str) -> list[str]:
+    """What the starters of a page are called."""
+    return re.findall(r'class="starter-title">([^<]+)<', page)
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
+def test_the_start_page_shows_one_row_and_nothing_of_memory(
+    headers: dict[str, str], user: Person, login: Callable, client: ApiClient
+) -> None:
+    browser = login(user)
+    before = browser.get("/", headers=headers).text
+    assert titles(before) == ["Tell me about yourself", "Think something through", "Work on a text", "Take a journey"]
+    assert 'href="/journeys"' in before
+    content = "Is allergic to peanuts"
+    assert client.post("/api/memories", json={"memory_type": "fact", "content": content}).status_code == 201
+    shown = browser.get("/", headers=headers).text
+    assert titles(shown)[0] == "What do you know about me?" and len(titles(shown)) == 4
+    assert "peanuts" not in shown
+    assert shown.index('id="composer"') < shown.index('class="starters"')
+
+
+def test_a_legacy_has_starters_of_its_own_and_no_journeys(user: Person, login: Callable, client: ApiClient) -> None:
+    space_id = make_space(client)
+    shown = login(user).get(f"/?into={space_id}", headers=HTMX).text
+    assert titles(shown) == [card.title for card in FOR_A_LEGACY]
+    assert "/journeys" not in shown
+
+
+def test_without_scripts_a_starter_is_a_link_that_fills_the_composer(user: Person, login: Callable) -> None:
+    browser = login(user)
+    place = re.findall(r'class="starter" href="([^"]+)"', browser.get("/").text)[1]
+    assert ">Help me think something through: </textarea>" in browser.get(place).text
+
+
+def test_help_and_the_start_page_are_for_those_signed_in(app: Flask, user: Person, login: Callable) -> None:
+    for path, title in (("/help/memory", "About memory"), ("/help/new", "What’s new"), ("/", "New conversation")):
+        assert title in login(user).get(path).text
+        assert app.test_client().get(path).status_code == 303
+
+
+def test_the_frame_of_diagrams_has_no_origin_and_no_network_for_visitors_either(app, user, login) -> None:
+    for browser in (app.test_client(), login(user)):
+        answer = browser.get("/diagrams")
+        policy = answer.headers["Content-Security-Policy"]
+        assert answer.status_code == 200
+        assert policy.startswith("sandbox allow-scripts; default-src 'none'; script-src 'self';")
+        assert "allow-same-origin" not in policy and "connect-src" not in policy and "frame-ancestors 'self'" in policy
+        assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
+
+
+def test_the_frame_of_an_image_asks_its_host_and_no_other(app, user, login) -> None:
+    for browser in (app.test_client(), login(user)):
+        answer = browser.get("/image?src=https://img.example:8443/a.png?x=%22%3E%3Cscript%3E")
+        policy = answer.headers["Content-Security-Policy"]
+        assert "img-src https://img.example:8443;" in policy and policy.startswith("sandbox; default-src 'none'")
+        assert "frame-ancestors 'self'" in policy and answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.status_code == 200 and "<script>" not in answer.get_data(as_text=True)
+    for refused in (
+        "javascript:alert(1)",
+        "",
+        "/static/x.png",
+        "https://a b/",
+        "data:image/png;base64,AA",
+        "https://;x",
+    ):
+        assert browser.get("/image", query_string={"src": refused}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("https://a.b/c", "https://a.b"),
+        ("http://a.b:80/c", "http://a.b:80"),
+        ("https://bücher.example/c", "https://xn--bcher-kva.example"),
+        ("https://a.b@evil.example/c", "https://evil.example"),
+        ("https://a.b;script-src *", None),
+        ("https://a.b:port/", None),
+        ("https://" + "a" * 3_000, None),
+    ],
+)
+def test_the_host_of_an_address(address: str, host: str | None) -> None:
+    assert image_host(address) == host

@@ -12,8 +12,7 @@ from webapp.chat.turns.turnlog import Entry
 from webapp.conversations.current_messages import is_answering
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
-from webapp.llm.settings import ModelSettings
-from webapp.llm.target import Target
+from webapp.llm.settings import ModelSettings, Target
 from webapp.providers import clients
 from webapp.providers.catalogue import catalogue
 from webapp.providers.models import ModelConnection

@@ -7,9 +7,13 @@ import pytest
 
 from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
+from webapp.llm.embedder_choice import MOST_KEPT, Embeddings, floor_of
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, normalise_rows
 from webapp.llm.errors import MalformedOutput, ModelError
 from webapp.llm.minilm import LocalEmbedder
+from webapp.llm.multilingual import DIM, MultilingualEmbedder
+from webapp.llm.packaged_models import packaged_embedder
+from webapp.llm.settings import ModelSettings
 
 TEXTS = [
     "The cat sits on the mat.",
@@ -171,3 +175,77 @@ def test_the_reason_within_a_good_answer_is_told(remote, monkeypatch):
     monkeypatch.setattr("webapp.llm.embeddings.post", lambda *_, **__: {"error": {"message": "no seats", "code": 400}})
     with pytest.raises(ModelError, match="no seats"):
         remote.embed_passages(["x"])
+
+
+@pytest.fixture
+def chosen() -> list[ModelSettings]:
+    return []
+
+
+@pytest.fixture
+def made(chosen: list[ModelSettings]) -> Embeddings:
+    return Embeddings(LocalEmbedder(), choose=lambda: chosen[-1])
+
+
+def test_what_gave_way_is_closed_when_its_last_user_is_done(server, made, chosen) -> None:
+    chosen.append(settings_for(server))
+    first = made.now()
+    assert isinstance(first, OpenAIEmbedder)
+    first.embed_passages(["bees"])
+    client = first._client.get()
+    for number in range(MOST_KEPT):
+        chosen.append(settings_for(server, api_key=f"key {number}"))
+        made.now()
+    assert not client.is_closed()
+    first.embed_passages(["whoever asked before stays with it"])
+    del first
+    assert client.is_closed()
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def embedder() -> MultilingualEmbedder:
+    return MultilingualEmbedder()
+
+
+def test_vectors_are_unit_length_and_the_same_every_time(embedder: MultilingualEmbedder) -> None:
+    rows = embedder.embed_passages(["Our cat is called Muffin.", "", "x\0y \ud800"])
+    assert rows.shape == (3, DIM) and rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    assert np.array_equal(embedder.embed_passages(["Our cat is called Muffin."])[0], rows[0])
+    assert embedder.embed_passages([]).shape == (0, DIM)
+
+
+def test_a_question_is_near_its_answer_in_another_language(
+    embedder: MultilingualEmbedder,
+) -> None:
+    told = ["Unsere Katze heißt Muffin.", "私はピーナッツアレルギーです。", "Мой брат живёт в Канаде."]
+    asked = ["What is the name of our cat?", "Which allergy do I have?", "Where does my brother live?"]
+    rows = embedder.embed_passages(told)
+    cosines = np.stack([rows @ embedder.embed_query(question) for question in asked])
+    assert np.argmax(cosines, axis=1).tolist() == [0, 1, 2]
+    floor = floor_of(MultilingualEmbedder.model)
+    assert np.diag(cosines).min() > floor > cosines[~np.eye(3, dtype=bool)].max()
+
+
+def test_letters_by_chance_are_near_nothing(embedder: MultilingualEmbedder) -> None:
+    """All but one: about one in ten comes just above the floor (docs/recall.md)."""
+    rows = embedder.embed_passages(["Unsere Katze heißt Muffin.", "My brother lives in Canada."])
+    nonsense = [
+        "xqzt blorfing wumpf",
+        "qwrtz plimf grunx",
+        "zzkp vrrt mnop",
+        "fnord glabber wizzt",
+        "brzq tlompf skwee",
+    ]
+    nearest = sorted(float((rows @ embedder.embed_query(words)).max()) for words in nonsense)
+    floor = floor_of(MultilingualEmbedder.model)
+    assert nearest[-2] < floor / 2 and nearest[-1] < floor + 0.02
+
+
+def test_settings_and_stored_vectors_name_the_packaged_models() -> None:
+    assert isinstance(packaged_embedder("multilingual"), MultilingualEmbedder)
+    assert isinstance(packaged_embedder(MultilingualEmbedder.model), MultilingualEmbedder)
+    assert packaged_embedder("server") is None
+    local = packaged_embedder("local")
+    assert local is not None and isinstance(packaged_embedder(local.model), type(local))

@@ -1,16 +1,18 @@
 """Models that stand in for one another share the time that a reply waits for its first byte."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
+from testkit.processes import ROOT
 from webapp.llm.errors import Silent
 from webapp.llm.events import Event, Finish, TextDelta
 from webapp.llm.pool import ChatPool, ModelSwitched
-from webapp.llm.settings import ModelSettings
-from webapp.llm.target import Target
+from webapp.llm.settings import ModelSettings, Target
 
 
 class Client:
@@ -69,3 +71,13 @@ def test_a_slow_model_has_the_time_it_needs_to_read(
 
     asyncio.run(run())
     assert least <= client.patience <= most
+
+
+def test_it_is_loaded_when_asked_for_and_a_worker_has_what_streams_too() -> None:
+    """A scheduled turn streams from its model as any other does."""
+    code = (
+        "import sys; from webapp.llm.sdk import warm_up; before = 'openai' in sys.modules; warm_up(jobs=True); "
+        "print(before, 'openai' in sys.modules, 'aiohttp.client' in sys.modules)"
+    )
+    child = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert child.stdout.split() == ["False", "True", "True"], child.stderr

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from webapp.llm.events import TextDelta
 from webapp.llm.partial_calls import ToolCall
-from webapp.llm.section_tags import SECTION_TAGS
-from webapp.llm.textual_calls import TextualCalls
+from webapp.llm.textual_calls import SECTION_TAGS, TextualCalls
 
 CASES = json.loads(Path(__file__).with_name("textual_calls.json").read_text(encoding="utf-8"))
 
@@ -151,7 +150,7 @@ def test_every_section_of_a_reply_s_prompt_is_known_by_its_tag():
     context = Path(__file__).parents[2] / "webapp" / "chat" / "context"
     opened = {
         name
-        for path in (context / "sections.py", context / "summaries_section.py", context / "composition.py")
+        for path in (context / "sections.py", context / "memory_sections.py", context / "composition.py")
         for names in re.findall(r"(?:section_block|close)\(\"(\w+)\"|\"<(\w+)>\"", path.read_text())
         for name in names
         if name

@@ -2,6 +2,7 @@
 
 import html.parser
 import json
+from collections.abc import Iterator
 from functools import wraps
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from tests.support.attacks import ATTACKS
-from webapp.markdown import StreamRenderer, html_tags, render
+from webapp.markdown import StreamRenderer, html_tags, render, render_stored
+from webapp.markdown.rendering import LARGEST
 
 CASES = json.loads(Path(__file__).with_name("rendering.json").read_text(encoding="utf-8"))
 
@@ -308,3 +310,24 @@ def test_hostile_texts_of_full_size_end(name: str) -> None:
 def test_an_excessive_text_is_shown_as_it_is() -> None:
     html = render("*a* <b>\n" * 50_000)
     assert html.startswith('<pre class="plain" tabindex="0">*a* &lt;b&gt;\n')
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Return the texts that are rendered, from an empty cache on."""
+    texts: list[str] = []
+    render_stored.cache.clear()
+    monkeypatch.setattr("webapp.markdown.rendering.render", lambda text: texts.append(text) or render(text))
+    yield texts
+    render_stored.cache.clear()
+
+
+def test_a_text_is_rendered_once(asked: list[str]) -> None:
+    assert [render_stored(text) for text in ("**a**", "**a**", "b")] == [*[render("**a**")] * 2, render("b")]
+    assert asked == ["**a**", "b"]
+
+
+def test_the_excessive_is_never_kept(asked: list[str]) -> None:
+    long = "word " * (LARGEST // 5 + 1)
+    assert render_stored(long) == render_stored(long) == render(long)
+    assert asked == [long, long] and not render_stored.cache.currsize

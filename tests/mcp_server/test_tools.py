@@ -24,9 +24,9 @@ from webapp.db.base import db, write_transaction
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
 from webapp.mcp_server.write_tools import REWORDED
 from webapp.memories.models import Memory
+from webapp.memories.prompt.conversation_memory import switch_memory
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
-from webapp.memories.switches import switch_memory
 
 Caller = Callable[..., dict[str, Any]]
 MARKER = "zanzibarquokka"

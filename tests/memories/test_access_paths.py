@@ -23,7 +23,7 @@ from webapp.memories.store import writing
 from webapp.providers.clients import embedder
 from webapp.retrieval import facts, passage_rows
 from webapp.retrieval.changes import position
-from webapp.retrieval.scope import Scope
+from webapp.retrieval.passages import Scope
 from webapp.retrieval.vector_jobs import index_user
 
 on_sqlite = pytest.mark.skipif(os.environ.get("TEST_DB") != "sqlite", reason="about SQLite's plans and its one writer")

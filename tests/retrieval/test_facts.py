@@ -15,7 +15,7 @@ from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.retrieval import facts
 from webapp.retrieval.changes import Position, position
-from webapp.retrieval.scope import Scope
+from webapp.retrieval.passages import Scope
 
 SECONDS = 20
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from webapp.llm.embedder_choice import floor_of
 from webapp.llm.minilm import LocalEmbedder
 from webapp.llm.multilingual import MultilingualEmbedder
+from webapp.retrieval.fusion import relevant, terms_of, worth_listing
 from webapp.retrieval.index import UserIndex
-from webapp.retrieval.passages import KINDS, Filter, Passage
-from webapp.retrieval.relevance import relevant, terms_of, worth_listing
-from webapp.retrieval.scope import NO_SPACE, Scope, may_see, visible_rows
+from webapp.retrieval.passages import KINDS, NO_SPACE, Filter, Passage, Scope, may_see, visible_rows
 from webapp.retrieval.weights import FusionWeights, Weights
 
 # How busy the machine is never decides a test.

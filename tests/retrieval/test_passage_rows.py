@@ -14,8 +14,8 @@ from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.retrieval import passage_rows
-from webapp.retrieval.blocks import Block
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
+from webapp.retrieval.vectors import Block
 from webapp.spaces.models import SpaceMember
 from webapp.spaces.schemas import NewSpace
 from webapp.spaces.service import create_space

@@ -17,8 +17,7 @@ from webapp.db.base import db, now, write_transaction
 from webapp.retrieval import vector_jobs
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.models import MessageEmbedding
-from webapp.retrieval.passages import Filter, Passage
-from webapp.retrieval.scope import Scope
+from webapp.retrieval.passages import Filter, Passage, Scope
 from webapp.retrieval.service import search
 from webapp.text.message_pieces import pieces_of
 

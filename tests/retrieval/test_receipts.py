@@ -6,12 +6,14 @@ from sqlalchemy import select
 from testkit.waiting import finished
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
+from webapp.i18n import catalogs
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, NewMemory
 from webapp.memories.service import create_memory, update_memory
 from webapp.memories.store import forgetting
 from webapp.retrieval.lookup import Question, retrieve
-from webapp.retrieval.receipt_views import UsedCounts, used_counts
+from webapp.retrieval.receipt_views import ShownItem, UsedCounts, used_counts
+from webapp.retrieval.receipts import Line
 from webapp.shell.upkeep import sweep
 
 QUESTION = "Which instrument does my sister Clara play?"
@@ -151,3 +153,17 @@ def presenting_of(app, reply_id: int) -> UsedCounts:
     """What the line under a reply says."""
     with app.test_request_context():
         return used_counts([reply_id])[reply_id]
+
+
+CATALOGS = [catalogs.read(code) for code in catalogs.CODES]
+
+
+@pytest.mark.parametrize(
+    "reason", ["words", "words nearby", "meaning", "words and meaning", "words nearby and meaning"]
+)
+def test_why_search_found_something_is_said_in_the_readers_language(reason: str) -> None:
+    said = ShownItem(Line("message", 1, None, "retrieved", 1, 1.0, reason, True, "current", "Tides")).reason
+    assert said.lower() != reason, "not the name it is stored under"
+    for catalog in CATALOGS:
+        message = catalog.get(said)
+        assert message is not None and message.string

@@ -1,5 +1,7 @@
 """Retrieval over the real tables: what is found, by words and by meaning, and what never is."""
 
+import pytest
+
 from tests.spaces.helpers import add_fact, join, make_space
 from tests.support.queries import count_queries
 from webapp.db.base import db, write_transaction
@@ -8,7 +10,7 @@ from webapp.memories.service import create_memory, update_memory
 from webapp.memories.store import forgetting
 from webapp.retrieval.cache import IndexCache, index_cache
 from webapp.retrieval.hydration import load_passages
-from webapp.retrieval.lookup import Question, retrieve, scope_of
+from webapp.retrieval.lookup import Question, phrases_of, retrieve, scope_of
 from webapp.retrieval.service import search
 
 OSLO = [("user", "I am planning a trip to Oslo in June"), ("assistant", "Oslo is lovely in June.")]
@@ -116,3 +118,37 @@ def test_the_names_of_those_who_share_are_one_look_up(app, api, make_user):
         names = [item.extra.get("by") for item in found.values()]
     assert names == [None] * 3 + ["Ben"] * 3 + ["Cleo"] * 3
     assert len(sent) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the test coverage is 80 %",
+        "Test-Coverage rose",
+        "testing their coverage",
+        "We tested what it covered: tests' coverage",
+    ],
+)
+def test_a_pair_is_found_in_any_form_with_a_word_between(text: str) -> None:
+    assert phrases_of("What is the test coverage percentage?")(text) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "coverage test", "contest coverages", "a test of all the coverage", "test", "of 1"]
+)
+def test_the_order_the_beginning_of_the_word_and_the_distance_count(text: str) -> None:
+    assert phrases_of("What is the test coverage percentage?")(text) == 0
+
+
+def test_a_question_of_one_word_or_of_none_has_no_pair() -> None:
+    assert phrases_of("Why?")("why not") == phrases_of("Coverage?")("coverage coverage") == phrases_of("")("a") == 0
+
+
+def test_accents_and_case_are_folded() -> None:
+    assert phrases_of("Où est le café crème ?")("LE CAFE CRÈME EST FROID") > 0
+
+
+def test_every_pair_counts_once_however_often_it_is_there() -> None:
+    share = phrases_of("peer review deadline")
+    assert share("peer review, peer review") == pytest.approx(1 / 3)
+    assert share("the peer review deadline") == pytest.approx(2 / 3)

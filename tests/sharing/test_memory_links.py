@@ -10,7 +10,7 @@ from tests.memories.conversing import converse
 from webapp.chat import service
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
-from webapp.memories.store.reply_uses import MOST_NAMED
+from webapp.memories.store.reach import MOST_NAMED
 from webapp.retrieval.models import TurnReceipt
 from webapp.sharing.models import ConversationShare
 

@@ -2,12 +2,24 @@
 
 from datetime import UTC, datetime
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from webapp.prompts.transcript import TranscriptMessage
-from webapp.summaries.prompt import CALL_CHARS, build_messages, tidy
-from webapp.text.truncation import MARK, without_middle
+from webapp.summaries.prompt import (
+    ALSO,
+    CALL_CHARS,
+    LegacySummary,
+    answer_tokens,
+    build_messages,
+    particulars,
+    restore_details,
+    salvage,
+    tidy,
+    whole_sentences,
+)
+from webapp.text.tokens import MARK, without_middle
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -51,3 +63,68 @@ def test_a_small_model_is_told_the_language_last():
 
 def test_summaries_lose_labels_and_fences():
     assert tidy("```\n**Summary:** It rained.\n\nTwice.\n```") == "It rained.\nTwice."
+
+
+SAID = [
+    "My brother Casimir is the electrician, he comes on 14 May.",
+    "The budget is 18,500 euros, not a cent more.",
+    "Is Fjordhus any good?",
+]
+
+
+def test_what_was_lost_is_appended_in_the_users_sentences():
+    whole = restore_details("The user renovates a kitchen with a brother who is an electrician.", SAID, 2_000)
+    assert whole.endswith(f"{ALSO} {SAID[0]} {SAID[1]}")
+    assert "Fjordhus" not in whole  # a question tells nothing
+
+
+def test_a_sentence_that_finds_no_room_leaves_it_to_a_shorter_one():
+    long = "Our friends of the choir in Oslo come by the night train and stay at the inn with the red door."
+    summary = "The user plans a day."
+    whole = restore_details(summary, [long, "Kai is 9."], len(summary) + 30)
+    assert whole == f"{summary}\n{ALSO} Kai is 9."
+
+
+def test_what_is_there_in_any_form_is_not_said_twice():
+    summary = "Casimir, the brother, comes on May 14. The budget is 18500 euros."
+    assert restore_details(summary, SAID, 2_000) == summary
+
+
+@given(st.text(max_size=300), st.lists(st.text(max_size=200), max_size=5), st.integers(0, 600))
+@example("0" * 23, ["000000", "000001"], 49)
+def test_the_limit_holds_and_the_summary_stays(summary, said, limit):
+    whole = restore_details(summary, said, limit)
+    assert whole.startswith(summary) and len(whole) <= max(limit, len(summary))
+
+
+def test_a_capital_at_the_beginning_is_no_name():
+    assert set(particulars("Tomorrow I meet Ada at 10:30. Nice weather!")) == {"Ada", "10:30"}
+
+
+@pytest.mark.parametrize(
+    ("text", "summary", "facts"),
+    [
+        ('{"summary": "She was born in 1921. She loved roses. She wro', "She was born in 1921. She loved roses.", 0),
+        ('{"summary": "Whole.", "facts": [{"content": "a"}, {"content": "b"}, {"con', "Whole.", 2),
+        ('{"summary": "A \\"quoted\\" word.", "facts": nul', 'A "quoted" word.', 0),
+    ],
+)
+def test_an_answer_that_was_cut_off_counts_as_far_as_it_goes(text, summary, facts):
+    answer = salvage(text, with_facts=True)
+    assert isinstance(answer, LegacySummary)
+    assert answer.summary == summary and len(answer.facts) == facts
+    assert salvage('{"summ', with_facts=True) is None
+
+
+def test_no_facts_are_an_empty_list():
+    assert LegacySummary.model_validate({"summary": "x", "facts": None}).facts == []
+
+
+def test_a_telling_legacy_has_room_for_its_facts():
+    said = [TranscriptMessage(n, "user", "x", datetime.now(UTC)) for n in range(10)]
+    assert answer_tokens(said, with_facts=True) > 2 * answer_tokens(said, with_facts=False)
+
+
+@given(st.text(max_size=100))
+def test_whole_sentences_are_a_beginning(text):
+    assert text.startswith(whole_sentences(text))

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from webapp.text.language_detection import language_of
 from webapp.text.vocabulary import Vocabulary
-from webapp.text.words import words
+from webapp.text.words import language_of, words
 
 CASES = json.loads(Path(__file__).with_name("vocabulary.json").read_text(encoding="utf-8"))
 

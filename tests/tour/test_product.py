@@ -18,7 +18,7 @@ from tests.support.tour import tour_in_thread
 from tests.tour.test_answers import NOT_LEARNED
 from webapp.background.job_specs import JOBS, Queue, rq_queue
 from webapp.background.queues import enqueue
-from webapp.chat.starters import FOR_THE_TOUR
+from webapp.chat.start_pages import FOR_THE_TOUR
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.llm.complete import CompletionClient

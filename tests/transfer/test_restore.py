@@ -38,7 +38,7 @@ from webapp.journeys.models import ConversationReport, JourneyGuide, PointMemory
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone, TombstoneKey
 from webapp.memories.store import forgetting
 from webapp.memories.store.journal import Journal, statement_hash
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule

@@ -10,7 +10,7 @@ from flask import render_template
 from webapp.accounts.auth import writes
 from webapp.charts import Columns, Part, stacked, stacked_columns
 from webapp.conversations import feedback
-from webapp.conversations.feedback_schemas import WORDS, Count
+from webapp.conversations.schemas import WORDS, Count
 from webapp.db.base import db, now
 from webapp.http.paging import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, requested_cursor

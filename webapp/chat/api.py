@@ -1,4 +1,4 @@
-"""JSON endpoints of turns: send, stream, resume, stop, retry, regenerate, edit, versions, inspect."""
+"""JSON endpoints of turns: send, stream, resume, stop, retry, regenerate, edit, versions, inspect, open a point."""
 
 from collections.abc import Sequence
 from typing import TypeVar, cast
@@ -8,7 +8,7 @@ from flask import jsonify, request
 from webapp.accounts import idempotency
 from webapp.accounts.access import View
 from webapp.accounts.auth import current_user_id, require_identity
-from webapp.chat import service, sse
+from webapp.chat import opening_messages, service, sse
 from webapp.chat.schemas import (
     Again,
     AttachedFile,
@@ -33,7 +33,7 @@ from webapp.chat.schemas import (
     WaitQuery,
     spans_within,
 )
-from webapp.chat.tool_consent import answer, pass_on
+from webapp.chat.tool_answers import answer, pass_on
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
@@ -47,6 +47,7 @@ from webapp.extensions import app_settings, limiter, redis, this_app
 from webapp.http.answers import commit
 from webapp.http.json_api import Answer, Responses, api_blueprint
 from webapp.http.views import ViewResult
+from webapp.journeys.schemas import PointPath
 from webapp.retrieval.receipts import receipt_of
 from webapp.retrieval.schemas import ReceiptLine
 
@@ -264,3 +265,20 @@ def _stream(turn_id: int, cursor: Cursor = BEGINNING, *, launched: bool = False)
     entries = follow(app, hub, turn_id, after=cursor.id, jobs=jobs, launched=launched)
     watched = watch(app, require_identity(), entries)
     return sse.response(sse.json_events(watched, seen=seen, resumed=bool(cursor.id)))
+
+
+points_blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", url_prefix="/memory", access="user")
+
+
+@points_blueprint.post(
+    "/conversation/<int:conversation_id>/points/<point_slug>/initiate/", strict_slashes=False, status=202
+)
+@limit_turns
+@idempotency.idempotent
+def initiate_point(path: PointPath) -> ResponseStarted:
+    """Have the assistant ask about a point; a second click before the answer gives the question that is there."""
+    turn, is_new = opening_messages.start_point(current_user_id(), path.conversation_id, path.point_slug)
+    answer = idempotency.commit(ResponseStarted(response_id=turn.reply.message_id))
+    if is_new:
+        service.launch(turn)
+    return answer

@@ -4,7 +4,7 @@ from flask import redirect, request, url_for
 
 from webapp.accounts.auth import current_user_id
 from webapp.chat.schemas import ToolDecision
-from webapp.chat.tool_consent import answer, pass_on
+from webapp.chat.tool_answers import answer, pass_on
 from webapp.db.base import db
 from webapp.http.forms import read_form
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial

@@ -18,7 +18,7 @@ from webapp.http.problems import field_errors
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.llm.target import Target
+from webapp.llm.settings import Target
 from webapp.parameters import Parameters
 from webapp.providers.clients import completions
 from webapp.providers.model_choice import choice, choices, remember_parameters, remembered_parameters

@@ -11,7 +11,7 @@ from webapp.db.base import db
 from webapp.memories.models import Memory, MemoryVersion
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
 from webapp.memories.store.copies import GONE, replace_copies, without
-from webapp.memories.store.forget_check import recent_graveyards
+from webapp.memories.store.tombstones import recent_graveyards
 from webapp.spaces.service import active_members, spaces_of
 
 CLOCKS = timedelta(minutes=5)

@@ -1,8 +1,8 @@
-"""JSON endpoints of conversations and their messages."""
+"""JSON endpoints of conversations, their messages and folders, and of ratings of replies."""
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_user_id, writes
-from webapp.conversations import lists, messages, service
+from webapp.accounts.auth import admin_only, current_user_id, writes
+from webapp.conversations import feedback, folders, lists, messages, service
 from webapp.conversations.schemas import (
     ConversationChanges,
     ConversationLimit,
@@ -11,15 +11,27 @@ from webapp.conversations.schemas import (
     ConversationPath,
     ConversationQuery,
     ConversationWithMessages,
+    CountQuery,
+    Counts,
     DeleteConversationQuery,
+    FeedbackOut,
+    FolderFields,
+    FolderList,
+    FolderOut,
+    FolderPath,
     MessageList,
     MessageOut,
+    MessagePath,
     MessagesQuery,
     NewConversation,
+    NewFeedback,
+    ReadableFeedback,
+    ReadableList,
 )
 from webapp.db.base import db
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
+from webapp.http.paging import PageQuery
 from webapp.providers.model_choice import check_choice
 
 blueprint = api_blueprint("conversations_api", __name__, tag="Conversations", access="user")
@@ -82,3 +94,73 @@ def list_messages(path: ConversationPath, query: MessagesQuery) -> MessageList:
     row = service.get_conversation(current_user_id(), path.conversation_id)
     page = messages.list_messages(row.conversation_id, query)
     return MessageList(messages=[MessageOut.of(message) for message in page.items], next_cursor=page.next_cursor)
+
+
+@blueprint.get("/folders")
+def list_folders(query: PageQuery) -> FolderList:
+    """List your folders by name."""
+    page = folders.list_folders(current_user_id(), query)
+    return FolderList(folders=page.items, next_cursor=page.next_cursor)
+
+
+@blueprint.post("/folders", status=201)
+@idempotency.idempotent
+def create_folder(body: FolderFields) -> FolderOut:
+    """Create a folder."""
+    row = folders.create_folder(current_user_id(), body)
+    return idempotency.commit(folders.folder_response(row, 0))
+
+
+@blueprint.patch("/folders/<int:folder_id>")
+def rename_folder(path: FolderPath, body: FolderFields) -> FolderOut:
+    """Rename a folder."""
+    return commit(folders.folder_response(folders.rename_folder(current_user_id(), path.folder_id, body)))
+
+
+@blueprint.delete("/folders/<int:folder_id>")
+def delete_folder(path: FolderPath) -> None:
+    """Delete a folder; the conversations in it stay."""
+    folders.delete_folder(current_user_id(), path.folder_id)
+    db.session.commit()
+
+
+feedback_blueprint = api_blueprint("feedback_api", __name__, tag="Feedback", access="user")
+
+
+@feedback_blueprint.get("/messages/<int:message_id>/feedback")
+def get_feedback(path: MessagePath) -> FeedbackOut:
+    """Your rating of a reply."""
+    return FeedbackOut.from_row(feedback.require_feedback(current_user_id(), path.message_id))
+
+
+@feedback_blueprint.put("/messages/<int:message_id>/feedback")
+def give_feedback(path: MessagePath, body: NewFeedback) -> FeedbackOut:
+    """Rate a reply, or change its rating."""
+    return commit(FeedbackOut.from_row(feedback.give_feedback(current_user_id(), path.message_id, body)))
+
+
+@feedback_blueprint.delete("/messages/<int:message_id>/feedback")
+def take_feedback_back(path: MessagePath) -> None:
+    """Remove your rating of a reply."""
+    feedback.take_back(current_user_id(), path.message_id)
+    db.session.commit()
+
+
+@feedback_blueprint.get("/feedback/counts")
+@admin_only
+def count_feedback(query: CountQuery) -> Counts:
+    """Return how replies were rated, by day, model and version of the prompt."""
+    return Counts(counts=feedback.counts(query.days))
+
+
+@feedback_blueprint.get("/feedback")
+@admin_only
+@writes
+def list_readable_feedback(query: PageQuery) -> ReadableList:
+    """Replies whose owners let admins read them, with their ratings. The owners can see that they were read."""
+    page = feedback.readable(query)
+    items = [
+        ReadableFeedback(**FeedbackOut.from_row(item.feedback).model_dump(), reply=item.reply) for item in page.items
+    ]
+    db.session.commit()
+    return ReadableList(feedback=items, next_cursor=page.next_cursor)

@@ -2,8 +2,7 @@
 
 import re
 
-from webapp.text.language_detection import ENGLISH, STOP_WORDS, language_of
-from webapp.text.words import words
+from webapp.text.words import ENGLISH, STOP_WORDS, language_of, words
 
 MAX_WORDS = 12
 FIRST_WORDS = 6

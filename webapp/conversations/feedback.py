@@ -7,9 +7,9 @@ from sqlalchemy import case, func, select
 
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.conversations.feedback_schemas import Count, NewFeedback
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import Conversation, Message, MessageFeedback
+from webapp.conversations.schemas import Count, NewFeedback
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, require
 from webapp.http.list_pages import read_page

@@ -4,9 +4,9 @@ from flask import redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id
 from webapp.conversations import feedback
-from webapp.conversations.feedback_schemas import WORDS, NewFeedback
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import MessageFeedback
+from webapp.conversations.schemas import WORDS, NewFeedback
 from webapp.db.base import db
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.request_language import translate

@@ -1,16 +1,16 @@
-"""Requests and responses for conversations and messages."""
+"""Requests and responses for conversations, messages and ratings of replies."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.conversations.journey_links import slug_of
 from webapp.conversations.models import Conversation, Message
 from webapp.http.paging import PageQuery
-from webapp.http.validation import MAX_ID, Flag, Id, Instant, JsonObject, Line, Output, Whole
-from webapp.i18n.marks import say
+from webapp.http.validation import MAX_ID, Flag, Id, Instant, JsonObject, Line, Output, SearchText, Whole
+from webapp.i18n.marks import N_, say
 from webapp.parameters import Parameters
 
 MOST_TAGS = 20
@@ -203,3 +203,67 @@ class MessageList(BaseModel):
 class ConversationWithMessages(ConversationOut):
     messages: list[MessageOut] = Field(description="The newest messages, oldest first.")
     messages_cursor: str | None = Field(description="Pass as `before` to get older messages; null when there are none.")
+
+
+Reason = Literal["accurate", "helpful", "clear", "wrong", "incomplete", "too_long", "tone", "memory", "refused"]
+WORDS: dict[str, dict[Reason, str]] = {
+    "up": {"accurate": N_("Right"), "helpful": N_("Helpful"), "clear": N_("Well said")},
+    "down": {
+        "wrong": N_("Not right"),
+        "incomplete": N_("Incomplete"),
+        "too_long": N_("Too long"),
+        "tone": N_("Wrong tone"),
+        "memory": N_("Used memory wrongly"),
+        "refused": N_("Refused for no reason"),
+    },
+}
+"""The reasons that are offered for each rating, in words."""
+
+Reasons = Annotated[list[Reason], Field(max_length=20), AfterValidator(lambda values: list(dict.fromkeys(values)))]
+
+
+class NewFeedback(BaseModel):
+    rating: Literal["up", "down"]
+    reasons: Reasons = []
+    comment: SearchText = Field("", max_length=2_000)
+    may_read: Flag = Field(False, description="Whether an admin may read this reply and what is said about it.")
+
+
+class FeedbackOut(Output):
+    message_id: int
+    rating: str
+    reasons: list[str]
+    comment: str
+    may_read: bool
+    model: str | None
+    prompt_version: str | None
+    created_at: Instant
+    updated_at: Instant
+
+
+class Count(BaseModel):
+    day: str = Field(description="In UTC.")
+    model: str | None
+    prompt_version: str | None
+    up: int
+    down: int
+
+
+class CountQuery(BaseModel):
+    days: int = Field(30, ge=1, le=365)
+
+
+class Counts(BaseModel):
+    counts: list[Count]
+
+
+class ReadableFeedback(FeedbackOut):
+    reply: str
+
+
+class ReadableList(BaseModel):
+    feedback: list[ReadableFeedback]
+    next_cursor: str | None
+
+
+assert {reason for words in WORDS.values() for reason in words} == set(get_args(Reason))

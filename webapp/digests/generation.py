@@ -23,7 +23,7 @@ from webapp.errors import Conflict, DomainError, NotFound, OutOfDate, Unavailabl
 from webapp.extensions import app_settings
 from webapp.llm.errors import ModelError
 from webapp.memories.prompt.conversation_memory import memory_is_on
-from webapp.memories.store.forget_check import watch
+from webapp.memories.store.tombstones import watch
 from webapp.prompts import service as prompts
 from webapp.prompts.placeholders import fill
 from webapp.prompts.transcript import transcript

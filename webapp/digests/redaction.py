@@ -14,7 +14,7 @@ from webapp.memories.models import MemoryEvidence
 from webapp.memories.rules.paraphrases import ForgottenStatements
 from webapp.memories.store.copies import statements_withdrawn, without
 from webapp.memories.store.forgetting import being_forgotten
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set
 
 
 def init_digest_forgetting() -> None:

@@ -23,7 +23,7 @@ from webapp.http.answers import commit_and_redirect
 from webapp.http.paging import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, requested_cursor
 from webapp.i18n.request_language import gettext as _
-from webapp.llm.target import Target
+from webapp.llm.settings import Target
 from webapp.providers.model_choice import choices
 from webapp.usage.token_counts import Weights, weights_of
 

@@ -5,8 +5,8 @@ from functools import partial
 
 from sqlalchemy import select
 
-from webapp.chat import client_tool_results
 from webapp.chat import service as chat
+from webapp.chat import tool_answers
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
@@ -146,7 +146,7 @@ def _ask(
     if existing is None:
         reply = _branch_copy(user_id, reply)
     if existing in (None, (0, "")) and results:
-        client_tool_results.take(reply, results)
+        tool_answers.take(reply, results)
     if existing is None:
         return start(user_id, request, wish, reply.conversation_id, pictures)
     return go_on(user_id, request, wish, conversation.conversation_id, pictures, *existing)

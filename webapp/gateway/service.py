@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from webapp.chat import client_tool_results
 from webapp.chat import service as chat
+from webapp.chat import tool_answers
 from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
@@ -23,7 +23,7 @@ from webapp.gateway.functions import Round
 from webapp.gateway.wire import GatewayRequest
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store.copies import GONE
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.parameters import PAYLOAD
 from webapp.providers.catalogue import HOME_ID
 from webapp.providers.model_choice import choices
@@ -153,7 +153,7 @@ def _go_on_with_answers(user_id: int, request: GatewayRequest, wish: Wish) -> La
 
 def answer_calls(user_id: int, reply: Message, results: Mapping[str, str], wish: Wish) -> LaunchableReply:
     """Write the next part of a reply whose calls have these results, by call id."""
-    return _write_on(client_tool_results.go_on(user_id, reply, results), reply.conversation_id, wish)
+    return _write_on(tool_answers.go_on(user_id, reply, results), reply.conversation_id, wish)
 
 
 def _write_on(turn: chat.StartedTurn, conversation_id: int, wish: Wish) -> LaunchableReply:
@@ -246,13 +246,13 @@ def start(
     )
     if request.rounds:
         yard = tombstone_set(user_id)
-        turn = client_tool_results.parts_from_elsewhere(turn, [_part(item, yard) for item in request.rounds])
+        turn = tool_answers.parts_from_elsewhere(turn, [_part(item, yard) for item in request.rounds])
         turn.reply.model = wish.model
         db.session.flush()
     return LaunchableReply(turn.turn_id, turn.header["conversation_id"], turn)
 
 
-def _part(item: Round, yard: TombstoneSet) -> client_tool_results.RoundElsewhere:
+def _part(item: Round, yard: TombstoneSet) -> tool_answers.RoundElsewhere:
     """Return a round as a part of the reply, without what the person has forgotten."""
     records = [waiting_record(call.name[:64], call.arguments, call.id) for call in item.calls]
     calls = [
@@ -260,7 +260,7 @@ def _part(item: Round, yard: TombstoneSet) -> client_tool_results.RoundElsewhere
         for record in records
     ]
     results = {call_id: yard.without_forgotten(text, GONE) for call_id, text in item.results.items()}
-    return client_tool_results.RoundElsewhere(yard.without_forgotten(item.text, GONE), calls, results)
+    return tool_answers.RoundElsewhere(yard.without_forgotten(item.text, GONE), calls, results)
 
 
 def _without_forgotten(value: Any, yard: TombstoneSet) -> Any:

@@ -13,7 +13,7 @@ from webapp.gateway.fingerprints import TextLine, fingerprint, says_the_same
 from webapp.gateway.models import GatewayThread
 from webapp.gateway.wire import GatewayRequest
 from webapp.memories.store.copies import GONE
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.tools.client_tools import CLIENT
 
 CANDIDATES = 20

@@ -1,25 +1,35 @@
-"""JSON endpoints of journeys: the list, the state of a conversation's points, its summary."""
+"""JSON endpoints of journeys: the list, the state of a conversation's points, answers to them, its summary."""
 
 from typing import Literal
 
 from flask import Response, jsonify, url_for
 
+from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.conversations.schemas import ConversationPath
-from webapp.db.base import now
-from webapp.http.answers import download
+from webapp.db.base import db, now
+from webapp.http.answers import commit, download
 from webapp.http.json_api import Responses, api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult
-from webapp.journeys import reports, service
+from webapp.journeys import answers, reports, service
+from webapp.journeys.guide_state import pause
+from webapp.journeys.point_views import PointView
 from webapp.journeys.report_content import as_data, as_markdown, file_name
 from webapp.journeys.reports import texts_in, wait_for_report
 from webapp.journeys.schemas import (
+    ConversationPointPath,
     ConversationPoints,
+    GuideState,
     JourneyDetail,
     JourneyList,
     JourneyOut,
     JourneyPath,
+    PointAnswer,
+    PointOut,
+    PointReset,
+    ReopenWish,
+    SkipWish,
     SummaryPending,
     SummaryQuery,
     SummaryStatus,
@@ -102,3 +112,61 @@ def pdf_response(pdf: bytes, name: str) -> Response:
     response = download(pdf, name, "application/pdf")
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+PLACE = "/conversations/<int:conversation_id>/points/<point>"
+
+
+@blueprint.post(f"{PLACE}/answer")
+def answer(path: ConversationPointPath, body: PointAnswer) -> PointOut:
+    """Say whether something is still true, is not right, or what is right instead."""
+    return _point_response(path, _take(path, body))
+
+
+@blueprint.post(f"{PLACE}/skip")
+def skip(path: ConversationPointPath, body: SkipWish) -> PointOut:
+    """Do not be asked about a point, or only after all others."""
+    wish = "later" if body.until == "later" else "skip"
+    return _point_response(path, answers.skip(current_user_id(), path.conversation_id, path.point, wish))
+
+
+@blueprint.put("/conversations/<int:conversation_id>/guide")
+def guide(path: ConversationPath, body: GuideState) -> GuideState:
+    """Stop the questions of a guided conversation, or let them go on."""
+    pause(current_user_id(), path.conversation_id, paused=body.paused)
+    db.session.commit()
+    return body
+
+
+@blueprint.post(f"{PLACE}/reopen")
+def reopen(path: ConversationPointPath, body: ReopenWish) -> PointOut:
+    """Be asked about a point again: a skip is undone, else what is known moves to its history; or undo that."""
+    change = answers.undo if body.undo else answers.ask_again
+    return _point_response(path, change(current_user_id(), path.conversation_id, path.point))
+
+
+@blueprint.post(f"{PLACE}/reset", status=202)
+@idempotency.idempotent
+def reset(path: ConversationPointPath) -> PointReset:
+    """Forget what is known of a point, including its history, and have the journey's conversations read again."""
+    count = service.reset_here(current_user_id(), path.conversation_id, path.point)
+    return idempotency.commit(PointReset(conversations_read_again=count))
+
+
+def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
+    key = (current_user_id(), path.conversation_id, path.point)
+    if body.text is not None:
+        return answers.correct(*key, body.text, body.evidence_id)
+    if body.memory_id is not None:
+        take = answers.confirm_memory if body.answer == "yes" else answers.dismiss_memory
+        return take(*key, body.memory_id)
+    if body.answer == "both":
+        return answers.both_hold(*key)
+    if body.evidence_id is not None:
+        return (answers.choose if body.answer == "yes" else answers.not_right)(*key, body.evidence_id)
+    return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*key)
+
+
+def _point_response(path: ConversationPointPath, view: PointView) -> PointOut:
+    _, journey = service.conversation_view(current_user_id(), path.conversation_id)
+    return commit(PointOut.from_view(view, journey.next_slug if journey else None))

@@ -1,5 +1,7 @@
-"""Pages and fragments of journeys: the picker, the points beside a conversation, the summary."""
+"""Pages and fragments of journeys: the picker, the points beside a conversation, the summary, offers to continue."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flask import flash, g, redirect, render_template, request, url_for
@@ -23,7 +25,6 @@ from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.progress import journeys_with_progress
 from webapp.journeys.reports import wait_for_report
-from webapp.journeys.start_page import conversations_to_continue
 
 blueprint = PageBlueprint("journeys", __name__, access="user")
 
@@ -193,3 +194,29 @@ def _respond(conversation_id: int) -> ViewResult:
 def _show(conversation: Conversation) -> str:
     template = "journeys/_points_moved.html" if wants_partial() else "journeys/points.html"
     return render_template(template, conversation=conversation, journey=_load_points(conversation))
+
+
+MOST = 4
+MOST_JOURNEYS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationToContinue:
+    """A conversation to continue, with its journey as far as that has come."""
+
+    conversation: Conversation
+    journey: JourneyView | None = None
+
+
+def conversations_to_continue(conversations: Sequence[Conversation]) -> list[ConversationToContinue]:
+    """Return up to four conversations of a list, newest first: at most two are journeys, each once, unfinished."""
+    newest = sorted(conversations, key=lambda row: row.updated_at or now(), reverse=True)
+    last_of = {row.journey_id: row for row in reversed(newest) if row.journey_id is not None}
+    guided = [row for row in newest if row.journey_id is not None and last_of[row.journey_id] is row]
+    views = (
+        ConversationToContinue(row, journey_view(row.user_id, row.journey_id, row, prefill=False))
+        for row in guided[:MOST]
+    )
+    under_way = [item for item in views if item.journey is not None and not item.journey.is_complete][:MOST_JOURNEYS]
+    others = [ConversationToContinue(row) for row in newest if row.journey_id is None][: MOST - len(under_way)]
+    return sorted([*under_way, *others], key=lambda item: item.conversation.updated_at or now(), reverse=True)

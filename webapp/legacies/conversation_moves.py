@@ -13,12 +13,12 @@ from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.service import key_holder
 from webapp.memories.store import forgetting, versions
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.withdrawal import lock_withdrawal, withdraw
+from webapp.memories.store.reach import lock_withdrawal, withdraw
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk
 from webapp.spaces.service import require_member
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 
 
 @dataclass(frozen=True, slots=True)

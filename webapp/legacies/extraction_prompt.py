@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from webapp.legacies.categories import CATEGORIES
+from webapp.legacies.fact_list import CATEGORIES
 from webapp.llm.structured import none_is_empty
 from webapp.prompts.transcript import TranscriptMessage, numbered_lines
 

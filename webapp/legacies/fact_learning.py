@@ -10,20 +10,19 @@ from sqlalchemy import false, select
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
-from webapp.legacies.categories import category_of
 from webapp.legacies.extraction_prompt import LegacyFact
-from webapp.legacies.fact_list import SHOWN, KnownFacts, ground, list_known, side_by_side
+from webapp.legacies.fact_list import SHOWN, KnownFacts, category_of, ground, list_known, side_by_side
 from webapp.legacies.facts import legacy_of
-from webapp.memories.learning import trust
+from webapp.memories.learning import model_call
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.keys import CONTENT_MAX
+from webapp.memories.rules.kinds import CONTENT_MAX
 from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
 from webapp.memories.rules.state import SourceMessage, State
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.providers.clients import embedder
 from webapp.text.canonical import plain_text
 
@@ -110,7 +109,7 @@ def keep_facts(
             subject=name,
             is_forgotten=tombstone_set(user_id).forbids,
         ),
-        trust.policy(),
+        model_call.worker_policy(),
     )
     plan = side_by_side(plan)
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}

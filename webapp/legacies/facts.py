@@ -10,7 +10,7 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.errors import NotFound, require
 from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.legacies.categories import KnownFact, category_of, order
+from webapp.legacies.fact_list import KnownFact, category_of, order
 from webapp.memories import service
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields

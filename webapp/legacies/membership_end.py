@@ -10,7 +10,7 @@ from webapp.i18n.marks import say_n
 from webapp.memories.models import Memory
 from webapp.memories.store import forgetting, versions
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.withdrawal import Reach, lock_withdrawal, reach_of, withdraw
+from webapp.memories.store.reach import Reach, lock_withdrawal, reach_of, withdraw
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk

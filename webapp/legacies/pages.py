@@ -19,7 +19,7 @@ from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.legacies import conversation_moves, facts
-from webapp.legacies.categories import CATEGORIES
+from webapp.legacies.fact_list import CATEGORIES
 from webapp.legacies.schemas import NewFact, VisibilityChange
 from webapp.memories.models import Memory
 from webapp.memories.rules.kinds import MemoryType

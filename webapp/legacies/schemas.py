@@ -8,8 +8,8 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.validation import Id, Input, Instant, Output
 from webapp.i18n.marks import say
-from webapp.legacies.categories import CATEGORIES
 from webapp.legacies.conversation_moves import Move
+from webapp.legacies.fact_list import CATEGORIES
 from webapp.legacies.facts import Fact
 from webapp.memories.schemas import Statement, Visibility
 

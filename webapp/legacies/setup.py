@@ -7,7 +7,7 @@ from webapp.legacies.extraction import init_legacy_extraction
 from webapp.legacies.membership_end import init_membership_end
 from webapp.legacies.visibility import init_reach
 from webapp.spaces.members import init_group_spaces
-from webapp.spaces.versions import init_versions
+from webapp.spaces.signals import init_versions
 
 
 def init_spaces(app: Flask) -> None:

@@ -26,7 +26,7 @@ from webapp.memories.store.copies import (
 )
 from webapp.memories.store.forgetting import being_forgotten, drop_streams
 from webapp.memories.store.journal import statement_hash
-from webapp.memories.store.withdrawal import Reach, being_withdrawn, reach_asked
+from webapp.memories.store.reach import Reach, being_withdrawn, reach_asked
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
 
 WITHDRAWN = "[no longer shared]"

@@ -8,8 +8,7 @@ from typing import Any, Self
 from .capabilities import Capabilities
 from .complete import Completion, CompletionClient, SchemaT
 from .errors import ModelError
-from .settings import ModelSettings
-from .target import Target
+from .settings import ModelSettings, Target
 
 Observe = Callable[[str, Completion, str | None], None]
 """Called with the name and the complete answer of a call, and the id of the model that was chosen for it, if any."""

@@ -1,4 +1,6 @@
-"""Chat over any number of servers: one client for each, and the next model if one fails before its first word."""
+"""Chat over any number of servers: one client for each, the next model if one fails before its first word, and how long
+each may read.
+"""
 
 import logging
 import time
@@ -11,10 +13,8 @@ from .capabilities import Capabilities
 from .chat import ChatClient, Message
 from .errors import ModelError, ModelUnavailable, RateLimited
 from .events import Event, ReasoningDelta
-from .prompt_speed import first_token_seconds, prompt_tokens
 from .request_format import without_pictures
-from .settings import ModelSettings
-from .target import Target
+from .settings import ModelSettings, Target
 
 log = logging.getLogger(__name__)
 
@@ -96,3 +96,27 @@ class ChatPool:
         if client is None:
             client = self._others[target.server] = ChatClient(target.settings, self.capabilities)
         return client
+
+
+CHARACTERS = 4.0
+"""Characters of a token of English prose, by which the speed is measured and a prompt is estimated."""
+SLACK = 2.0
+"""A prompt may take so many times as long as the measured speed says: the machine does other things, too."""
+
+
+def prompt_tokens(messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] | None = None) -> int:
+    """Return about how many tokens a request is; pictures do not count."""
+    size = sum(_length(message.get("content")) for message in messages) + len(str(list(tools or ())))
+    return round(size / CHARACTERS)
+
+
+def first_token_seconds(tokens: int, speed: float, least: float) -> float:
+    """Return how long to wait for the first token of a reply to so many, read at `speed` a second; never under
+    `least`."""
+    return max(least, SLACK * tokens / speed)
+
+
+def _length(content: object) -> int:
+    if isinstance(content, list):
+        return sum(len(str(part.get("text") or "")) for part in content if isinstance(part, dict))
+    return len(str(content or ""))

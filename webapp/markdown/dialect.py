@@ -2,19 +2,18 @@
 
 import re
 from collections.abc import Iterator
-from typing import cast
+from typing import NamedTuple, cast
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from webapp.markdown.emphasis import emphasis_plugin
-from webapp.markdown.footnotes import footnote_plugin
 from webapp.markdown.html_tags import html_tags_plugin
 from webapp.markdown.math import math_plugin
-from webapp.markdown.urls import find_urls
 
 MAX_NESTING = 20
 FIRST_HEADING = 3  # h1 and h2 belong to the page
@@ -128,3 +127,118 @@ def _link(target: str, text: str, level: int, css_class: str = "") -> Iterator[T
     yield Token("link_open", "a", 1, attrs=attrs, level=level)
     yield _text(text, level + 1)
     yield Token("link_close", "a", -1, level=level)
+
+
+_REFERENCE = re.compile(r"\[\^([\w.-]{1,40})\]")
+_NOTE = re.compile(r"\[\^([\w.-]{1,40})\]:[ \t]*")
+
+
+def footnote_plugin(parser: MarkdownIt) -> None:
+    parser.block.ruler.before("reference", "footnote", _note, {"alt": ["paragraph", "reference"]})
+    parser.inline.ruler.before("link", "footnote_reference", _reference)
+
+
+def _note(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    if state.is_code_block(start_line):
+        return False
+    match = _NOTE.match(_line(state, start_line))
+    if match is None:
+        return False
+    if silent:
+        return True
+    lines = [_line(state, start_line)[match.end() :]]
+    line = start_line + 1
+    interruptions = state.md.block.ruler.getRules("paragraph")
+    while line < end_line and not state.isEmpty(line):
+        if state.sCount[line] - state.blkIndent <= 3 and any(
+            rule(state, line, end_line, True) for rule in interruptions
+        ):
+            break
+        lines.append(_line(state, line))
+        line += 1
+    state.line = line
+    token = state.push("footnote_open", "div", 1)
+    token.map = [start_line, line]
+    token.meta = {"label": match.group(1)}
+    inline = state.push("inline", "", 0)
+    inline.content = "\n".join(lines).strip()
+    inline.map = [start_line, line]
+    inline.children = []
+    state.push("footnote_close", "div", -1)
+    return True
+
+
+def _reference(state: StateInline, silent: bool) -> bool:
+    match = _REFERENCE.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        state.push("footnote_reference", "", 0).content = match.group(1)
+    state.pos = match.end()
+    return True
+
+
+def _line(state: StateBlock, line: int) -> str:
+    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+
+
+_WEB = r"(?:(?<![\w@/.])https?://|(?<![^\s*_~(])www\.)[^\s<>\[\]\"`\\^{|}\u3000-\u303f\uff00-\uffef]+"
+_MAIL = r"(?<![\w.+:/@-])(?:mailto:)?[a-z0-9._+-]+@[a-z0-9_-]+(?:\.[a-z0-9_-]+)+"
+_ADDRESS = re.compile(f"(?P<web>{_WEB})|{_MAIL}", re.IGNORECASE | re.ASCII)
+_HOST = re.compile(r"(?:https?://)?([^/?#:]*)", re.IGNORECASE)
+_ENTITY = re.compile(r"&[a-z0-9]+;$", re.IGNORECASE)
+_LONGEST_ENTITY = 33
+"""`&CounterClockwiseContourIntegral;`: looking back further would make the end of a URL cost quadratic time."""
+_TRAILING = ".,:;!?'*_~"
+
+
+class Address(NamedTuple):
+    """The position of a URL in its text (end exclusive), and the target of a link to it."""
+
+    start: int
+    end: int
+    target: str
+
+
+def find_urls(text: str) -> Iterator[Address]:
+    """Yield every URL in a text, in order."""
+    if "://" not in text and "@" not in text and "www." not in text.lower():
+        return
+    for match in _ADDRESS.finditer(text):
+        url = match.group()
+        if match.group("web") is None:
+            if url[-1] not in "-_":
+                target = url if url[:7].lower() == "mailto:" else f"mailto:{url}"
+                yield Address(match.start(), match.end(), target)
+            continue
+        url = _trim(url)
+        is_named = url[:4].lower() == "www."
+        if _is_host(url, is_named):
+            target = f"http://{url}" if is_named else url
+            yield Address(match.start(), match.start() + len(url), target)
+
+
+def _is_host(url: str, is_named: bool) -> bool:
+    """Return whether a URL has a valid host: no underscore in its last two parts, and another part after
+    `www.`.
+    """
+    match = _HOST.match(url)
+    parts = match.group(1).split(".") if match else []
+    return not any("_" in part for part in parts[-2:]) and (not is_named or (len(parts) > 1 and parts[-1] != ""))
+
+
+def _trim(url: str) -> str:
+    """Return the URL without the punctuation of the sentence around it."""
+    surplus = url.count(")") - url.count("(")
+    end = len(url)
+    while end:
+        entity = _ENTITY.search(url, max(0, end - _LONGEST_ENTITY), end) if url[end - 1] == ";" else None
+        if entity:
+            end = entity.start()
+            continue
+        if url[end - 1] == ")" and surplus > 0:
+            surplus -= 1
+        elif url[end - 1] not in _TRAILING:
+            break
+        end -= 1
+    return url[:end]

@@ -1,12 +1,15 @@
-"""Markdown of a reply while it is being written."""
+"""Markdown of a reply while it is being written, and the places where it can be split for good."""
 
+import re
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from markdown_it.token import Token
 from markupsafe import Markup
 
+from webapp.markdown.dialect import make_parser
 from webapp.markdown.highlighting import GrowingCode
 from webapp.markdown.rendering import render, render_growing
-from webapp.markdown.splits import split_stable
 
 # A tail shorter than this is rendered at every delta; a longer one only after it has grown by a share of itself,
 # so that a reply which is one enormous list costs time linear in its length.
@@ -64,3 +67,100 @@ class StreamRenderer:
 
     def _render_tail(self) -> Markup:
         return render_growing(self._tail, self._code) if self._tail.strip() else Markup("")
+
+
+_PARSER = make_parser(inline_definitions=True)
+_LINE_END = re.compile(r"\r\n?|\n")
+# What ends a link definition directly above; anything else may turn out to be its title.
+_INTERRUPTS = {"math_block", "fence", "blockquote_open", "hr", "bullet_list_open", "ordered_list_open", "table_open"}
+# What a blank line ends. Lists and indented code go on after one.
+_ENDS_AT_BLANK = {"paragraph_open", "table_open", "blockquote_open", "definition", "footnote_open"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A top-level block: first and last token type, lines (end exclusive), whether its fence is closed."""
+
+    first: str
+    last: str
+    start: int
+    end: int
+    closed: bool
+
+
+def split_stable(text: str) -> tuple[list[str], str]:
+    """Cuts `text` into finished top-level blocks and the unfinished rest; together they are `text`.
+
+    A block is finished when nothing that follows can change it. What is finished in a text is finished, unchanged, in
+    every text that begins with it. Only a later link definition can still change how a finished block is rendered.
+    """
+    ends = _complete_lines(text)
+    if not ends:
+        return [], text
+    lines = _normalised(text[: ends[-1]])
+    blocks = _top_level(lines)
+    parts: list[str] = []
+    cut = 0
+    for position, block in enumerate(blocks):
+        following = blocks[position + 1] if position + 1 < len(blocks) else None
+        if not _is_finished(block, following, lines):
+            break
+        parts.append(text[cut : ends[block.end - 1]])
+        cut = ends[block.end - 1]
+    return parts, text[cut:]
+
+
+def _complete_lines(text: str) -> list[int]:
+    """Offsets just past each line end; a carriage return at the very end may yet become a pair."""
+    ends = [match.end() for match in _LINE_END.finditer(text)]
+    if ends and text.endswith("\r"):
+        ends.pop()
+    return ends
+
+
+def _normalised(text: str) -> list[str]:
+    lines = _LINE_END.split(text)
+    return lines[:-1]
+
+
+def _top_level(lines: list[str]) -> list[_Block]:
+    tokens: list[Token] = []
+    _PARSER.block.parse("\n".join(lines) + "\n", _PARSER, {"growing": True}, tokens)
+    blocks: list[_Block] = []
+    for token in tokens:
+        if token.level or token.nesting < 0 or token.map is None or token.type == "inline":
+            continue
+        block = _block(token)
+        previous = blocks[-1] if blocks else None
+        if previous and previous.first == "definition" and previous.end == block.start and not _interrupts(block):
+            blocks[-1] = _Block("definition", block.last, previous.start, block.end, block.closed)
+        else:
+            blocks.append(block)
+    return blocks
+
+
+def _block(token: Token) -> _Block:
+    assert token.map is not None
+    start, end = token.map
+    kind = "setext" if token.type == "heading_open" and token.markup in "=-" else token.type
+    kind = "unclosed" if kind == "math_open" or not token.meta.get("is_closed", True) else kind
+    is_closed = token.type == "fence" and end - start - 1 > token.content.count("\n")
+    return _Block(kind, kind, start, end, is_closed)
+
+
+def _interrupts(block: _Block) -> bool:
+    return block.first in _INTERRUPTS or block.first == "heading_open"
+
+
+def _is_finished(block: _Block, following: _Block | None, lines: list[str]) -> bool:
+    if following is not None and following.first == "unclosed" and block.end == following.start:
+        return False  # without an end it is text, and its lines may belong to this block
+    if following is not None:
+        # The first line of the next block has ended this one: every rule has already seen it.
+        return block.first != "definition" or block.end < following.start or _interrupts(following)
+    if block.end >= len(lines):
+        # A second line can still turn a heading into the head of a table; only a closed fence is certain.
+        return block.closed and block.first != "definition"
+    if block.last in ("heading_open", "setext", "hr", "fence", "math_block"):
+        return block.last != "fence" or block.closed
+    return block.last in _ENDS_AT_BLANK and not lines[block.end].strip(" \t")

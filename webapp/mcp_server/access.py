@@ -9,8 +9,7 @@ from webapp.errors import NotFound
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import scope_of
-from webapp.retrieval.passages import FoundPassage
-from webapp.retrieval.scope import NO_SPACE, Scope
+from webapp.retrieval.passages import NO_SPACE, FoundPassage, Scope
 
 SCHEDULES = "/api/schedules"
 

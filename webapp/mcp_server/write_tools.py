@@ -16,7 +16,7 @@ from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.showing.responses import UsedInOut
 from webapp.memories.store.forgetting import forget as forget_memories
 from webapp.memories.store.outside_proposals import Proposal, propose
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import require_member
 
 CAUSE = "mcp"

@@ -13,7 +13,7 @@ from webapp.llm.errors import ModelError
 from webapp.memories.learning import extraction
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.admin_view import view_as_admin
-from webapp.memories.store import forgetting, tombstone_secrets
+from webapp.memories.store import forgetting, tombstones
 
 memories = AppGroup("memories", help="Memories.")
 
@@ -27,7 +27,7 @@ def register_commands(app: Flask) -> None:
 @memories.command("tombstone-key")
 def tombstone_key() -> None:
     """Print the tombstone key derived from SECRET_KEY: set it as TOMBSTONE_KEYS before you change SECRET_KEY."""
-    click.echo(tombstone_secrets.default_key().hex())
+    click.echo(tombstones.default_key().hex())
 
 
 @memories.command("reextract")

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Select, false, func, select, true
 from sqlalchemy.orm import aliased, defer
 
 from webapp.memories.models import Memory
-from webapp.memories.rules.keys import canonical_category
+from webapp.memories.rules.kinds import canonical_category
 from webapp.memories.schemas import MemoryQuery
 from webapp.spaces.service import spaces_of
 

@@ -1,5 +1,6 @@
-"""Requests about memories."""
+"""Requests about memories, and a memory in a prompt."""
 
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Annotated, Literal, Self
 
@@ -18,8 +19,7 @@ from pydantic_core import core_schema
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Amount, AwareTime, Day, Flag, Id, JsonObject, Line
-from webapp.memories.rules.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
-from webapp.memories.rules.kinds import MEMORY_TYPES
+from webapp.memories.rules.kinds import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, MEMORY_TYPES, VALUE_MAX
 from webapp.memories.rules.user_decisions import Decision
 from webapp.text.canonical import plain_text
 
@@ -201,3 +201,18 @@ class ProfileChanges(BaseModel):
     birthday: Annotated[Line, Field(max_length=100), AfterValidator(_birthday)] | None = Field(
         None, description="A date in the past, such as 1990-05-14."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """A memory for the prompt; `group` is profile, pinned, fact or recent, or how else it got there.
+
+    `author` names the member of the space who shares it; empty for the user's own.
+    """
+
+    id: int
+    content: str
+    revision: int = 1
+    group: str = "fact"
+    importance: float = 0.5
+    author: str = ""

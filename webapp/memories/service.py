@@ -15,17 +15,16 @@ from webapp.i18n.marks import say
 from webapp.memories import lists
 from webapp.memories.models import Memory
 from webapp.memories.rules.grounding import value_after
-from webapp.memories.rules.keys import canonical_fact_key, category_of
-from webapp.memories.rules.kinds import MemoryType
+from webapp.memories.rules.kinds import MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Close, Draft
 from webapp.memories.rules.user_decisions import place_by_hand
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
 from webapp.memories.store import forgetting, versions, writing
 from webapp.memories.store.journal import Journal, statement_hash
-from webapp.memories.store.withdrawal import lock_withdrawal, withdraw
+from webapp.memories.store.reach import lock_withdrawal, withdraw
 from webapp.spaces.service import require_member, spaces_of
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 
 Place = tuple[str | None, str | None, int | None]
 """Where a keyed fact belongs: key, category and space."""

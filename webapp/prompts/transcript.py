@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from webapp.text.tokens import estimate_tokens
-from webapp.text.truncation import shorten, without_middle
+from webapp.text.tokens import estimate_tokens, shorten, without_middle
 
 MESSAGE_SHARE = 0.25
 """The share of the whole budget that one message may take."""

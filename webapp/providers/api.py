@@ -1,15 +1,24 @@
-"""JSON endpoints of connections, for admins, and of the models users may choose."""
+"""JSON endpoints of connections and of servers on this machine, for admins, and of the models users may choose."""
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_identity, login_required
 from webapp.db.base import db
-from webapp.errors import Invalid
+from webapp.errors import Invalid, NotFound
 from webapp.extensions import app_settings, limiter
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.i18n.marks import say
 from webapp.llm.settings import ModelSettings
-from webapp.providers import connection_check, connection_setup, deletion, grades, model_choice, service
+from webapp.providers import (
+    connection_check,
+    connection_setup,
+    deletion,
+    downloads,
+    grades,
+    local_servers,
+    model_choice,
+    service,
+)
 from webapp.providers.models import ModelConnection
 from webapp.providers.repository import server_settings, settings_at
 from webapp.providers.schemas import (
@@ -18,12 +27,17 @@ from webapp.providers.schemas import (
     ConnectionOut,
     ConnectionPath,
     ExamQueued,
+    LocalServer,
+    LocalServerList,
+    LocalServerPath,
     MemoryGradeOut,
     ModelList,
     ModelOut,
     ModelPath,
     NewConnection,
     Price,
+    PullOut,
+    PullRequest,
 )
 
 blueprint = api_blueprint("models_api", __name__, tag="Models", access="admin")
@@ -152,3 +166,33 @@ def run_test(connection_id: int) -> ModelConnection:
 
 def _out(row: ModelConnection) -> ConnectionOut:
     return ConnectionOut.of(row, service.offers_of(row.connection_id), service.groups_of_offers(row.connection_id))
+
+
+@blueprint.post("/local-servers/detect")
+@limiter.limit("60 per minute")
+def detect() -> LocalServerList:
+    """The model servers that answer on their usual ports on this machine."""
+    db.session.rollback()
+    servers = local_servers.discover(app_settings().local_servers)
+    return LocalServerList(servers=[LocalServer.from_row(server) for server in servers])
+
+
+@blueprint.post("/local-servers/<name>/pull", status=202)
+def pull(path: LocalServerPath, body: PullRequest) -> PullOut:
+    """Let Ollama fetch a model, or resume that. Read how far it has got at the same URL."""
+    return PullOut.from_row(downloads.start_pull(app_settings().local_servers, path.name, body.model))
+
+
+@blueprint.get("/local-servers/<name>/pull")
+def show_pull(path: LocalServerPath) -> PullOut:
+    """Return how far the last model that was asked for has been fetched."""
+    pull = downloads.find_pull(path.name)
+    if pull is None:
+        raise NotFound("No model has been asked for.")
+    return PullOut.from_row(pull)
+
+
+@blueprint.delete("/local-servers/<name>/pull")
+def cancel(path: LocalServerPath) -> None:
+    """Stop fetching. What has been fetched is kept for the next time."""
+    downloads.cancel_pull(path.name)

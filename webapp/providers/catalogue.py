@@ -10,8 +10,7 @@ from webapp.accounts.preferences import UserSettings
 from webapp.config import Settings
 from webapp.db.base import db
 from webapp.extensions import app_settings
-from webapp.llm.settings import ModelSettings
-from webapp.llm.target import Target
+from webapp.llm.settings import ModelSettings, Target
 from webapp.providers.repository import LoadedConnections, OfferedModel, load
 
 KEPT_SECONDS = 10.0

@@ -15,7 +15,7 @@ from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder
 from webapp.llm.packaged_models import packaged_embedder
 from webapp.llm.pool import ChatPool
-from webapp.llm.target import Target
+from webapp.llm.settings import Target
 from webapp.providers.catalogue import background_target, cached_embeddings, catalogue, chosen_embeddings
 from webapp.providers.server_models import is_slow
 from webapp.telemetry.spans import TracedChat, TracedCompletions

@@ -17,7 +17,7 @@ from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.llm.errors import MalformedOutput, ModelError, classify_exception
-from webapp.llm.prompt_speed import CHARACTERS
+from webapp.llm.pool import CHARACTERS
 from webapp.llm.sdk import get, sync_client
 from webapp.llm.settings import ModelSettings, is_own
 from webapp.providers.providers import prefers_at

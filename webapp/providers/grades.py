@@ -10,7 +10,7 @@ from webapp.background.queues import enqueue_or_find
 from webapp.db.base import db
 from webapp.errors import NotFound
 from webapp.extensions import app_settings, redis
-from webapp.llm.target import Target
+from webapp.llm.settings import Target
 from webapp.providers import service
 from webapp.providers.catalogue import HOME_ID, background_choice, home_wins
 from webapp.providers.models import MemoryGrade

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import func, select, true
 
 from webapp.db.base import db
-from webapp.llm.settings import ModelSettings
-from webapp.llm.target import Target
+from webapp.llm.settings import ModelSettings, Target
 from webapp.providers.key_encryption import Secrets, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
 from webapp.providers.providers import provider_at

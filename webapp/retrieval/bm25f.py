@@ -6,12 +6,11 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from webapp.retrieval.arrays import Column
-from webapp.retrieval.keyword_scores import KeywordScores
+from webapp.retrieval.columns import Column
+from webapp.retrieval.hits import KeywordScores
 from webapp.retrieval.weights import FEW, RARE, Weights
-from webapp.text.language_detection import language_of
 from webapp.text.vocabulary import Vocabulary
-from webapp.text.words import DateWords, date_columns, date_words, names_in, words
+from webapp.text.words import DateWords, date_columns, date_words, language_of, names_in, words
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]

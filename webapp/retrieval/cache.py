@@ -15,12 +15,11 @@ from flask import Flask
 
 from webapp.extensions import Part
 from webapp.retrieval import changes
-from webapp.retrieval.blocks import Block
 from webapp.retrieval.changes import Change, News, Position
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passage_rows import CHUNKS_ONLY, load_changed, load_memories, load_space, load_user, load_verdicts
-from webapp.retrieval.passages import Key
-from webapp.retrieval.scope import Scope
+from webapp.retrieval.passages import Key, Scope
+from webapp.retrieval.vectors import Block
 
 log = logging.getLogger(__name__)
 

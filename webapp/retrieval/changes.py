@@ -33,7 +33,7 @@ from webapp.db.base import db, rows_changed, table_of
 from webapp.memories.models import MemoryChangeSet, MemoryVersion
 from webapp.retrieval.invalidation import announce
 from webapp.retrieval.models import PassageChange, PassageVersion
-from webapp.spaces.versions import versions_of
+from webapp.spaces.signals import versions_of
 
 HISTORY = 256
 """For how many versions changes are kept; an index further behind is rebuilt."""

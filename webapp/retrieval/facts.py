@@ -16,8 +16,7 @@ from webapp.memories.models import Memory
 from webapp.retrieval.changes import Position, memories_changed, position
 from webapp.retrieval.hydration import load_memory_hits
 from webapp.retrieval.passage_rows import usable_memories
-from webapp.retrieval.passages import FoundPassage
-from webapp.retrieval.scope import Scope
+from webapp.retrieval.passages import FoundPassage, Scope
 from webapp.text.words import stems, words
 
 MOST = 8

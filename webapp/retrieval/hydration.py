@@ -14,8 +14,7 @@ from webapp.memories.models import Memory
 from webapp.memories.rules.policy import worth
 from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passage_rows import searchable_chunks, searchable_messages, usable_memories
-from webapp.retrieval.passages import FoundPassage, Hit, Key
-from webapp.retrieval.scope import NOBODY, Scope, may_see
+from webapp.retrieval.passages import NOBODY, FoundPassage, Hit, Key, Scope, may_see
 from webapp.retrieval.weights import ORDINARY
 from webapp.spaces.chunks import is_picture, shows_page
 from webapp.spaces.members import names_of

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from webapp.retrieval.arrays import Column
-from webapp.retrieval.blocks import floor
 from webapp.retrieval.bm25f import NONE, KeywordIndex
-from webapp.retrieval.filters import COLUMNS, allowed_rows, seconds
+from webapp.retrieval.columns import COLUMNS, Column, allowed_rows, seconds
 from webapp.retrieval.fusion import best_rows_of_groups, diversify, fuse, second_look, standardise, with_neighbours
-from webapp.retrieval.hits import hits_of
-from webapp.retrieval.keyword_scores import KeywordScores
-from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Groups, Hit, Key, Passage, Place
-from webapp.retrieval.scope import NO_SPACE
-from webapp.retrieval.vectors import VectorStore
+from webapp.retrieval.hits import KeywordScores, hits_of
+from webapp.retrieval.passages import KINDS, NO_SPACE, PIECES, SPEAKERS, Filter, Groups, Hit, Key, Passage, Place
+from webapp.retrieval.vectors import VectorStore, floor
 from webapp.retrieval.weights import ALIKE_VECTORS, LOOKED_AT, FusionWeights, Weights
 from webapp.text.words import asks
 

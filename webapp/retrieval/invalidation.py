@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from webapp.background.events import Kind, happened
 from webapp.db.base import after_commit, db, pending_actions
 from webapp.extensions import redis
-from webapp.spaces.versions import raised
+from webapp.spaces.signals import raised
 
 CHANNEL, SPACES = CHANNELS = "changed", "changed:spaces"
 """Their messages are ids of users, or of spaces, with commas between them. Nothing depends on them: every look-up asks

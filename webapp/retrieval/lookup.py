@@ -12,12 +12,10 @@ from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Position
 from webapp.retrieval.facts import exact_facts, scan_words
-from webapp.retrieval.fusion import spread
+from webapp.retrieval.fusion import is_rejected, relevant, spread, terms_of
 from webapp.retrieval.hydration import load_hits
-from webapp.retrieval.passages import KINDS, Filter, FoundPassage
+from webapp.retrieval.passages import KINDS, Filter, FoundPassage, Scope
 from webapp.retrieval.query_vectors import query_vectors
-from webapp.retrieval.relevance import is_rejected, relevant, terms_of
-from webapp.retrieval.scope import Scope
 from webapp.spaces.service import member_space_ids
 from webapp.telemetry.tracing import note, trace_calls
 from webapp.text.words import fold_marks, stems, words

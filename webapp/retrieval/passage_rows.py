@@ -11,10 +11,9 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.db.index_hints import use_primary_key
 from webapp.memories.models import Memory
-from webapp.retrieval.blocks import Block
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVerdict
-from webapp.retrieval.passages import Key, Passage
-from webapp.retrieval.scope import NOBODY
+from webapp.retrieval.passages import NOBODY, Key, Passage
+from webapp.retrieval.vectors import Block
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.text.message_pieces import pieces_of
 

@@ -16,7 +16,7 @@ from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
 from webapp.llm.errors import ModelError
 from webapp.llm.packaged_models import packaged_embedder
-from webapp.retrieval.blocks import generation, model_of
+from webapp.retrieval.vectors import generation, model_of
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 from sqlalchemy import Select, bindparam, case, func, or_, select
 
+from webapp.conversations.lists import find_conversations
 from webapp.conversations.messages import order_by_index
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.search import find
 from webapp.db.base import db
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -249,7 +249,7 @@ def search(
         return Results()
     results: dict[str, list[ShownResult]] = {name: [] for name in FILTERS if name}
     by_title = kind in ("", "conversation") and not (since or until or speaker)
-    for hit in find(user_id, q, MOST if kind == "conversation" else TITLES) if by_title else ():
+    for hit in find_conversations(user_id, q, MOST if kind == "conversation" else TITLES) if by_title else ():
         results["conversation"].append(
             ShownResult("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
         )

@@ -17,11 +17,11 @@ from webapp.memories.schemas import MemoryChanges
 from webapp.memories.store import forgetting
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
+from webapp.retrieval.fusion import terms_of
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import scope_of
 from webapp.retrieval.models import PassageVerdict, TurnReceipt
 from webapp.retrieval.passages import FoundPassage, Key, ReceiptItem
-from webapp.retrieval.relevance import terms_of
 
 MAX_TERMS = 64
 FOUND = "retrieved"

@@ -10,12 +10,11 @@ from webapp.retrieval import facts
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.changes import Position, position
 from webapp.retrieval.facts import scan_words
+from webapp.retrieval.fusion import terms_of, worth_listing
 from webapp.retrieval.hydration import load_hits
 from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, is_unwanted, scope_of, with_phrases
-from webapp.retrieval.passages import KINDS, Filter, Hit
+from webapp.retrieval.passages import KINDS, Filter, Hit, Scope
 from webapp.retrieval.query_vectors import query_vectors
-from webapp.retrieval.relevance import terms_of, worth_listing
-from webapp.retrieval.scope import Scope
 from webapp.retrieval.weights import UNWANTED
 from webapp.telemetry.tracing import trace_calls
 

@@ -30,7 +30,7 @@ from webapp.retrieval.message_vectors import (
 )
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
 from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 
 BATCH = 64
 """Messages that are looked at together."""

@@ -1,11 +1,15 @@
-"""Exact cosine search over the vectors of one embedding model."""
+"""Passages on their way into an index with their vectors, and exact cosine search over those of one model."""
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from webapp.retrieval.arrays import Column
+from webapp.llm.embedder_choice import floor_of
+from webapp.retrieval.columns import Column
+from webapp.retrieval.passages import Passage, Place
 
 Floats = NDArray[np.float32]
 # Rows converted to float at a time: few enough to stay in the processor's cache.
@@ -105,3 +109,34 @@ class VectorStore:
         places = [self._places[row] for row in rows]
         matrix = self._matrix.values[places].astype(np.float32) * self._scales.values[places][:, None]
         return np.asarray(matrix @ matrix.T, np.float32)
+
+
+@dataclass(slots=True)
+class Block:
+    """Passages and their vectors: (place, vector) by generation, that is, by model name and width."""
+
+    passages: list[Passage] = field(default_factory=list)
+    vectors: dict[str, list[tuple[Place, NDArray[np.float32]]]] = field(default_factory=lambda: defaultdict(list))
+
+    def put(self, passage: Passage, model: str | None, raw: bytes | None) -> None:
+        self.passages.append(passage)
+        self.put_vector(passage.place, model, raw)
+
+    def put_vector(self, place: Place, model: str | None, raw: bytes | None) -> None:
+        if raw and model:
+            vector = np.frombuffer(raw, np.float32)
+            self.vectors[generation(model, len(vector))].append((place, vector))
+
+
+def generation(model: str, width: int) -> str:
+    """Return vectors with the same generation may be compared."""
+    return f"{model}/{width}"
+
+
+def model_of(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def floor(name: str) -> float:
+    """Return the cosine from which two vectors of a generation count as related."""
+    return floor_of(model_of(name))

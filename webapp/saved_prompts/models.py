@@ -9,7 +9,7 @@ from webapp.db.base import Base, Timestamp, current_timestamp, now
 
 
 class SavedPrompt(Base):
-    """A text to start messages with; it contains the variables to fill in (webapp/saved_prompts/variables.py)."""
+    """A text to start messages with; it contains the variables to fill in (webapp/saved_prompts/formats.py)."""
 
     __tablename__ = "saved_prompts"
     __table_args__ = (

@@ -18,8 +18,8 @@ from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext, ngettext
 from webapp.rendering import reader_zone
 from webapp.saved_prompts import formats, service
+from webapp.saved_prompts.formats import Variable, variables_to_fill
 from webapp.saved_prompts.schemas import NewSavedPrompt, SavedPromptChanges
-from webapp.saved_prompts.variables import Variable, variables_to_fill
 from webapp.spaces.current_space import spaces_to_choose
 
 blueprint = PageBlueprint("library_pages", __name__, access="user")

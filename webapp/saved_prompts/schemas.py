@@ -8,9 +8,15 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id, Instant, Line, Output, SearchText, not_blank
-from webapp.saved_prompts.formats import LONGEST_CONTENT, LONGEST_DESCRIPTION, LONGEST_NAME, MOST_AT_ONCE
+from webapp.saved_prompts.formats import (
+    LONGEST_CONTENT,
+    LONGEST_DESCRIPTION,
+    LONGEST_NAME,
+    LONGEST_VALUE,
+    MOST_AT_ONCE,
+    variables_to_fill,
+)
 from webapp.saved_prompts.models import SavedPrompt
-from webapp.saved_prompts.variables import LONGEST_VALUE, variables_to_fill
 
 
 def _one_line(value: str) -> str:

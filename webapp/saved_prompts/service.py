@@ -17,10 +17,9 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.saved_prompts import formats
-from webapp.saved_prompts.formats import ReadPrompt, RejectedItem
+from webapp.saved_prompts.formats import InvalidValues, ReadPrompt, RejectedItem, fill
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.saved_prompts.schemas import NewSavedPrompt, SavedPromptChanges, SavedPromptQuery
-from webapp.saved_prompts.variables import InvalidValues, fill
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.signals import Consequence, consequences_asked, membership_ends

@@ -8,7 +8,7 @@ from sqlalchemy import Select, func, or_, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now
-from webapp.memories.store.reply_uses import MOST_NAMED, UsedIn, Uses, uses_of
+from webapp.memories.store.reach import MOST_NAMED, UsedIn, Uses, uses_of
 from webapp.retrieval.models import TurnReceipt
 from webapp.sharing.models import ConversationShare
 

@@ -34,8 +34,8 @@ from webapp.http.json_api import Problem
 from webapp.http.views import BoundedRequest
 from webapp.journeys.setup import init_journeys
 from webapp.legacies.setup import init_spaces
-from webapp.memories.history.dependents import init_dependents
-from webapp.memories.portrait.forgetting import init_portraits
+from webapp.memories.history.revisions import init_dependents
+from webapp.memories.portrait.service import init_portraits
 from webapp.providers.clients import init_models
 from webapp.rendering import init_rendering
 from webapp.retrieval.setup import init_retrieval

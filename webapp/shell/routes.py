@@ -17,23 +17,21 @@ SERVED = {
     "admin": "feedback groups jobs_pages journeys pages prompts",
     "arrivals": "pages",
     "audit": "api pages",
-    "chat": "api asking_pages branch_pages frames inspector_pages pages parameter_pages points_api points_pages "
-    "start_pages",
-    "conversations": "api bulk_pages feedback_api feedback_pages folders_api pages",
+    "chat": "api asking_pages branch_pages frames inspector_pages pages parameter_pages points_pages start_pages",
+    "conversations": "api bulk_pages feedback_pages pages",
     "digests": "api pages",
     "files": "api document_pages pages",
     "gateway": "api responses_api embeddings_api",
     "internal": "api",
-    "journeys": "answers_api api authoring_api authoring_pages pages",
+    "journeys": "api authoring_api authoring_pages pages",
     "legacies": "api pages",
     "mcp_server": "api pages",
     "memories": "web.activity_pages web.api web.bulk_pages web.extraction_pages web.pages web.picture_pages "
-    "web.pictures_api web.portrait_api web.portrait_pages web.proposal_pages web.proposals_api "
-    "web.scope_pages",
+    "web.pictures_api web.proposal_pages web.proposals_api",
     "oauth": "api pages",
     "openapi": "docs",
     "prompts": "api",
-    "providers": "api connect_pages local_api pages",
+    "providers": "api connect_pages pages",
     "push": "api",
     "retrieval": "api pages",
     "saved_prompts": "api pages",
@@ -47,7 +45,7 @@ SERVED = {
     "usage": "api pages",
     "webhooks": "api pages",
 }
-"""The modules of each room whose blueprints are registered, once all are loaded: some add to the blueprint of another."""
+"""The modules of each room whose blueprints are registered once all are loaded: some add to those of another."""
 
 
 def register(app: OpenAPI) -> None:

@@ -16,7 +16,7 @@ from webapp.extensions import app_settings, redis
 from webapp.files.scans import files_to_scan
 from webapp.journeys.report_job import conversations_awaiting_report
 from webapp.journeys.reports import purge_reports
-from webapp.memories.history import dependents, revisions
+from webapp.memories.history import revisions
 from webapp.memories.learning.requests import due_extractions
 from webapp.memories.prompt.conversation_memory import flush_uses
 from webapp.oauth import service as oauth
@@ -88,7 +88,7 @@ def purge() -> dict[str, int]:
         count = conversations.purge_conversations(
             deleted_before=moment - timedelta(seconds=conversations.UNDO_SECONDS),
             temporary_before=moment - timedelta(hours=TEMPORARY_HOURS),
-            before=lambda ids: unused_ids.extend(dependents.dependent_ids(ids)),
+            before=lambda ids: unused_ids.extend(revisions.dependent_ids(ids)),
         )
         revisions.recount(unused_ids)
         reports = purge_reports()

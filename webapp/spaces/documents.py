@@ -26,8 +26,7 @@ from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMembe
 from webapp.spaces.originals import NONE, Original
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
 from webapp.spaces.service import get_space, require_member
-from webapp.spaces.signals import originals_left
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import originals_left, touch
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,7 @@ from webapp.i18n.marks import say
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.schemas import MemberOut
 from webapp.spaces.service import end_membership, end_space, get_space, spaces_of
-from webapp.spaces.signals import Answers, Consequence, consequences
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import Answers, Consequence, consequences, touch
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,7 @@ from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.personas import DEFAULT, PERSONAS
 from webapp.spaces.schemas import NewSpace, SpaceChanges, SpaceOut, SpaceQuery
-from webapp.spaces.signals import Answers
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import Answers, touch
 
 MAX_SPACES = 200
 """The most spaces one owner can have."""

@@ -1,9 +1,14 @@
-"""Events of spaces, for the domains that build on them; sent inside the transaction that does it."""
+"""Events of spaces, for the domains that build on them, and the version by which processes notice changes."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from blinker import Signal
+from sqlalchemy import ColumnElement, Select, event, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from webapp.db.base import db
+from webapp.spaces.models import SpaceMember, SpaceVersion
 
 membership_ends = Signal()
 """`space=`, `user_id=`, `forget=`: somebody's membership is about to end, for whatever reason: they leave or are
@@ -36,3 +41,57 @@ def consequences(space: object, user_id: int) -> list[Consequence]:
     """Return what every domain says about the end of a membership, in a stable order."""
     items = [item for _, answer in consequences_asked.send(None, space=space, user_id=user_id) for item in answer]
     return sorted(items, key=lambda item: item.kind)
+
+
+_TOUCHED = "spaces_touched"
+
+raised = Signal()
+"""`space_ids=`: sent just before the commit in which the versions of these spaces were raised."""
+
+
+def touch(space_id: int | None) -> None:
+    """Count a change to what the members of a space can find in it, together with the current transaction.
+
+    The rows are written just before the commit, in order of their ids: they are the last that a transaction locks,
+    which prevents deadlocks between changes by several members.
+    """
+    if space_id is not None:
+        db.session.info.setdefault(_TOUCHED, set()).add(space_id)
+
+
+def versions_of(user_id: ColumnElement[int] | InstrumentedAttribute[int]) -> Select[int, int]:
+    """Return a user's spaces with the version of each, for use in other statements."""
+    return (
+        select(SpaceVersion.space_id, SpaceVersion.version)
+        .join(SpaceMember, SpaceMember.space_id == SpaceVersion.space_id)
+        .where(SpaceMember.user_id == user_id, SpaceMember.status == "active")
+    )
+
+
+def init_versions() -> None:
+    """Have versions written with the transactions that change something."""
+    if event.contains(db.session, "before_commit", _raise):
+        return
+    event.listen(db.session, "before_commit", _raise)
+    event.listen(db.session, "after_rollback", _forget)
+
+
+def _raise(session: Session) -> None:
+    if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
+        return
+    space_ids = sorted(session.info.pop(_TOUCHED, ()))
+    for space_id in space_ids:
+        session.execute(
+            update(SpaceVersion)
+            .where(SpaceVersion.space_id == space_id)
+            .values(version=SpaceVersion.version + 1)
+            .execution_options(synchronize_session=False)
+        )
+    if space_ids:
+        raised.send(None, space_ids=space_ids)
+
+
+def _forget(session: Session) -> None:
+    """Drop the changes of a rolled back transaction; after a SAVEPOINT they stay, as one too many is harmless."""
+    if session.get_nested_transaction() is None:
+        session.info.pop(_TOUCHED, None)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from webapp.llm.errors import CutOffAnswer, MalformedOutput
 from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import completions
-from webapp.summaries.fidelity import restore_details
 from webapp.summaries.prompt import (
     NAME,
     SUMMARY_CHARS,
@@ -13,6 +12,7 @@ from webapp.summaries.prompt import (
     LegacySummary,
     answer_tokens,
     build_messages,
+    restore_details,
     salvage,
     tidy,
 )

@@ -16,7 +16,7 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db, write_transaction
 from webapp.errors import OutOfDate
 from webapp.i18n.dates import full_date
-from webapp.memories.store.forget_check import watch
+from webapp.memories.store.tombstones import watch
 from webapp.prompts import service as prompts
 from webapp.prompts.transcript import TranscriptMessage
 from webapp.retrieval.models import ConversationChunk

@@ -1,4 +1,8 @@
-"""The summary call: what is asked, what is shown, and the shape of the answer; pure."""
+"""The summary call: what is asked, what is shown, the shape of the answer, and the particulars it must not lose; pure.
+
+Models drop the very words a summary is for: numbers, dates and names that the user gave. What is missing is found after
+the call and appended as the user's own sentences.
+"""
 
 import json
 import re
@@ -11,8 +15,8 @@ from webapp.legacies.extraction_prompt import FACT_TOKENS, LegacyFact, readable_
 from webapp.llm.structured import complete_items, none_is_empty
 from webapp.prompts.catalogue import default_text
 from webapp.prompts.transcript import TranscriptMessage, escape_block, numbered_lines
-from webapp.summaries.fidelity import whole_sentences
-from webapp.text.words import language_name
+from webapp.text.sentences import is_question, sentence_texts, whole_sentences_end
+from webapp.text.words import language_name, stems, words
 
 _ASKED = {
     "German": "Schreibe die Zusammenfassung auf Deutsch.",
@@ -113,3 +117,50 @@ def tidy(summary: str) -> str:
         if text.lower().startswith(label):
             text = text[len(label) :].strip()
     return text
+
+
+MOST_SENTENCES = 12
+MOST_CHARS = 220
+ALSO = "Also said:"
+_WORD = re.compile(r"[^\W_]+(?:[:.,/-][^\W_]+)*")
+_NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
+
+
+def particulars(text: str) -> dict[str, str]:
+    """The numbers and names of a text, each with its sentence; a capital at the sentence's beginning is no name."""
+    values: dict[str, str] = {}
+    for sentence in sentence_texts(text):
+        if is_question(sentence):
+            continue
+        start = len(sentence) - len(sentence.lstrip("\"'“„«("))
+        for match in _WORD.finditer(sentence):
+            word = match.group()
+            name = word[0].isupper() and match.start() > start and word.casefold() not in _NO_NAMES
+            if name or any(char.isdigit() for char in word):
+                values.setdefault(word, sentence)
+    return values
+
+
+def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
+    """Return a summary, followed by the sentences whose numbers and names it lost, up to `limit` characters."""
+    present = set(stems(words(summary), keep_stop_words=True)) | set(words(summary))
+    missing: dict[str, None] = {}
+    for text in texts:
+        for word, sentence in particulars(text).items():
+            if not all(term in present for term in words(word)) and len(sentence) <= MOST_CHARS:
+                missing.setdefault(sentence)
+    room = limit - len(summary) - len(ALSO) - 2
+    additions: list[str] = []
+    for sentence in list(missing)[:MOST_SENTENCES]:
+        ended = sentence if sentence[-1] in ".!…。！" else f"{sentence}."
+        needed = len(ended) + bool(additions)  # with the space before it
+        if needed > room:
+            continue  # a shorter one may still find room
+        room -= needed
+        additions.append(ended)
+    return f"{summary}\n{ALSO} {' '.join(additions)}" if additions else summary
+
+
+def whole_sentences(text: str) -> str:
+    """Return the beginning of a cut-off text, up to its last complete sentence; all of it if there is none."""
+    return text[: whole_sentences_end(text) or len(text)]

@@ -21,8 +21,7 @@ from webapp.legacies.extraction_prompt import LegacyFact, fact_task
 from webapp.legacies.fact_learning import Vectors, extracts_facts, keep_facts, list_facts, vectors_of
 from webapp.legacies.fact_list import KnownFacts
 from webapp.legacies.facts import legacy_of
-from webapp.memories.store.forget_check import watch
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set, watch
 from webapp.prompts import service as prompts
 from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import embedder

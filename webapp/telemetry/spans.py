@@ -11,7 +11,7 @@ from webapp.llm.background import BackgroundClient
 from webapp.llm.complete import Completion, SchemaT
 from webapp.llm.events import Event, Finish
 from webapp.llm.pool import ChatPool, ModelSwitched
-from webapp.llm.target import Target
+from webapp.llm.settings import Target
 from webapp.telemetry import tracing
 
 QUIET = {"static", "service.healthz", "service.readyz", "service.metrics"}

@@ -1,7 +1,10 @@
-"""Token estimates without a tokenizer."""
+"""Estimates of tokens, and texts shortened to so many."""
 
 import re
+import unicodedata
 from math import ceil
+
+from webapp.text.sentences import whole_sentences_end
 
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz "
 _DIGITS = b"0123456789"
@@ -41,3 +44,100 @@ def estimate_tokens(text: str) -> int:
     if size >= 20 and max(map(len, raw.split()), default=0) >= 20:
         tokens += sum(len(run) for run in _DENSE.findall(raw) if run.translate(None, _DIGITS) != run) * 0.45
     return ceil(tokens)
+
+
+MARK = " […] "
+"""Marks where the middle of a text is missing."""
+
+
+def shorten(text: str, limit: int) -> str:
+    """Shorten a text to at most `limit` tokens, keeping its head and its tail around a visible mark.
+
+    A text that fits is returned unchanged. If not even the mark fits, an ellipsis stands for it.
+    """
+    if estimate_tokens(text) <= limit:
+        return text
+
+    def attempt(length: int) -> str:
+        head, tail = _cut_end(text, length - length // 3), _cut_start(text, length // 3)
+        mark = f"[… {len(text) - len(head) - len(tail):,} of {len(text):,} characters left out …]"
+        return "\n".join(part for part in (head.rstrip(), mark, tail.lstrip()) if part)
+
+    # No tokenizer makes much longer tokens; this limits the search in a huge text to what can fit.
+    low, high, best = 0, min(len(text) - 1, limit * 16), ""
+    while low <= high:
+        middle = (low + high) // 2
+        candidate = attempt(middle)
+        if estimate_tokens(candidate) <= limit:
+            low, best = middle + 1, candidate
+        else:
+            high = middle - 1
+    if best:
+        return best
+    return next(
+        (cut for cut in (f"{text[:size]}…" for size in range(limit, -1, -1)) if estimate_tokens(cut) <= limit), ""
+    )
+
+
+def without_middle(text: str, limit: int) -> str:
+    """A text without its middle if it is longer than `limit` characters; cut at word boundaries if there are any."""
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    head, tail = text[: limit * 2 // 3], text[-(limit // 3 - len(MARK)) :]
+    return head.rsplit(" ", 1)[0] + MARK + tail.split(" ", 1)[-1]
+
+
+def first_words(text: str, limit: int) -> str:
+    """Return the first words of a text, with an ellipsis if it continues."""
+    if estimate_tokens(text) <= limit:
+        return text
+    words = text.split()
+    low, high = 0, len(words)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if estimate_tokens(" ".join(words[:middle]) + " …") <= limit else (low, middle - 1)
+    return " ".join(words[:low]) + " …" if low else shorten(text, limit)
+
+
+def _cut_end(text: str, length: int) -> str:
+    """Return at most the first `length` characters, ended at a sentence, a word or at least a grapheme."""
+    if length <= 0:
+        return ""
+    head = text[:length]
+    end = whole_sentences_end(head)
+    if end > length * 0.7:
+        return head[:end]
+    space = max(head.rfind(" "), head.rfind("\n"))
+    if space > length * 0.7:
+        return head[:space]
+    while length > 0 and _joins_previous(text, length):
+        length -= 1
+    return text[:length]
+
+
+def _cut_start(text: str, length: int) -> str:
+    """Return at most the last `length` characters, begun at a line, a word or at least a grapheme."""
+    if length <= 0:
+        return ""
+    start = len(text) - length
+    for boundary in ("\n", " "):
+        index = text.find(boundary, start, start + max(1, length * 3 // 10))
+        if index >= 0:
+            return text[index + 1 :]
+    while start < len(text) and _joins_previous(text, start):
+        start += 1
+    return text[start:]
+
+
+def _joins_previous(text: str, position: int) -> bool:
+    """Tell whether the character at a position belongs to the grapheme of the one before it."""
+    if position >= len(text):
+        return False
+    char, before = text[position], text[position - 1]
+    return (
+        bool(unicodedata.combining(char))
+        or char in "\u200d\ufe0f\u20e3"
+        or before == "\u200d"
+        or ("\U0001f3fb" <= char <= "\U0001f3ff")
+    )

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from Stemmer import Stemmer
 
-from webapp.text.language_detection import ENGLISH, language_of
-from webapp.text.words import is_paired, search_form, term_of, words
+from webapp.text.words import ENGLISH, is_paired, language_of, search_form, term_of, words
 
 STOP = -1
 """Term number of a word that is not indexed."""

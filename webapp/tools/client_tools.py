@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from webapp.llm.partial_calls import ToolCall
-from webapp.text.tokens import estimate_tokens
-from webapp.text.truncation import shorten
+from webapp.text.tokens import estimate_tokens, shorten
 from webapp.tools.calls import ToolRun, parse_arguments, storable
 from webapp.tools.toolset import Tool, Toolset
 

@@ -12,7 +12,7 @@ from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.partial_calls import ToolCall
 from webapp.memories.learning import tools
-from webapp.memories.learning.trust import reply_policy
+from webapp.memories.learning.model_call import reply_policy
 from webapp.providers.clients import embedder
 from webapp.tools.calls import ToolRun, call_record, definition_of, failure, parse_arguments
 

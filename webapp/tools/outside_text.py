@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from webapp.text.truncation import shorten
+from webapp.text.tokens import shorten
 
 TAG = "tool_result"
 """One of the tags from which evidence is never taken (webapp.memories.rules.evidence.py)."""

@@ -13,7 +13,7 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings, limiter
 from webapp.i18n.marks import say
 from webapp.llm.capabilities import tool_fingerprint
-from webapp.llm.target import Target
+from webapp.llm.settings import Target
 from webapp.providers.catalogue import HOME_ID, catalogue, models_for_user
 from webapp.providers.clients import completions
 from webapp.providers.key_encryption import Secrets, seal, unseal

@@ -23,7 +23,7 @@ from webapp.memories.models import Memory, MemoryTombstone
 from webapp.memories.portrait import service as portraits
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.subjects import Members, Person
-from webapp.memories.store.tombstone_secrets import keys_of
+from webapp.memories.store.tombstones import keys_of
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
 from webapp.transfer.models import ImportedMessage
 

@@ -15,7 +15,7 @@ from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
 from webapp.journeys.api import pdf_response
 from webapp.memories.portrait.service import PortraitView, Source, portrait_of
-from webapp.memories.web.portrait_pages import title_of
+from webapp.memories.web.picture_pages import title_of
 from webapp.rendering import reader_zone
 from webapp.spaces.service import view_space
 from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource

@@ -12,7 +12,7 @@ from webapp.errors import Conflict
 from webapp.i18n.request_language import gettext as _
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.review import decisions
-from webapp.memories.review.groups import Group, review_groups, waits
+from webapp.memories.review.decisions import Group, review_groups, waits
 from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.store import forgetting

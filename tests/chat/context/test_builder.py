@@ -13,7 +13,7 @@ from webapp.chat.context import sections, segments
 from webapp.chat.context.budget import Limits
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.values import Chunk, Context, ContextInput, Fact, Message, RetrievedPassage
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.text.tokens import estimate_tokens
 
 # How busy the machine is never decides a test.

@@ -8,7 +8,7 @@ import pytest
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.excerpts import LEAST, NO_ROOM, pack
 from webapp.chat.context.values import ContextInput, Message, RetrievedPassage
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.text.tokens import estimate_tokens
 
 QUESTION = [Message(900, "user", "What did I say about the harbour?")]

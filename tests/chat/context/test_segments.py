@@ -1,12 +1,14 @@
 """A prompt is one list of segments: what is sent of it, and what the account of the reply keeps."""
 
+import pytest
 from hypothesis import given
 
 from tests.chat.context.test_builder import inputs, rendered
+from webapp.chat.context.budget import MINIMUM_BUDGET, BudgetTooSmall, Limits
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.segments import Segment, filled_mark
 from webapp.chat.context.values import Chunk, ContextInput, Fact, Message, RetrievedPassage
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.prompts.placeholders import fill, pieces
 
 SECRET = "The vault opens at nine"
@@ -74,3 +76,19 @@ def test_sent_and_kept_have_the_same_messages(source):
     for stored, real in zip(kept, context.messages, strict=True):
         if "message_id" in stored:
             assert "content" not in stored or real["content"].startswith(stored["content"][:3])
+
+
+def test_limits_scale_with_the_window() -> None:
+    small, large = Limits(window=1024), Limits(window=128_000, reply=4096)
+    assert small.prompt >= 600 and large.prompt == 128_000 - 4096
+    for limits in (small, large):
+        sections = sum(limits.of(name) for name in ("instructions", "known", "summaries", "retrieved"))
+        assert sections <= limits.prompt * 0.8
+    assert large.of("retrieved") == large.retrieved and small.of("retrieved") < large.of("retrieved")
+
+
+def test_too_small_a_window_is_refused() -> None:
+    with pytest.raises(BudgetTooSmall):
+        Limits(window=MINIMUM_BUDGET)
+    with pytest.raises(BudgetTooSmall):
+        Limits(window=4096, tools=4000)

@@ -37,7 +37,7 @@ from webapp.retrieval import lookup
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Change, Position, note, position
 from webapp.retrieval.invalidation import CHANNEL, CHANNELS, SPACES, announce
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 
 QUESTION = "Which bird 7 did we see?"
 

@@ -24,7 +24,7 @@ from webapp.digests import generation
 from webapp.memories.models import MemoryEvidence
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
-from webapp.memories.store import forget_check, forgetting
+from webapp.memories.store import forgetting, tombstones
 from webapp.summaries import service as summaries
 
 SAID = "I really am allergic to walnuts"
@@ -38,7 +38,7 @@ REPLIES = [
 ]
 STEPS = ("begun", "assembled", "told", "finished")
 JOBS: dict[str, Callable[[int], Any]] = {
-    "title": lambda number: titles.title_conversation(number, "Title it.", forget_check.watch),
+    "title": lambda number: titles.title_conversation(number, "Title it.", tombstones.watch),
     "summary": summaries.summarise,
     "digest": generation.generate,
 }

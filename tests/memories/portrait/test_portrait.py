@@ -15,7 +15,7 @@ from webapp.llm.errors import ModelError
 from webapp.memories.portrait import generation, service, subjects
 from webapp.memories.portrait.evidence import WrittenPortrait, sentences_of
 from webapp.memories.portrait.models import Portrait
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.transfer.account_tables import PARTS
 
 DAUGHTER, BOAT, WORK = "I have a daughter, Ada", "I own a boat called Kestrel", "I work as a nurse in Leeds since 2019"

@@ -17,7 +17,7 @@ from webapp.memories.portrait import generation
 from webapp.memories.portrait.evidence import WrittenPortrait, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.subjects import OF_LEGACY, OF_SPACE, Members
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.transfer.account_tables import PARTS
 
 BOAT, TENT = "I own a boat called Kestrel", "I bring the tent"

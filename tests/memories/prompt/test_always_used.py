@@ -17,7 +17,7 @@ from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.retrieval import facts
 from webapp.retrieval.changes import position
-from webapp.retrieval.scope import Scope
+from webapp.retrieval.passages import Scope
 
 
 def fill(user_id: int, count: int) -> None:

@@ -1,13 +1,14 @@
 """What a memory counts for in a ranking."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.memories.worlds import NOON
-from webapp.memories.rules.policy import worth
+from webapp.memories.rules.policy import for_review, worth
+from webapp.memories.rules.state import AddEvidence, Close, Draft, Effect, Flag, Insert, Revise
 
 
 def after(days, confidence=1.0, importance=1.0, *, is_pinned=False):
@@ -25,3 +26,26 @@ def test_worth_is_a_product_with_gentle_decay():
 def test_what_was_used_later_is_never_worth_less(one, other):
     soon, late = sorted((one, other))
     assert 0.5 <= after(late) <= after(soon) <= 1.0
+
+
+DRAFT, OLD = Draft("fact", "Drinks cocoa"), 7
+NEW = Insert(-1, DRAFT, ())
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def test_what_contradicts_a_memory_in_use_waits_beside_it() -> None:
+    effects: list[Effect] = [Flag(OLD, -1), NEW]
+    (found,) = for_review(effects)
+    assert isinstance(found, Insert) and found.needs_review and found.contradicts == OLD
+    (found, *_) = for_review([NEW, Flag(5, -1)], proposed_refs=[5])
+    assert isinstance(found, Insert), "a proposal is not beside itself"
+
+
+def test_a_plan_becomes_proposals_and_nothing_else() -> None:
+    weaker = Insert(-2, DRAFT, (), overruled_by=OLD)
+    assert for_review([weaker, Flag(OLD, 8), Close(OLD, AT, -1), Revise(OLD, DRAFT, ())], ()) == []
+    (made,) = for_review([NEW, AddEvidence(OLD, (), 1.0), Close(OLD, AT, -1), Flag(8, OLD)], ())
+    assert made.needs_review and made.draft.origin == "import"
+    kept = for_review([NEW, AddEvidence(OLD, (), 1.0, clears_review=True), Close(OLD, AT, -1)], {OLD})
+    assert [type(effect) for effect in kept] == [Insert, AddEvidence, Close] and not kept[1].clears_review
+    assert for_review([Close(OLD, AT, 9)], {OLD}) == []

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.memories.rules.keys import earlier_fact_key
+from webapp.memories.rules.kinds import earlier_fact_key
 from webapp.memories.rules.tombstones import TombstoneKind, TombstoneSet, person_key
 from webapp.text.canonical import earlier_statement
 

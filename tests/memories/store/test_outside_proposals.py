@@ -10,7 +10,7 @@ from testkit.people import ApiClient, Person
 from tests.memories.conversing import current, memories_of
 from webapp.db.base import now, write_transaction
 from webapp.memories.review import proposals
-from webapp.memories.rules.keys import CONTENT_MAX
+from webapp.memories.rules.kinds import CONTENT_MAX
 from webapp.memories.schemas import ProposalQuery
 from webapp.memories.store.outside_proposals import Proposal, propose
 

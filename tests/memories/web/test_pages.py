@@ -12,7 +12,7 @@ from testkit.people import api_client, page_token, post_form
 from tests.memories.conversing import answers, converse, memories_of, operation
 from tests.spaces.helpers import join
 from webapp.db.base import db, now, write_transaction
-from webapp.legacies.categories import CATEGORIES as LEGACY_CATEGORIES
+from webapp.legacies.fact_list import CATEGORIES as LEGACY_CATEGORIES
 from webapp.memories import service
 from webapp.memories.history import revisions
 from webapp.memories.learning import extraction

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from webapp.chat.context.budget import MESSAGE_OVERHEAD, BudgetTooSmall
-from webapp.chat.context.facts_section import fit_facts
+from webapp.chat.context.memory_sections import fit_facts, fit_summaries
 from webapp.chat.context.sections import (
     Part,
     fit_files,
@@ -21,14 +21,12 @@ from webapp.chat.context.sections import (
     split_messages,
 )
 from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segments, model_text, tokens_of
-from webapp.chat.context.summaries_section import fit_summaries
 from webapp.chat.context.values import (
     Context,
     ContextInput,
     Section,
 )
-from webapp.text.tokens import estimate_tokens
-from webapp.text.truncation import shorten
+from webapp.text.tokens import estimate_tokens, shorten
 
 # A history that does not fit is cut in steps of the prompt's budget divided by this.
 _CUT_STEPS = 4

@@ -3,21 +3,23 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.budget import Limits
 from webapp.chat.context.builder import build_context
-from webapp.chat.context.knowledge import changes_since_beginning, excerpt_candidates, with_retrieved_pictures
 from webapp.chat.context.opening_prompt import Opening
 from webapp.chat.context.segments import Line, Segment, escape, filled_mark, join_segments
 from webapp.chat.context.space_context import Place, Spot, place_of
-from webapp.chat.context.values import Chunk, Context, ContextInput
+from webapp.chat.context.values import Chunk, Context, ContextInput, Message, RetrievedPassage
 from webapp.chat.context.values import Message as ContextMessage
 from webapp.chat.suggestions import INSTRUCTION
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
+from webapp.files.picture import pictures_of_document
+from webapp.files.pictures import size_of_views
 from webapp.files.prompt_parts import SHARE, FileTexts, file_texts, pictures_of
 from webapp.journeys.guides import guidance_for
 from webapp.journeys.prompt_part import journey_prompt
@@ -25,6 +27,7 @@ from webapp.memories.prompt.always_used import NEW
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.changes import Position
+from webapp.retrieval.excerpt import core_of
 from webapp.retrieval.lookup import LookUp, Question, Result
 
 LONGEST_CONTEXT = 6_000
@@ -195,3 +198,63 @@ def about_request(payload: Mapping[str, Any] | None) -> str:
     if client_prompt := (payload or {}).get("client_prompt"):
         blocks.append("\n".join(["<client>", _CLIENT, escape(str(client_prompt)), "</client>"]))
     return "\n\n".join(blocks)
+
+
+_SPEAKERS = {"user": "user", "assistant": "you"}
+
+
+def changes_since_beginning(place: Place) -> list[RetrievedPassage]:
+    """Return what was learned since the prompt's beginning was fixed: it goes with the last message, so no cache is
+    lost.
+    """
+    return [
+        RetrievedPassage(
+            "memory",
+            item.id,
+            item.content,
+            item.importance,
+            "learned recently",
+            item.revision,
+            f"shared by {item.author}, who says this" if item.author else "",
+        )
+        for item in place.known
+        if item.group == NEW
+    ]
+
+
+def excerpt_candidates(result: Result) -> list[RetrievedPassage]:
+    """Return what was retrieved, best first, as candidates for the excerpts of a prompt."""
+    return [
+        RetrievedPassage(
+            item.kind,
+            item.id,
+            item.content,
+            item.score,
+            item.reason,
+            item.revision,
+            item.source,
+            start=item.start,
+            end=item.start + len(item.content),
+            length=item.length,
+            core=partial(core_of, item.content, result.query_terms) if item.kind == "message" else None,
+            # What was said in one conversation on one day is shown together.
+            group=(item.conversation_id or 0) * 1_000_000 + item.at.toordinal() if item.kind == "message" else 0,
+            speaker=_SPEAKERS.get(item.role or "", ""),
+        )
+        for item in result.items
+    ]
+
+
+def with_retrieved_pictures(history: Sequence[Message], result: Result, room: int) -> Sequence[Message]:
+    """Return the messages, the last with the retrieved pictures and pictured pages, as many as there is room for."""
+    documents = [item.extra["picture"] for item in result.items if "picture" in item.extra]
+    if not documents or not history or history[-1].role != "user":
+        return history
+    room -= sum(picture.tokens for picture in history[-1].pictures)
+    pictures = []
+    for title, digest, media_type, pages in documents:
+        for picture in pictures_of_document(title, digest, media_type, pages, size_of_views()):
+            if picture.tokens <= room:
+                room -= picture.tokens
+                pictures.append(picture)
+    return [*history[:-1], replace(history[-1], pictures=(*history[-1].pictures, *pictures))]

@@ -26,10 +26,9 @@ from webapp.chat.context.values import (
     RetrievedPassage,
 )
 from webapp.files.picture import Picture
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.retrieval.passages import ReceiptItem
-from webapp.text.tokens import estimate_tokens
-from webapp.text.truncation import shorten
+from webapp.text.tokens import estimate_tokens, shorten
 
 _KNOWN_GROUPS = ("profile", "pinned", "fact", "space")
 _FINISHED = frozenset({"complete", "stopped", "interrupted"})

@@ -8,11 +8,11 @@ from datetime import datetime
 from webapp.chat.context.values import Fact
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now
-from webapp.legacies.categories import fact_line, heading
+from webapp.legacies.fact_list import fact_line, heading
 from webapp.legacies.facts import facts_for_prompt
 from webapp.memories.prompt.always_used import context_memories, lasting_memories, new_memories
 from webapp.memories.prompt.instructions import standing_instructions
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.memories.store.versions import PerVersion, current_version
 from webapp.spaces.models import Space
 from webapp.spaces.personas import persona_prompt

@@ -15,7 +15,7 @@ from webapp.prompts.values import fill_for
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import scope_of
 from webapp.summaries.service import chunks_of
-from webapp.text.truncation import shorten
+from webapp.text.tokens import shorten
 
 GONE = "[forgotten]"
 DELETED = "[deleted]"

@@ -10,7 +10,7 @@ from typing import Any
 from webapp.chat.context.budget import Limits
 from webapp.chat.context.segments import Line, PromptMessage, Segment
 from webapp.files.picture import Picture
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.retrieval.passages import ReceiptItem
 
 

@@ -14,7 +14,7 @@ from webapp.http.validation import MAX_TEXT_BYTES
 from webapp.i18n.marks import N_
 from webapp.llm.errors import MalformedOutput, RefusedByModel
 from webapp.llm.events import Finish
-from webapp.llm.target import Target
+from webapp.llm.settings import Target
 from webapp.llm.usage import Usage
 from webapp.telemetry import tracing
 from webapp.telemetry.metrics import FIRST_TOKEN, MODEL_TIME, RETRIEVAL, TOKENS, TURN, recorder

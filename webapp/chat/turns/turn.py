@@ -28,9 +28,8 @@ from webapp.i18n.marks import N_
 from webapp.llm.errors import ModelError
 from webapp.llm.events import Finish, ReasoningDelta, TextDelta, ThoughtSoFar
 from webapp.llm.partial_calls import ToolCall
-from webapp.llm.pool import ChatPool, ModelSwitched
-from webapp.llm.prompt_speed import prompt_tokens
-from webapp.llm.target import Target
+from webapp.llm.pool import ChatPool, ModelSwitched, prompt_tokens
+from webapp.llm.settings import Target
 from webapp.tools.client_tools import ClientTools
 
 log = logging.getLogger(__name__)

@@ -20,9 +20,9 @@ from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, l
 from webapp.memories.showing.texts import OBSTACLES, refusal_summary
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, snapshot
-from webapp.memories.store.tombstone_secrets import tombstone_set
-from webapp.memories.store.withdrawal import lock_withdrawal, withdraw
-from webapp.spaces.versions import touch
+from webapp.memories.store.reach import lock_withdrawal, withdraw
+from webapp.memories.store.tombstones import tombstone_set
+from webapp.spaces.signals import touch
 
 _TOLD_BY_STATE = ("in_review", "overruled", "superseded")
 

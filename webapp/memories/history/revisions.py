@@ -1,21 +1,24 @@
-"""The origin of a memory and its earlier wordings: evidence, revisions, earlier values."""
+"""The origin of a memory and its earlier wordings: evidence, revisions, earlier values, and the end of its source."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import ColumnElement, delete, func, or_, select
 
+from webapp.conversations import messages
+from webapp.conversations import service as conversations
 from webapp.conversations.models import Conversation, Message
+from webapp.conversations.signals import conversation_deleted
 from webapp.db.base import db
 from webapp.errors import Conflict, NotFound
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.service import check_key, get_memory
-from webapp.memories.store import tombstone_secrets, versions
+from webapp.memories.store import forgetting, tombstones, versions
 from webapp.memories.store.journal import Journal, restore, snapshot, statement_hash
 from webapp.spaces.service import is_member
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     )
     if fields is None:
         raise NotFound("There is no such revision.")
-    if is_forgotten(tombstone_secrets.tombstone_set(user_id), fields):
+    if is_forgotten(tombstones.tombstone_set(user_id), fields):
         raise Conflict("What this memory said then was forgotten. Forgotten things do not come back.")
     # The words are restored, not the audience they had.
     fields = {**fields, "visibility": memory.visibility, "space_id": memory.space_id}
@@ -134,3 +137,57 @@ def put_back(memory: Memory, fields: Mapping[str, Any]) -> None:
     if memory.content != wording:
         memory.embedding = memory.embedding_model = None
     memory.statement_hash = statement_hash(memory.content)
+
+
+@dataclass(frozen=True)
+class DependentMemories:
+    """Memories with evidence in some place; `only_here` are those with none elsewhere."""
+
+    memories: list[Memory]
+    only_here: list[int]
+
+
+def conversation_dependents(user_id: int, conversation_id: int) -> DependentMemories:
+    """Return the memories that rest on a conversation. Raises NotFound."""
+    conversations.get_conversation(user_id, conversation_id)
+    return _dependents_where(_in_conversations([conversation_id]))
+
+
+def message_dependents(user_id: int, message_id: int) -> DependentMemories:
+    """Return the memories that rest on a message. Raises NotFound."""
+    messages.get_message(user_id, message_id)
+    return _dependents_where(MemoryEvidence.message_id == message_id)
+
+
+def init_dependents() -> None:
+    """React to conversations being deleted."""
+    conversation_deleted.connect(_drop_evidence_of_deleted)
+
+
+def _drop_evidence_of_deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
+    """Remove evidence in a deleted conversation; with `forget`, forget memories that have no other."""
+    user_id, condition = conversation.user_id, _in_conversations([conversation.conversation_id])
+    versions.hold(user_id)
+    if forget:
+        only_here = [
+            memory_id for memory_id, is_only in forgetting.memories_with_evidence(condition).items() if is_only
+        ]
+        forgetting.forget(user_id, only_here, cause="conversation_deleted")
+    drop_evidence(condition)
+
+
+def dependent_ids(conversation_ids: Collection[int]) -> list[int]:
+    """Ids of the memories with evidence in these conversations, to be recounted once the conversations are gone."""
+    return list(forgetting.memories_with_evidence(_in_conversations(conversation_ids))) if conversation_ids else []
+
+
+def _in_conversations(conversation_ids: Collection[int]) -> ColumnElement[bool]:
+    return MemoryEvidence.message_id.in_(
+        select(Message.message_id).where(Message.conversation_id.in_(list(conversation_ids)))
+    )
+
+
+def _dependents_where(condition: ColumnElement[bool]) -> DependentMemories:
+    memories = forgetting.memories_with_evidence(condition)
+    rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(memories)).order_by(Memory.memory_id)).all()
+    return DependentMemories(list(rows), sorted(memory_id for memory_id, is_only in memories.items() if is_only))

@@ -13,8 +13,8 @@ from webapp.db.base import db, now, write_transaction
 from webapp.errors import NotFound
 from webapp.extensions import redis
 from webapp.llm.errors import ContextTooLong, CutOffAnswer, MalformedOutput, RefusedByModel
+from webapp.llm.settings import Target
 from webapp.llm.structured import complete_items
-from webapp.llm.target import Target
 from webapp.memories.learning.exam import Marks, Paper, call_of, mark, papers
 from webapp.memories.learning.model_call import SCHEMA_NAME, TurnAnswer, wishes
 from webapp.memories.rules.statements import FIELD

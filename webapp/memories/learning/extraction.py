@@ -18,9 +18,8 @@ from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
 from webapp.memories.learning import inputs
 from webapp.memories.learning.inputs import ExtractionInput
 from webapp.memories.learning.journey_points import ground_assessments
-from webapp.memories.learning.later_domains import guide, reader_of
+from webapp.memories.learning.later_domains import COUNTS, Result, guide, reader_of
 from webapp.memories.learning.model_call import Answer, ask
-from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.prompt.conversation_memory import extracts
 from webapp.memories.rules.decide import decide
@@ -28,9 +27,8 @@ from webapp.memories.rules.state import State
 from webapp.memories.rules.working_copy import Plan
 from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
-from webapp.memories.store.forget_check import watch
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set, watch
 from webapp.prompts import service as prompts
 
 log = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from webapp.memories.rules import statements
 from webapp.memories.rules.evidence import has_substance, user_words
 from webapp.memories.rules.state import KnownMemory
 from webapp.memories.store import writing
-from webapp.memories.store.forget_check import watch
+from webapp.memories.store.tombstones import watch
 from webapp.prompts import service as prompts
 from webapp.providers.clients import embedder
 

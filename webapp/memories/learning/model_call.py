@@ -1,4 +1,4 @@
-"""The one structured call after a turn, and the vectors of what it proposes."""
+"""The one structured call after a turn, the vectors of what it proposes, and the trust in the model that answers."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from webapp.db.base import db
 from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
 from webapp.llm.structured import Part, complete_items, none_is_empty, schema_of
-from webapp.memories.learning import trust
 from webapp.memories.learning.inputs import ExtractionInput
 from webapp.memories.learning.journey_points import FIELD as POINTS
 from webapp.memories.learning.journey_points import PointAssessment, read_points
@@ -22,6 +21,8 @@ from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import State
 from webapp.memories.rules.statements import FIELD, Extraction, read_statements
 from webapp.providers.clients import completions, embedder
+from webapp.providers.grades import grade_of, grade_of_reply, worker
+from webapp.providers.models import MemoryGrade
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ def ask(batch: ExtractionInput) -> Answer:
 
     A cut-off answer counts as far as it goes, if it contains a whole statement.
     """
-    policy = trust.policy()
+    policy = worker_policy()
     db.session.remove()
     cut_at = None
     model = ""
@@ -131,3 +132,17 @@ def vectors_of(operations: Sequence[MemoryOperation]) -> tuple[dict[str, np.ndar
         log.warning("extraction goes on without vectors", extra={"code": error.code})
         return {}, None
     return dict(zip(texts, rows, strict=True)), client.model
+
+
+def worker_policy() -> Policy:
+    """Return the policy for the model that does background work now; its grade in the exam decides if it is trusted."""
+    return _policy(grade_of(worker()))
+
+
+def reply_policy(model_id: str | None) -> Policy:
+    """Return the policy for what a model wants kept while it replies; None is the environment's chat model."""
+    return _policy(grade_of_reply(model_id))
+
+
+def _policy(grade: MemoryGrade | None) -> Policy:
+    return Policy(is_trusted=grade is not None and grade.is_trusted)

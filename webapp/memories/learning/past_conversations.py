@@ -12,7 +12,7 @@ from webapp.memories.learning.inputs import ExtractionInput
 from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.prompt.conversation_memory import extracts
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.proposals import for_review
+from webapp.memories.rules.policy import for_review
 from webapp.memories.rules.state import Insert
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal

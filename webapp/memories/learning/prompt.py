@@ -24,11 +24,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from webapp.i18n.dates import is_dated
-from webapp.memories.learning.message_parts import parts_of
 from webapp.memories.rules.state import KnownMemory, MemoryRef, SourceMessage
+from webapp.text.provenance import spans_of_others
+from webapp.text.sentences import sentences_of
 from webapp.text.tokens import estimate_tokens
 
 PROFILE, MEMORIES, POINTS, CONVERSATION = "# Profile", "# Known memories", "# Open points", "# Conversation"
@@ -258,3 +260,25 @@ def _point(point: OpenPoint) -> dict[str, Any]:
 def _row(value: Mapping[str, Any]) -> str:
     # Line separators inside a JSON string are legal JSON but end a line for some readers.
     return json.dumps(value, ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+PART = 80
+"""Characters; a quarter of them is enough for a part if a sentence ends there."""
+MOST_PARTS = 40
+
+
+def parts_of(text: str) -> list[str]:
+    """Split a message into verbatim parts in order, between sentences and never inside a pasted text."""
+    least = max(PART, len(text) // MOST_PARTS)
+    pasted = spans_of_others(text)
+    parts: list[str] = []
+    start = 0
+    for before, after in pairwise(sentences_of(text)):
+        is_inside = any(span.start < after.start and before.end < span.end for span in pasted)
+        # The rest must be worth a number too: a final "Thanks!" stays with what comes before it.
+        if is_inside or before.end - start < least // 4 or len(text) - after.start < least // 4:
+            continue
+        parts.append(text[start : after.start])
+        start = after.start
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()] or [text]

@@ -25,8 +25,7 @@ from webapp.extensions import redis
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import inputs
 from webapp.memories.learning.extraction import extract
-from webapp.memories.learning.later_domains import reader_of
-from webapp.memories.learning.results import COUNTS, Result
+from webapp.memories.learning.later_domains import COUNTS, Result, reader_of
 from webapp.memories.prompt.conversation_memory import memory_is_on
 
 IDLE_SECONDS = 60

@@ -16,13 +16,12 @@ from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.evidence import find_own_quote
 from webapp.memories.rules.operations import MemoryOperation, one_line
-from webapp.memories.rules.policy import Policy
-from webapp.memories.rules.proposals import for_review
+from webapp.memories.rules.policy import Policy, for_review
 from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage, State
 from webapp.memories.rules.statements import optional_text
 from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
 from webapp.memories.search import search_memories
-from webapp.memories.store import tombstone_secrets, versions, writing
+from webapp.memories.store import tombstones, versions, writing
 from webapp.memories.store.journal import Journal, statement_hash
 
 FOUND = 8
@@ -109,7 +108,7 @@ def remember(
         embeddings=vectors,
         context=_replies(turn),
         is_tainted=is_tainted,
-        is_forgotten=tombstone_secrets.tombstone_set(conversation.user_id).forbids,
+        is_forgotten=tombstones.tombstone_set(conversation.user_id).forbids,
     )
     plan = decide([operation], state, policy, origin="tool")
     effects: Sequence[Effect] = for_review(plan.effects, origin="tool") if is_tainted else plan.effects

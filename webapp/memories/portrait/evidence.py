@@ -10,8 +10,8 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from webapp.llm.structured import complete_items, none_is_empty
 from webapp.memories.portrait.subjects import OF_PERSON
-from webapp.memories.prompt.known import KnownItem
 from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars, telling_words, words_found
+from webapp.memories.schemas import KnownItem
 from webapp.text.sentences import sentence_texts
 from webapp.text.words import words
 

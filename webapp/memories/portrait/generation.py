@@ -8,12 +8,12 @@ from typing import Any
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import NotFound
 from webapp.llm.errors import CutOffAnswer, ModelError
-from webapp.memories.learning.trust import policy
+from webapp.memories.learning.model_call import worker_policy
 from webapp.memories.portrait.evidence import WrittenPortrait, salvage, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.service import digest_of, holding, row_of
 from webapp.memories.portrait.subjects import Subject
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.providers.clients import completions
 from webapp.text.words import language_name
 
@@ -35,7 +35,7 @@ def make_portrait(subject: Subject) -> int | None:
     memories = subject.memories() if subject.is_on() else []
     digest = digest_of(memories)
     description = subject.describe() if memories else ("", "")
-    is_trusted = policy().is_trusted
+    is_trusted = worker_policy().is_trusted
     db.session.remove()
     if digest == made_from:
         return None

@@ -1,12 +1,15 @@
-"""The portrait as its readers may read it now: only sentences whose memories are still as they were."""
+"""The portrait as its readers may read it now: only sentences whose memories are still as they were.
+
+Sentences whose memories are forgotten or withdrawn go in the same transaction.
+"""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, delete, select
 
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import db, now
@@ -15,11 +18,15 @@ from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.models import Memory
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.subjects import Members, Person, Subject, memory_is_enabled
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
+from webapp.memories.store.copies import without
+from webapp.memories.store.forgetting import being_forgotten
+from webapp.memories.store.reach import being_withdrawn
 from webapp.providers.catalogue import has_worker
 from webapp.spaces.members import names_of
 from webapp.spaces.models import Space
-from webapp.spaces.service import get_space
+from webapp.spaces.service import get_space, spaces_of
+from webapp.spaces.signals import portrait_ends
 
 PATIENCE = timedelta(minutes=5)
 """How long after it was asked for a portrait is said to be on its way."""
@@ -171,3 +178,56 @@ def _sources(reader_id: int, memories: Sequence[Memory]) -> list[Source]:
 
 def _sentence(item: dict[str, Any], *, is_new: bool = False) -> Sentence:
     return Sentence(item["text"], [number for number, _ in item["memories"]], is_new)
+
+
+def init_portraits() -> None:
+    """Listen for memories that are forgotten or withdrawn, and for spaces that want no portrait any more."""
+    being_forgotten.connect(_drop_forgotten)
+    being_withdrawn.connect(_withdraw)
+    portrait_ends.connect(_end)
+
+
+def _drop_forgotten(
+    _sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any
+) -> None:
+    """Delete the sentences that rest on forgotten memories, and those that repeat what they said."""
+    _take_out(user_id, memory_ids, texts, Portrait.user_id == user_id)
+    _take_out(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
+
+
+def _withdraw(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> None:
+    """Delete the sentences of spaces that rest on memories no longer shared, and those that repeat what they said."""
+    _take_out(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
+
+
+def _take_out(
+    user_id: int, memory_ids: Collection[int], texts: Collection[str], condition: ColumnElement[bool]
+) -> None:
+    portrait_ids = db.session.scalars(select(Portrait.portrait_id).where(condition)).all()
+    statement = select(Portrait).where(Portrait.portrait_id.in_(portrait_ids)).order_by(Portrait.portrait_id)
+    statement = statement.with_for_update().execution_options(populate_existing=True)
+    for row in db.session.scalars(statement) if portrait_ids else ():
+        own_ids = _own_memory_ids(user_id, [*row.sentences, *row.before]) | set(memory_ids)
+        for name in ("sentences", "before"):
+            sentences = getattr(row, name)
+            rest = [item for item in sentences if not _tells(item, own_ids, set(memory_ids), texts)]
+            if len(rest) != len(sentences):
+                setattr(row, name, rest)
+
+
+def _tells(item: dict[str, Any], own_ids: set[int], forgotten_ids: set[int], texts: Collection[str]) -> bool:
+    """Return whether a sentence repeats a forgotten memory. One based only on others' memories repeats theirs."""
+    ids = {number for number, _ in item["memories"]}
+    if not ids.isdisjoint(forgotten_ids):
+        return True
+    return not ids.isdisjoint(own_ids) and without(item["text"], (), texts) != item["text"]
+
+
+def _own_memory_ids(user_id: int, sentences: Collection[dict[str, Any]]) -> set[int]:
+    ids = {number for item in sentences for number, _ in item["memories"]}
+    statement = select(Memory.memory_id).where(Memory.user_id == user_id, Memory.memory_id.in_(ids))
+    return set(db.session.scalars(statement)) if ids else set()
+
+
+def _end(_sender: Any, *, space_id: int) -> None:
+    db.session.execute(delete(Portrait).where(Portrait.space_id == space_id))

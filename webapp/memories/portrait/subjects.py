@@ -12,10 +12,10 @@ from webapp.db.base import db
 from webapp.errors import NotFound
 from webapp.memories.models import Memory
 from webapp.memories.prompt.always_used import context_memories, shared_memories
-from webapp.memories.prompt.known import KnownItem
+from webapp.memories.schemas import KnownItem
 from webapp.memories.service import shared_in, visible
 from webapp.memories.store import versions
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.models import Space
 
 MOST_MEMORIES = 80

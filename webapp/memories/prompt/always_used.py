@@ -14,10 +14,10 @@ from webapp.db.base import db, get_or_raise, now
 from webapp.db.index_hints import use_index
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
-from webapp.memories.prompt.known import KnownItem
 from webapp.memories.prompt.profile import KEYS, profile_values
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.policy import at_least
+from webapp.memories.schemas import KnownItem
 from webapp.memories.service import readable, shared_in, visible
 from webapp.prompts.values import lines_for
 from webapp.spaces.members import names_of

@@ -1,9 +1,11 @@
-"""Memories that wait for the user, and the decisions on them."""
+"""Memories that wait for the user, the groups they came in, and the decisions on them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import ColumnElement, select
+from blinker import Signal
+from sqlalchemy import ColumnElement, Select, false, select
 
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid
@@ -18,6 +20,39 @@ from webapp.memories.service import Place, check_key, get_memory, key_holder, ke
 from webapp.memories.store import forgetting, versions, writing
 from webapp.memories.store.forgetting import Forgotten
 from webapp.memories.store.journal import Journal
+
+review_groups = Signal()
+"""Sent with `user_id`; domains that bring memories in return a list of Group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of waiting memories that came together: name and time, how much is left, its page, and the ids of all
+    that came.
+    """
+
+    name: str
+    at: datetime
+    count: int
+    place: str
+    statement: Select[int]
+
+
+def groups_of(user_id: int) -> list[Group]:
+    """Return the groups in which memories await the user's decision, newest first."""
+    all_groups = [group for _, groups in review_groups.send(None, user_id=user_id) for group in groups]
+    return sorted(all_groups, key=lambda group: group.at, reverse=True)
+
+
+def outside_groups(groups: Sequence[Group]) -> list[ColumnElement[bool]]:
+    """Return the condition that a memory belongs to none of some groups."""
+    return [Memory.memory_id.not_in(group.statement) for group in groups]
+
+
+def waits() -> list[ColumnElement[bool]]:
+    """Return the condition that a memory awaits a decision."""
+    return [Memory.needs_review.is_(True), Memory.is_archived == false(), Memory.is_closed == false()]
+
 
 _COLUMNS = {"superseded_by": "superseded_by_id", "contradicts": "contradicts_id"}
 

@@ -20,7 +20,7 @@ from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.learning.models import ForgetProposal
 from webapp.memories.lists import FOR_LISTS
 from webapp.memories.models import Memory
-from webapp.memories.review import decisions, groups
+from webapp.memories.review import decisions
 from webapp.memories.review.decisions import WaitingMemory
 from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ProposalKind, ProposalQuery, ReviewDecision
@@ -245,7 +245,7 @@ def archive_expired(moment: datetime, limit: int = 1_000) -> int:
     before = moment - WAITS
     with write_transaction():
         db.session.execute(delete(ForgetProposal).where(ForgetProposal.created_at < before))
-    stale = [*groups.waits(), Memory.updated_at < before]
+    stale = [*decisions.waits(), Memory.updated_at < before]
     people = db.session.scalars(select(Memory.user_id).where(*stale).distinct().limit(limit)).all()
     db.session.rollback()
     count = 0

@@ -19,8 +19,7 @@ from webapp.memories.rules.evidence import (
     own_sentence,
 )
 from webapp.memories.rules.grounding import adds_from, is_borrowed, is_grounded, keeps_particulars
-from webapp.memories.rules.keys import CONTENT_MAX, canonical_fact_key, category_of
-from webapp.memories.rules.kinds import MemoryType
+from webapp.memories.rules.kinds import CONTENT_MAX, MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.secrets import find_secret

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from webapp.memories.rules.check import Claim, Refusal, check
-from webapp.memories.rules.keys import canonical_fact_key, canonical_value
+from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import ClaimStanding, Policy, is_older
 from webapp.memories.rules.relations import (

@@ -7,8 +7,7 @@ from enum import StrEnum
 
 from stdnum import iban, luhn
 
-from webapp.memories.rules.key_forms import PRIVATE_KEY, has_token, labels, names
-from webapp.memories.rules.national_ids import has_national_id
+from webapp.memories.rules.secret_forms import PRIVATE_KEY, has_national_id, has_token, labels, names
 
 
 class Secret(StrEnum):

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from webapp.memories.rules.keys import canonical_fact_key, canonical_value
+from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.text.canonical import canonical_statement
 from webapp.text.provenance import spans_of_others
 from webapp.text.quotes import Span

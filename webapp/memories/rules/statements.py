@@ -15,8 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from webapp.memories.rules.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX, canonical_fact_key
-from webapp.memories.rules.kinds import MemoryType
+from webapp.memories.rules.kinds import CONTENT_MAX, KEY_MAX, VALUE_MAX, MemoryType, canonical_fact_key
 from webapp.memories.rules.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit, one_line
 from webapp.text.canonical import plain_text
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from webapp.memories.rules.keys import canonical_fact_key, earlier_fact_key
+from webapp.memories.rules.kinds import canonical_fact_key, earlier_fact_key
 from webapp.text.canonical import (
     canonical_statement,
     earlier_fold,

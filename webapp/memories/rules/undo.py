@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from webapp.memories.rules.keys import canonical_fact_key
+from webapp.memories.rules.kinds import canonical_fact_key
 
 
 class Obstacle(StrEnum):

@@ -19,11 +19,11 @@ from webapp.memories.history import change_sets, revisions
 from webapp.memories.history.change_sets import ChangeSetView
 from webapp.memories.history.revisions import QuotedEvidence
 from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.prompt.conversation_memory import Switches, switches
 from webapp.memories.rules.health import Finding
 from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
 from webapp.memories.search import find_memories
 from webapp.memories.showing import admin_view, texts
-from webapp.memories.switches import Switches, switches
 
 COUNTED_TO = 1_000
 """Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""

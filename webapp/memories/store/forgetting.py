@@ -13,14 +13,13 @@ from webapp.background.events import Kind
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import after_commit, db
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
-from webapp.memories.rules.keys import canonical_fact_key, canonical_value
+from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.tombstones import Tombstone
 from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
-from webapp.memories.store.reply_uses import UsedIn, Uses, uses_of
-from webapp.memories.store.tombstone_secrets import tombstone_set
-from webapp.memories.store.withdrawal import lock_withdrawal, reach_of
-from webapp.spaces.versions import touch
+from webapp.memories.store.reach import UsedIn, Uses, lock_withdrawal, reach_of, uses_of
+from webapp.memories.store.tombstones import tombstone_set
+from webapp.spaces.signals import touch
 
 BATCH = 500
 

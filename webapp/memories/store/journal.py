@@ -10,7 +10,7 @@ from webapp.background import events
 from webapp.background.events import Kind
 from webapp.db.base import db, now
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
-from webapp.spaces.versions import touch
+from webapp.spaces.signals import touch
 from webapp.text.canonical import canonical_statement
 
 TEXT_FIELDS = ("memory_type", "category", "content", "fact_key", "fact_value", "visibility", "origin")

@@ -12,12 +12,12 @@ from sqlalchemy import select
 
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
-from webapp.memories.rules.keys import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
+from webapp.memories.rules.kinds import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, statement_hash
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.text.canonical import plain_text
 from webapp.text.sentences import sentences_of
 from webapp.text.words import words

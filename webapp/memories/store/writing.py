@@ -12,7 +12,7 @@ from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import use_index, use_primary_key
 from webapp.i18n.dates import is_dated
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
-from webapp.memories.rules.keys import canonical_fact_key
+from webapp.memories.rules.kinds import canonical_fact_key
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.state import Effect, Evidence, Flag, Insert, KnownMemory, Revise, apply_effect
 from webapp.memories.store import versions

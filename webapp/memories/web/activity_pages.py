@@ -8,6 +8,8 @@ from flask import Response, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, safe_next
+from webapp.accounts.schemas import AccountChanges, SettingsChanges
+from webapp.accounts.service import update_account, user_settings
 from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
@@ -18,17 +20,18 @@ from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
-from webapp.memories import service, switches
-from webapp.memories.history import change_sets, dependents
+from webapp.memories import service
+from webapp.memories.history import change_sets, revisions
 from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.prompt import conversation_memory
 from webapp.memories.review import decisions
-from webapp.memories.review.groups import groups_of, outside_groups
+from webapp.memories.review.decisions import groups_of, outside_groups
 from webapp.memories.review.queue import decide_next, go_to, requested_position, show_queue
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, texts
 from webapp.memories.showing.change_lines import ChangeLine
 from webapp.memories.store import forgetting
-from webapp.memories.store.reply_uses import Uses, uses_of
+from webapp.memories.store.reach import Uses, uses_of
 from webapp.memories.web.pages import CHANGED, fragment
 from webapp.rendering import reader_zone
 
@@ -126,7 +129,7 @@ def undo(change_set_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/memory")
 def switch_here(conversation_id: int) -> ViewResult:
     """Switch memory on or off in one conversation."""
-    switches.switch_conversation(current_user_id(), conversation_id, request.form.get("on") == "1")
+    conversation_memory.switch_conversation(current_user_id(), conversation_id, request.form.get("on") == "1")
     db.session.commit()
     return _show_switch(url_for("conversations_pages.show", conversation_id=conversation_id), conversation_id)
 
@@ -134,7 +137,7 @@ def switch_here(conversation_id: int) -> ViewResult:
 @blueprint.post("/memories/switch")
 def switch_everywhere() -> ViewResult:
     """Switch memory on or off altogether."""
-    switches.switch_memory(current_user_id(), request.form.get("on") == "1")
+    conversation_memory.switch_memory(current_user_id(), request.form.get("on") == "1")
     db.session.commit()
     return _show_switch(url_for("memories.page"), request.form.get("conversation", type=int))
 
@@ -183,7 +186,7 @@ def ask_to_delete(conversation_id: int) -> ViewResult:
     """Return what rests on a conversation that is to be deleted."""
     user_id = current_user_id()
     conversation = get_conversation(user_id, conversation_id)
-    dependent = dependents.conversation_dependents(user_id, conversation_id)
+    dependent = revisions.conversation_dependents(user_id, conversation_id)
     context = {"conversation": conversation, "resting": dependent, "cards": cards.cards_of(user_id, dependent.memories)}
     if wants_partial():
         return render_template("memories/_delete.html", **context) if context["cards"] else ("", 204)
@@ -195,7 +198,7 @@ def delete_conversation(conversation_id: int) -> ViewResult:
     """Delete a conversation and forget what rests on it alone; the conversation can be restored for a while,
     the memories cannot."""
     user_id = current_user_id()
-    dependent = dependents.conversation_dependents(user_id, conversation_id)
+    dependent = revisions.conversation_dependents(user_id, conversation_id)
     report = forgetting.forget(user_id, dependent.only_here, cause="conversation_deleted")
     hide_conversation(user_id, conversation_id)
     db.session.commit()
@@ -261,5 +264,21 @@ def _show_switch(then: str, conversation_id: int | None) -> ViewResult:
     if not wants_partial():
         return redirect(then, 303)
     conversation = get_conversation(current_user_id(), conversation_id) if conversation_id else None
-    state = switches.switches(current_user_id(), conversation)
+    state = conversation_memory.switches(current_user_id(), conversation)
     return fragment("memories/_here.html", switches=state, conversation=conversation)
+
+
+@blueprint.app_context_processor
+def _template_values() -> dict[str, object]:
+    return {"space_documents_on": lambda: user_settings(current_user_id()).space_documents_enabled}
+
+
+@blueprint.post("/memories/space-documents")
+def switch_space_documents() -> ViewResult:
+    """Let replies in personal conversations look into documents of the user's spaces, or not."""
+    is_on = request.form.get("on") == "1"
+    update_account(current_user_id(), AccountChanges(settings=SettingsChanges(space_documents_enabled=is_on)))
+    db.session.commit()
+    if not wants_partial():
+        return redirect(url_for("memories.page"), 303)
+    return render_template("memories/_space_documents.html")

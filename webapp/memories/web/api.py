@@ -14,7 +14,7 @@ from webapp.http.answers import commit
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.memories import search, service
-from webapp.memories.history import change_sets, dependents, revisions
+from webapp.memories.history import change_sets, revisions
 from webapp.memories.learning import requests
 from webapp.memories.models import Memory
 from webapp.memories.prompt import profile
@@ -190,16 +190,16 @@ def update_profile(body: ProfileChanges) -> ProfileOut:
 @blueprint.get("/conversations/<int:conversation_id>/dependents")
 def conversation_dependents(path: ConversationPath) -> Dependents:
     """The memories that rest on a conversation."""
-    return _dependents(dependents.conversation_dependents(current_user_id(), path.conversation_id))
+    return _dependents(revisions.conversation_dependents(current_user_id(), path.conversation_id))
 
 
 @blueprint.get("/messages/<int:message_id>/dependents")
 def message_dependents(path: MessagePath) -> Dependents:
     """The memories that rest on a message."""
-    return _dependents(dependents.message_dependents(current_user_id(), path.message_id))
+    return _dependents(revisions.message_dependents(current_user_id(), path.message_id))
 
 
-def _dependents(dependent: dependents.DependentMemories) -> Dependents:
+def _dependents(dependent: revisions.DependentMemories) -> Dependents:
     return Dependents(memories=[MemoryOut.of(row) for row in dependent.memories], only_here=dependent.only_here)
 
 

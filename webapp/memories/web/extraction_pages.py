@@ -7,7 +7,7 @@ from webapp.conversations.service import get_conversation
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.memories.learning import requests
-from webapp.memories.learning.results import COUNTS
+from webapp.memories.learning.later_domains import COUNTS
 from webapp.memories.web.pages import fragment
 
 blueprint = PageBlueprint("memory_extraction", __name__, access="user")

@@ -15,11 +15,11 @@ from webapp.i18n.request_language import gettext as _
 from webapp.memories import service
 from webapp.memories.history import change_sets
 from webapp.memories.history.revisions import restore_revision, revisions_of
+from webapp.memories.prompt.conversation_memory import switches
 from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
 from webapp.memories.showing import cards, facets, texts
 from webapp.memories.store import forgetting
-from webapp.memories.switches import switches
-from webapp.memories.web.filters import read_filters
+from webapp.memories.web.panel import read_filters
 
 blueprint = PageBlueprint("memories", __name__, access="user")
 

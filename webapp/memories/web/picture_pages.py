@@ -1,18 +1,26 @@
-"""The pages that show memories along time, and the people and things they name."""
+"""The pages of memory as a whole: the portrait of a person or a space, the timeline, and people and things."""
 
 from typing import Any
 
-from flask import render_template, request
+from flask import redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id
+from webapp.db.base import db
+from webapp.errors import Conflict
 from webapp.extensions import this_app
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n import calendar
+from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
+from webapp.memories.portrait import service
 from webapp.memories.showing import texts
+from webapp.memories.showing.cards import COUNTED_TO
+from webapp.memories.showing.facets import tiles
 from webapp.memories.showing.name_map import map_of, name_page
 from webapp.memories.showing.timeline import Period, timeline_of
 from webapp.rendering import reader_zone
+from webapp.spaces.schemas import SpaceOut
+from webapp.spaces.service import view_space
 
 blueprint = PageBlueprint("picture_pages", __name__, access="user")
 
@@ -50,3 +58,46 @@ def name_map() -> ViewResult:
 def _period() -> Period | None:
     year, month = request.args.get("year", 0, type=int), request.args.get("month", 0, type=int)
     return Period(year, month if 1 <= month <= 12 else 0) if 1970 < year < 9000 else None
+
+
+@blueprint.get("/memories/portrait")
+@blueprint.get("/spaces/<int:space_id>/portrait")
+def portrait(space_id: int | None = None) -> ViewResult:
+    """Return the portrait of the person, or of a space for its members, or the part of the page that asks again."""
+    return _portrait(space_id)
+
+
+@blueprint.post("/memories/portrait")
+@blueprint.post("/spaces/<int:space_id>/portrait")
+def write_portrait(space_id: int | None = None) -> ViewResult:
+    """Have it written anew."""
+    try:
+        service.ask_for_portrait(current_user_id(), space_id)
+        db.session.commit()
+    except Conflict as error:
+        db.session.rollback()
+        return _portrait(space_id, error.detail), error.status
+    if wants_partial():
+        return _portrait(space_id)
+    return redirect(url_for(".portrait", space_id=space_id), 303)
+
+
+def title_of(space: SpaceOut | None) -> str:
+    """Return the title of a person's own portrait, or of a space's."""
+    if space is None:
+        return _("What I know of you")
+    if space.kind == "legacy":
+        return _("What is known of %(name)s", name=space.name)
+    return _("What is shared in %(name)s", name=space.name)
+
+
+def _portrait(space_id: int | None, problem: str = "") -> str:
+    user_id = current_user_id()
+    portrait = service.portrait_of(user_id, space_id)
+    space = view_space(user_id, space_id) if space_id is not None else None
+    context = {"portrait": portrait, "refused": problem, "space": space, "title": title_of(space)}
+    if wants_partial():
+        return render_template("memories/_portrait.html", **context)
+    if space is not None:
+        return render_template("spaces/portrait.html", tab="portrait", **context)
+    return render_template("memories/portrait.html", tiles=tiles(user_id), most=COUNTED_TO, **context)

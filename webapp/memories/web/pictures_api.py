@@ -1,14 +1,16 @@
-"""JSON endpoints of what the timeline and the picture of people and things are drawn from."""
+"""JSON endpoints of memory as a whole: the portrait, the timeline, and the picture of people and things."""
 
 from datetime import UTC, date, datetime, time, timedelta
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.accounts.auth import current_user_id
+from webapp.db.base import db
 from webapp.extensions import this_app
-from webapp.http.json_api import api_blueprint
-from webapp.http.validation import AwareTime, Day, Instant
+from webapp.http.json_api import Answer, api_blueprint
+from webapp.http.validation import AwareTime, Day, Id, Instant
 from webapp.i18n.request_language import language_of
+from webapp.memories.portrait import service
 from webapp.memories.showing.name_map import MOST_NAMES, links_of, names_shown
 from webapp.memories.showing.timeline import rows_between
 from webapp.rendering import reader_zone
@@ -97,3 +99,39 @@ def _moment(value: date | datetime | None, *, days: int = 0) -> datetime | None:
         return datetime.combine(value + timedelta(days=days), time(), reader_zone()).astimezone(UTC)
     except OverflowError:
         return None
+
+
+class SentenceOut(BaseModel):
+    text: str
+    memory_ids: list[int] = Field(description="The memories it rests on, each in use and as it was then.")
+    is_new: bool = Field(description="The portrait before did not have it.")
+
+
+class PortraitOut(BaseModel):
+    sentences: list[SentenceOut]
+    gone: list[SentenceOut] = Field(description="Sentences of the portrait before that this one has not.")
+    made_at: Instant | None
+    is_current: bool = Field(description="No memory it is made from has changed since.")
+    is_coming: bool = Field(description="It is being written.")
+    problem: str | None = Field(description="Why the last one was not written.")
+
+
+class PortraitQuery(BaseModel):
+    space_id: Id | None = Field(None, description="Of a space of yours, whose owner has to have switched it on.")
+
+
+@blueprint.get("/memories/portrait", responses={200: PortraitOut, 204: None})
+def read_portrait(query: PortraitQuery) -> Answer:
+    """Return your portrait in prose, or a space's, each sentence with the memories it rests on; 204 without one."""
+    view = service.portrait_of(current_user_id(), query.space_id)
+    if not view.sentences and not view.problem:
+        return "", 204
+    return PortraitOut.model_validate(view, from_attributes=True)
+
+
+@blueprint.post("/memories/portrait", status=202)
+def write_portrait(query: PortraitQuery) -> PortraitOut:
+    """Have it written anew; a worker does so."""
+    service.ask_for_portrait(current_user_id(), query.space_id)
+    db.session.commit()
+    return PortraitOut.model_validate(service.portrait_of(current_user_id(), query.space_id), from_attributes=True)

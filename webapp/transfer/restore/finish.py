@@ -10,8 +10,8 @@ from webapp.journeys.models import PointMemory, ReportEvidence
 from webapp.memories.history.revisions import is_forgotten
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone, version_of
 from webapp.memories.rules.tombstones import TombstoneKind, key_id
-from webapp.memories.store import forgetting, tombstone_secrets
-from webapp.memories.store.tombstone_secrets import tombstone_set
+from webapp.memories.store import forgetting
+from webapp.memories.store.tombstones import carry, keys_of, tombstone_set
 from webapp.transfer.restore.values import RestoreBatch, moment
 
 MOST_KEYS = 50
@@ -95,13 +95,13 @@ def report_evidence(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 def tombstone_keys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the keys by which forgotten things are recognised."""
     keys = [bytes.fromhex(line["key"]) for line in lines if len(str(line.get("key"))) == 64 and _is_hex(line["key"])]
-    own_keys = set(tombstone_secrets.keys_of(batch.user_id))
-    tombstone_secrets.carry(batch.user_id, [key for key in keys[:MOST_KEYS] if key_id(key) not in own_keys])
+    own_keys = set(keys_of(batch.user_id))
+    carry(batch.user_id, [key for key in keys[:MOST_KEYS] if key_id(key) not in own_keys])
 
 
 def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the tombstones whose key exists here; without its key a tombstone recognises nothing."""
-    keys = set(tombstone_secrets.keys_of(batch.user_id))
+    keys = set(keys_of(batch.user_id))
     kinds = {kind.value for kind in TombstoneKind}
     rows = {
         line["digest"]: {

@@ -1,18 +1,24 @@
-"""The keys of tombstones: those derived from the installation's secrets, and those people brought along."""
+"""A user's tombstones, the keys they are made with, and the check for something forgotten between reading and writing.
+
+Keys are derived from the installation's secrets, or brought along. Everything that stores a model's output checks.
+"""
 
 import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
 from cryptography.fernet import Fernet, InvalidToken
 from flask import current_app
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from webapp.db.base import db
 from webapp.memories.models import MemoryTombstone, TombstoneKey
 from webapp.memories.rules.tombstones import TombstoneSet, key_id, person_key
+from webapp.memories.store import versions
 
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")
 
@@ -76,3 +82,54 @@ def _unseal(sealed: str) -> bytes | None:
 
 def _box(secret: bytes) -> Fernet:
     return Fernet(base64.urlsafe_b64encode(hmac.digest(secret, b"carried tombstone keys", "sha256")))
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetCheck:
+    """The number of a user's tombstones and the time of the newest, for comparing later."""
+
+    count: int
+    newest: datetime | None
+
+
+def forget_check(user_id: int) -> ForgetCheck:
+    """Return the state of the user's tombstones; call it before reading input for a model."""
+    return ForgetCheck(
+        *db.session.execute(
+            select(func.count(), func.max(MemoryTombstone.created_at)).where(MemoryTombstone.user_id == user_id)
+        ).one()
+    )
+
+
+def forgot_since(user_id: int, before: ForgetCheck) -> bool:
+    """Return whether the user has forgotten anything since. The next forgetting sees what the caller then writes.
+
+    Locks the user's memory until the transaction ends; callers that also lock a conversation lock that first.
+    """
+    versions.lock(user_id)
+    return forget_check(user_id) != before
+
+
+def watch(user_id: int) -> Callable[[], bool]:
+    """Return a function that tells whether anything was forgotten since this call.
+
+    Call `watch` before reading input for a model, and its result in the transaction that stores the output.
+    """
+    before = forget_check(user_id)
+    return lambda: not forgot_since(user_id, before)
+
+
+def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[TombstoneSet]:
+    """Return the graveyards of the users who have forgotten something since then, each with only those tombstones.
+
+    The clocks of two machines may differ: pass a time somewhat earlier.
+    """
+    rows = db.session.execute(
+        select(MemoryTombstone.user_id, MemoryTombstone.digest, MemoryTombstone.key_id).where(
+            MemoryTombstone.user_id.in_(user_ids), MemoryTombstone.created_at >= since
+        )
+    ).all()
+    return [
+        tombstone_set(user_id, tombstones={digest: name for owner, digest, name in rows if owner == user_id})
+        for user_id in sorted({user_id for user_id, *_ in rows})
+    ]

@@ -1,4 +1,4 @@
-"""Continuing a reply whose calls were handed to the client, once it has brought the results."""
+"""Answers to the tool calls of a turn: results from the client that made it, and permission from the person."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,17 @@ from typing import Any
 
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.chat.service import StartedTurn
+from webapp.chat.service import StartedTurn, reply_of
+from webapp.chat.turns import turnlog
+from webapp.chat.turns.consent import ASK_SECONDS, Decision
 from webapp.chat.turns.runtime import runtime
 from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict
+from webapp.extensions import redis
+from webapp.tools import servers
 from webapp.tools.client_tools import CLIENT, result_of
 from webapp.usage import service as usage
 
@@ -69,3 +73,28 @@ def take(reply: Message, results: Mapping[str, str]) -> None:
         if call.get("by") == CLIENT and call.get("call_id") in results:
             call["output"] = result_of(results[str(call["call_id"])])
     flag_modified(reply, "tool_calls")
+
+
+def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
+    """Record whether a call may be made; `always` is remembered. Raises NotFound; Conflict if it is no longer asked.
+
+    The turn's stream decides which call was asked about, not what a page showed. The caller commits, and then calls
+    `pass_on`.
+    """
+    reply = reply_of(user_id, turn_id)
+    question = None
+    if reply.status == "streaming":
+        db.session.rollback()
+        for item in turnlog.read(redis(), turn_id):
+            if item.kind in ("tool_start", "tool") and item.data.get("number") == number:
+                question = item.data if item.data.get("asks") else None
+    tool = (int(question["server_id"]), str(question["title"])) if question else None
+    # A tool that was removed or switched off since is not called any more.
+    if tool is None or (decision != "never" and not servers.is_offered(user_id, *tool)):
+        raise Conflict("This is no longer being asked.")
+    if decision == "always":
+        servers.grant(user_id, *tool)
+
+
+def pass_on(turn_id: int, number: int, decision: Decision) -> None:
+    redis().set(turnlog.consent_key(turn_id, number), decision.encode(), ex=int(ASK_SECONDS))

@@ -1,14 +1,15 @@
-"""Withdrawing: what its owner no longer shares is removed from what models told the other members."""
+"""The reach of what is forgotten or withdrawn: replies that used it, and what models told other members."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 
 from blinker import Signal
 from sqlalchemy import select
 
 from webapp.db.base import db
+from webapp.extensions import Part
 from webapp.memories.models import Memory, MemoryRevision
 
 reach_asked = Signal()
@@ -53,3 +54,32 @@ def withdraw(user_id: int, memories: Collection[Memory]) -> Reach:
     snapshots = db.session.scalars(select(MemoryRevision.snapshot).where(MemoryRevision.memory_id.in_(ids)))
     texts = {memory.content for memory in memories} | {str(fields.get("content") or "") for fields in snapshots}
     return reach_of(being_withdrawn.send(None, user_id=user_id, memory_ids=ids, texts=texts - {""}))
+
+
+MOST_NAMED = 50
+"""The most replies that a report names."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsedIn:
+    """A reply whose prompt held one of the memories; `is_shared`: a link shows it to others."""
+
+    message_id: int
+    conversation_id: int
+    space_id: int | None = None
+    is_shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The user's replies that used some memories, those behind a link first, then the newest; at most MOST_NAMED of the
+    `count`. Of replies to other members only the number (`by_others`)."""
+
+    replies: list[UsedIn] = field(default_factory=list)
+    count: int = 0
+    by_others: int = 0
+
+
+uses_of: Part[Callable[[int, Collection[int]], Uses]] = Part("uses_of_memories")
+"""Finds the uses of a user's memories by their ids, also of memories that are gone. The domains that know the receipts
+and the links build on this one, so one of them registers the function here."""

@@ -1,13 +1,34 @@
-"""The filters a request sets on the list of memories."""
+"""The memory panel beside a page: open or closed, and the filters a request sets on its list."""
 
-from flask import request
+from flask import request, session
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id
 from webapp.conversations.models import Conversation
 from webapp.http.problems import field_errors
+from webapp.memories.showing import cards
 from webapp.memories.showing.cards import Filters
 from webapp.spaces.current_space import chosen_space
+
+
+def panel_state(conversation: Conversation | None = None) -> str:
+    """Return "open" or "closed", as it was left; else "auto", open beside conversations, once it holds something.
+
+    The start page shows nothing of memory to who passes by, unless the person opened the panel.
+    """
+    cookie = request.cookies.get("panel", "")
+    if cookie in ("open", "closed"):
+        return cookie
+    is_guided = conversation is not None and conversation.journey_id is not None
+    return "auto" if is_guided or has_memory() else "closed"
+
+
+def has_memory() -> bool:
+    """Return whether anything is, or was, remembered; the session notes it, so that it is asked for until then only."""
+    user_id = current_user_id()
+    if session.get("remembers") != user_id and cards.has_any(user_id):
+        session["remembers"] = user_id
+    return session.get("remembers") == user_id
 
 
 def read_filters(conversation: Conversation | None = None, *, arrives: bool = False) -> Filters:
