@@ -18,6 +18,7 @@ import pytest
 
 from webapp.accounts.access import access_of
 from webapp.background.job_specs import JOBS, JobSpec, Queue
+from webapp.shell.routes import SERVED
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 300
@@ -218,6 +219,13 @@ def test_every_view_or_its_blueprint_says_who_may_call_it(app):
         if (mark or rule) not in LEVELS or rule == "public":  # what anybody may call is marked one by one
             silent.append(endpoint)
     assert not silent
+
+
+def test_every_blueprint_is_served():
+    made = re.compile(r"^\w+ = (?:PageBlueprint|api_blueprint)\(", re.MULTILINE)
+    found = {module_name(path) for path in FILES if made.search(path.read_text())}
+    served = {f"webapp.{room}.{name}" for room, names in SERVED.items() for name in names.split()}
+    assert found <= served
 
 
 def test_views_open_to_anybody_are_known(app):
