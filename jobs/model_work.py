@@ -15,7 +15,7 @@ from webapp.memories.portrait import generation as portraits
 from webapp.memories.portrait.service import spaces_to_portray
 from webapp.memories.portrait.subjects import Members, Person
 from webapp.memories.review.proposals import archive_expired
-from webapp.memories.store.tombstones import watch
+from webapp.memories.store import tombstones
 from webapp.prompts import service as prompts
 from webapp.providers.catalogue import has_worker
 from webapp.schedules import runs
@@ -31,7 +31,7 @@ send_scheduled = job("scheduled_turn")(runs.run)
 @job("title")
 def generate_title(conversation_id: int) -> bool:
     """Title a conversation that has none; returns whether it did. The title itself is not kept with the job."""
-    title = titles.title_conversation(conversation_id, prompts.active("titles").text, watch)
+    title = titles.title_conversation(conversation_id, prompts.active("titles").text, tombstones.watch)
     if title:
         report("title", {"title": title, "conversation_id": conversation_id})
     return bool(title)

@@ -45,7 +45,7 @@ SERVED = {
     "usage": "api pages",
     "webhooks": "api pages",
 }
-"""The modules of each room whose blueprints are registered once all are loaded: some add to that of another."""
+"""The modules of each room whose blueprints are registered once all are loaded: some add to those of another."""
 
 
 def register(app: OpenAPI) -> None:
