@@ -118,6 +118,8 @@ class PatientWorker(Worker):
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
         """Run the job, in that process. A job that is not one of ours is not run, and fails: whoever can write to Redis
         could otherwise have any function called."""
+        if (spec := _spec(job)) is not None and job.func_name != spec.function:
+            job.func_name = spec.function  # another version queued it: names of jobs last, those of functions do not
         if job.func_name in FUNCTIONS:
             return super().perform_job(job, queue, execution)
         log.error("a job that is none of ours was not run", extra={"job_id": job.id})

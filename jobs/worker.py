@@ -26,19 +26,7 @@ from flask import Flask
 from rq.serializers import JSONSerializer
 from sqlalchemy.orm import configure_mappers
 
-# Loaded before the fork. jobs.journeys is not: setting a PDF takes 20 MB of libraries, and is rare.
-from jobs import (  # noqa: F401
-    digests,
-    documents,
-    indexing,
-    mails,
-    memories,
-    schedule,
-    schedules,
-    summaries,
-    titles,
-    upkeep,
-)
+from jobs import data_work, model_work, schedule, upkeep  # noqa: F401  (loaded before the fork)
 from jobs.runner import worker_app
 from jobs.work_loop import PatientWorker
 from webapp.background.job_specs import WORKERS, Queue, rq_queue

@@ -18,6 +18,7 @@ import pytest
 
 from webapp.accounts.access import access_of
 from webapp.background.job_specs import JOBS, JobSpec, Queue
+from webapp.shell.routes import SERVED
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 300
@@ -64,7 +65,7 @@ PURE = {
     "webapp.telemetry": "otlp tracing",
     "webapp.admin": "doctor.findings",
     "webapp.accounts": "agents emails mail_texts passwords scopes",
-    "webapp.chat.context": "budget builder excerpts memory_sections sections segments values",
+    "webapp.chat.context": "builder excerpts memory_sections sections segments values",
     "webapp.journeys": "guidance evidence_matches assessment_merge report_content report_fonts report_pages report_pdf",
     "webapp.files": "citations kinds picture",
     "webapp.files.readers": "mail page result text",
@@ -220,6 +221,13 @@ def test_every_view_or_its_blueprint_says_who_may_call_it(app):
     assert not silent
 
 
+def test_every_blueprint_is_served():
+    made = re.compile(r"^\w+ = (?:PageBlueprint|api_blueprint)\(", re.MULTILINE)
+    found = {module_name(path) for path in FILES if made.search(path.read_text())}
+    served = {f"webapp.{room}.{name}" for room, names in SERVED.items() for name in names.split()}
+    assert found <= served
+
+
 def test_views_open_to_anybody_are_known(app):
     """A new public view is a decision, and has to be recorded here."""
     public = {endpoint for endpoint, view in app.view_functions.items() if getattr(view, "access", None) == "public"}
@@ -255,10 +263,10 @@ def test_every_job_function_has_a_spec():
         if not name.startswith("jobs."):
             continue
         module = importlib.import_module(name)
-        for _, function in inspect.getmembers(module, inspect.isfunction):
-            if hasattr(function, "job_name") and function.__module__ == name:
-                functions.add(f"{name}.{function.__name__}")
-                assert JOBS[function.job_name].function == f"{name}.{function.__name__}"
+        for attribute, function in inspect.getmembers(module, inspect.isfunction):
+            if hasattr(function, "job_name"):
+                functions.add(f"{name}.{attribute}")
+                assert JOBS[function.job_name].function == f"{name}.{attribute}"
     assert functions == {spec.function for spec in JOBS.values()}
 
 

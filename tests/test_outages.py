@@ -27,7 +27,7 @@ from webapp.conversations import lists
 from webapp.db.base import database_is_away, database_is_full, db
 from webapp.db.engine import engine_options
 from webapp.extensions import make_redis
-from webapp.redis import fail_fast
+from webapp.redis import clients
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_request_with_a_silent_redis_ends_soon(
         lambda: client.post("/api/conversations", json={"title": "x"}),
         lambda: anonymous.get("/readyz"),
     ):
-        time.sleep(fail_fast.PAUSE_SECONDS)
+        time.sleep(clients.PAUSE_SECONDS)
         started = time.monotonic()
         answer = ask()
         assert time.monotonic() - started < 4

@@ -15,8 +15,7 @@ from redis.retry import Retry
 
 from webapp.config import Settings
 from webapp.db.base import db
-from webapp.redis.clients import open_redis
-from webapp.redis.fail_fast import ANSWER_SECONDS, CONNECT_SECONDS, FailFastRetry
+from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, FailFastRetry, open_redis
 
 __all__ = [
     "Part",

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from testkit.people import PASSWORD, post_form
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
-from webapp.accounts import deletion, provider_links, second_factor, service
+from webapp.accounts import deletion, identities, second_factor, service
 from webapp.accounts.first_account import first_account
 from webapp.accounts.models import User
 from webapp.accounts.oidc_pages import init_oidc
@@ -200,7 +200,7 @@ def test_linking_waits_for_the_second_step_and_not_for_ever(app, configure, anon
     monkeypatch.setattr(second_factor, "check", lambda _user_id, code: code == "right")
     anonymous.get(at_the_provider(anonymous))
     assert sign_in(anonymous).location.startswith("/login/code")
-    monkeypatch.setattr(provider_links, "SECONDS", -1)
+    monkeypatch.setattr(identities, "SECONDS", -1)
     post_form(anonymous, "/login/code", "/login/code", code="right")
     later = app.test_client()
     assert later.get(at_the_provider(later)).status_code == 403

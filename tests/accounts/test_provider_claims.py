@@ -2,7 +2,7 @@
 
 import pytest
 
-from webapp.accounts.provider_claims import ClaimNames, ProviderClaims
+from webapp.accounts.identities import ClaimNames, ProviderClaims
 from webapp.errors import Forbidden
 
 

@@ -6,9 +6,11 @@ from collections.abc import Callable
 import pytest
 from argon2 import PasswordHasher
 from flask import Flask
+from pydantic import ValidationError
 
 from tests.accounts.conftest import PASSWORD, People
 from webapp.accounts import deletion, service, site, tokens
+from webapp.accounts.emails import normalise_email
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import (
     AccountChanges,
@@ -20,6 +22,7 @@ from webapp.accounts.schemas import (
     SettingsChanges,
     UserChanges,
     UserQuery,
+    UserSettings,
 )
 from webapp.db.base import db, write_transaction
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
@@ -286,3 +289,53 @@ def test_tokens_are_bounded(people: People, monkeypatch: pytest.MonkeyPatch) -> 
             tokens.create_token(ann, NewToken(name="x"))
         with pytest.raises(Conflict):
             tokens.create_token(ann, NewToken(name="x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("ann@example.com", "ann@example.com"),
+        ("  Ann.Smith+x@EXAMPLE.Com ", "ann.smith+x@example.com"),
+        ("ann@bücher.example", "ann@xn--bcher-kva.example"),
+        ("jörg@example.com", "jörg@example.com"),
+        ("ann＠example.com", "ann@example.com"),
+        ("admin@localhost", "admin@localhost"),
+    ],
+)
+def test_spelling(text: str, address: str) -> None:
+    assert normalise_email(text) == address
+    assert normalise_email(address) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "ann", "@", "ann@", "@example.com", "a b@example.com", "a@b@c.com", "ann@exa mple.com", "ann@-a.com"),
+        *("ann@a..b", "ann@example.com.", "ann\n@example.com", "ann@[1.2.3.4]", "<ann@example.com>", "a" * 65 + "@b.c"),
+        *("a@" + "b" * 64 + ".com", "a@" + ".".join(["b" * 60] * 5), "\ud800@example.com\x00", "ann@ex\ud800.com"),
+    ],
+)
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(ValueError):
+        normalise_email(text)
+
+
+def test_settings_have_defaults() -> None:
+    assert UserSettings.of(None) == UserSettings.of({}) == UserSettings()
+
+
+def test_what_cannot_be_read_falls_back_alone() -> None:
+    found = UserSettings.of({"theme": "neon", "timezone": "Europe/Lisbon", "from_the_future": 1})
+    assert (found.theme, found.timezone) == ("system", "Europe/Lisbon")
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../../etc/passwd", "/etc/localtime", "UTC\x00", "x" * 65])
+def test_time_zones_are_real(zone: str) -> None:
+    with pytest.raises(ValidationError):
+        SettingsChanges(timezone=zone)
+
+
+def test_a_registration_judges_the_password_with_the_address() -> None:
+    with pytest.raises(ValidationError, match="e-mail address"):
+        Registration(email="averylongname@example.com", password="averylongname")
+    assert Registration(email=" Ann@Example.com", password="kettle orbit").email == "ann@example.com"

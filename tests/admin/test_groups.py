@@ -7,8 +7,8 @@ from webapp.accounts import groups, signals
 from webapp.db.base import db, write_transaction
 from webapp.providers.catalogue import catalogue, models_for_user, targets_for
 from webapp.usage import service as usage
-from webapp.usage.limits import Limit, applicable_limits
 from webapp.usage.schemas import QuotaFields
+from webapp.usage.service import Limit, applicable_limits
 
 BOX = {"name": "Box", "base_url": "http://127.0.0.1:9/v1"}
 

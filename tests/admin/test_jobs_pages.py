@@ -30,7 +30,7 @@ def connection(app):
 def failed_job(connection):
     """A job that failed with a message that would be markup."""
     queue = rq_queue(connection, Queue.TURN)
-    job = queue.enqueue("jobs.titles.generate_title", conversation_id=1, meta={"name": "title"})
+    job = queue.enqueue("jobs.model_work.generate_title", conversation_id=1, meta={"name": "title"})
     queue.remove(job)
     registry = FailedJobRegistry(queue=queue)
     registry.add(job, ttl=100)
@@ -76,8 +76,8 @@ def test_what_a_job_says_cannot_become_markup(browser, failed_job):
 
 def test_a_job_with_a_dependency_is_shown(browser, connection):
     queue = rq_queue(connection, Queue.TURN)
-    first = queue.enqueue("jobs.titles.generate_title", conversation_id=1)
-    second = queue.enqueue("jobs.titles.generate_title", conversation_id=2, depends_on=first)
+    first = queue.enqueue("jobs.model_work.generate_title", conversation_id=1)
+    second = queue.enqueue("jobs.model_work.generate_title", conversation_id=2, depends_on=first)
     assert first.id in browser.get(f"/admin/rq/jobs/{second.id}").text
     assert second.id in browser.get("/admin/rq/queues/turn/deferred").text
 

@@ -1,5 +1,6 @@
 """The administration: who may open it, what it shows, and what it does to accounts."""
 
+import itertools
 import re
 
 import pytest
@@ -7,9 +8,11 @@ from redis import Redis
 
 from testkit.people import csrf_token
 from webapp.accounts import service
-from webapp.accounts.schemas import Credentials
+from webapp.accounts.passwords import password_problem
+from webapp.accounts.schemas import Credentials, UserChanges
+from webapp.admin import users
 from webapp.db.base import db
-from webapp.errors import NotFound, Unauthenticated
+from webapp.errors import Conflict, NotFound, Unauthenticated
 
 
 @pytest.fixture
@@ -170,3 +173,30 @@ def test_a_user_is_added_with_a_password_to_hand_over(browser, app):
 def test_unknown_users_are_not_found(browser):
     for user_id in (0, 2**31, 2**70):
         assert browser.get(f"/admin/users/{user_id}").status_code == 404
+
+
+def test_passwords_are_long_and_acceptable():
+    letters = itertools.cycle(users._ALPHABET)
+    assert users.generate_password(lambda _: next(letters)) == "abcde-fghjk-mnpqr-stuvw"
+    made = {users.generate_password() for _ in range(50)}
+    assert len(made) == 50
+    assert not any(password_problem(password, "somebody@example.org") for password in made)
+
+
+def test_the_last_admin_stays_when_two_unmake_each_other(app_context, make_user):
+    ada, bob = make_user(is_admin=True), make_user(is_admin=True)
+    users.change(ada.user_id, bob.user_id, UserChanges(is_admin=False))
+    # Bob's request was admitted before he lost his rights.
+    with pytest.raises(Conflict):
+        users.change(bob.user_id, ada.user_id, UserChanges(is_admin=False))
+    with pytest.raises(Conflict):
+        users.change(bob.user_id, ada.user_id, UserChanges(is_active=False))
+    with pytest.raises(Conflict):
+        users.delete(bob.user_id, ada.user_id, ada.email)
+    assert service.get_user(ada.user_id).is_admin
+
+
+def test_holdings_count_what_is_theirs(app_context, make_user):
+    person = make_user()
+    make_user()
+    assert users.count_holdings(person.user_id) == {"conversations": 0, "tokens": 1}

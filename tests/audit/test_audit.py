@@ -10,8 +10,8 @@ from testkit.people import PASSWORD, post_form
 from webapp.accounts.models import User
 from webapp.audit import service
 from webapp.audit.actions import Action, words
-from webapp.audit.actors import Actor
 from webapp.audit.models import AuditEvent
+from webapp.audit.service import Actor
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 

@@ -8,7 +8,7 @@ from testkit.people import post_form
 from testkit.processes import ROOT
 from webapp.audit import service
 from webapp.audit.actions import Action
-from webapp.audit.actors import SYSTEM
+from webapp.audit.service import SYSTEM
 from webapp.audit.targets import REASONS, THINGS, conversation_of, reason, thing
 from webapp.db.base import write_transaction
 from webapp.i18n.request_language import use_language

@@ -117,8 +117,10 @@ WATCH = r"""() => {
       const blocks = [...prose.querySelectorAll("p, .math, li, td, th, h3")].slice(-6);
       for (const block of blocks) {
         if (block.closest(".code, .katex")) continue;
-        window.read += block.innerText.includes("it is");
-        if (marks.test(block.innerText)) window.raw.push(block.innerText);
+        let unset = block.innerText;  // without what is set, which may hold a bar of its own
+        for (const one of block.querySelectorAll(".katex")) unset = unset.replace(one.innerText, "");
+        window.read += unset.includes("it is");
+        if (marks.test(unset)) window.raw.push(unset);
       }
     }
     requestAnimationFrame(look);

@@ -15,7 +15,7 @@ from tests.chat.test_stream import ask, begin, wait_for_text
 from webapp.chat.turns import recovery, turnlog
 from webapp.conversations.models import MessageReasoning
 from webapp.db.base import db
-from webapp.transfer import account
+from webapp.transfer import account_tables
 
 THOUGHT = "Greets me. I should greet back."
 
@@ -98,7 +98,7 @@ def test_thoughts_are_in_the_export_behind_no_link_and_go_with_their_message(
     done = ask(client)[-1].data["message"]
     place = f"/api/conversations/{done['conversation_id']}"
     with app.app_context():
-        assert THOUGHT in "".join(account.lines(user.user_id, "conversations.jsonl"))
+        assert THOUGHT in "".join(account_tables.lines(user.user_id, "conversations.jsonl"))
         assert db.session.get(MessageReasoning, done["message_id"]).content == THOUGHT
     shared = client.post(f"{place}/shares", json={}).get_json()
     page = anonymous.get("/s/" + shared["url"].rpartition("/s/")[2]).text

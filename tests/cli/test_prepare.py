@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from testkit.processes import ROOT
-from webapp.cli.prepare import assets, database, installers, lockfile, machine, packages, shell, venv
+from webapp.cli.prepare import assets, database, installers, machine, packages, shell, venv
 from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
 from webapp.environment import env_file
@@ -41,12 +41,12 @@ def test_a_step_that_failed_leaves_no_stamp(tmp_path: Path, monkeypatch: pytest.
 
 def test_the_lock_holds_what_is_pinned_with_hashes() -> None:
     """`make lock` after a change."""
-    locked = lockfile.locked_packages()
+    locked = packages.locked_packages()
     pins = {}
     for path in (packages.RUNTIME, packages.CONSTRAINTS):
         for line in path.read_text().splitlines():
             if found := re.match(r"([A-Za-z0-9_.-]+)(?:\[\w,]+)?==([^\s;]+)", line):
-                pins[lockfile.normal(found[1])] = found[2]
+                pins[packages.normal(found[1])] = found[2]
     versions = {name: block.split("==")[1].split()[0].rstrip(";") for name, block in locked.items()}
     assert {name: versions.get(name) for name in pins} == pins
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in locked.values())

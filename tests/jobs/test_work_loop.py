@@ -122,6 +122,16 @@ def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path) -> None:
     job.delete()
 
 
+def test_a_job_that_an_earlier_version_queued_runs_under_the_name_it_has_now(app) -> None:
+    queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.INDEX)
+    job = queue.enqueue("jobs.files.sweep_storage", meta={"name": "sweep_files"})
+    worker = PatientWorker([queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings())
+    with app.app_context():
+        assert worker.perform_job(job, queue, worker.prepare_execution(job)) is True
+    assert job.get_status() == JobStatus.FINISHED and job.func_name == "jobs.upkeep.sweep_files"
+    job.delete()
+
+
 def test_what_redis_names_beside_a_job_is_neither_called_nor_sent_to(app) -> None:
     queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.BATCH)
     hook = Callback("os.mkdir")

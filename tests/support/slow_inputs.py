@@ -84,11 +84,14 @@ def _growth(found: Found, before: str, run: str, after: str) -> str:
     while LITTLE / 8 <= once < LITTLE and times * len(run) < LONGEST:
         times *= 2  # on a fast machine it takes more to tell
         once = _work(found, before, run, after, times)
+    if once >= MUCH:
+        return f"more than {MUCH} s"
+    while once >= 3 * LITTLE and times > 1:
+        times //= 2  # it takes less to tell
+        once = _work(found, before, run, after, times)
     for _ in range(4):
         if once < LITTLE:
             return ""
-        if once >= MUCH:
-            return f"more than {MUCH} s"
         twice = _work(found, before, run, after, 2 * times)
         if twice >= MUCH:  # stopped, so it says nothing of how much more
             return f"more than {MUCH} s"

@@ -26,7 +26,7 @@ from webapp.llm.errors import ModelUnavailable
 from webapp.shell import factory
 from webapp.telemetry import tracing
 from webapp.telemetry.otlp import Traces
-from webapp.telemetry.request_spans import trace_requests
+from webapp.telemetry.spans import trace_requests
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

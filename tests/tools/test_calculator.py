@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webapp.tools.calculator import LONGEST, Unanswerable, calculate
+from webapp.tools.date_arithmetic import Unclear, reckon
 
 CASES = json.loads(Path(__file__).with_name("calculator.json").read_text(encoding="utf-8"))
 
@@ -44,3 +46,34 @@ def test_what_has_no_answer_is_a_sentence(expression: str) -> None:
 def test_nothing_else_is_raised_and_nothing_grows(expression: str) -> None:
     with suppress(Unanswerable):
         assert all(len(text) < 2_000 for text in calculate(expression).values())
+
+
+DATE_CASES = json.loads(Path(__file__).with_name("date_arithmetic.json").read_text(encoding="utf-8"))
+
+SUNDAY = date(2026, 11, 22)
+
+
+def test_today_has_a_weekday() -> None:
+    assert reckon(SUNDAY) == {"date": "2026-11-22", "weekday": "Sunday"}
+    assert reckon(SUNDAY, "tomorrow")["weekday"] == "Monday"
+
+
+def test_days_between() -> None:
+    found = reckon(SUNDAY, end="2026-12-24")
+    assert (found["days"], found["in_words"], found["working_days"]) == (32, "1 month, 2 days", 23)
+    back = reckon(SUNDAY, "2026-12-24", "today")
+    assert (back["days"], back["in_words"], back["working_days"]) == (-32, "-1 month, 2 days", -23)
+    assert reckon(SUNDAY, "1990-05-17", "today")["in_words"] == "36 years, 6 months, 5 days"
+    assert reckon(SUNDAY, "2024-02-29", "2025-02-28")["in_words"] == "1 year"
+
+
+@pytest.mark.parametrize(("start", "add", "then"), DATE_CASES["so_much_later"])
+def test_so_much_later(start: str, add: str, then: str) -> None:
+    assert reckon(SUNDAY, start, add=add)["then"] == then
+
+
+@pytest.mark.parametrize("asked", DATE_CASES["what_is_unclear_is_a_sentence"])
+def test_what_is_unclear_is_a_sentence(asked: dict[str, str]) -> None:
+    with pytest.raises(Unclear) as refused:
+        reckon(SUNDAY, **asked)
+    assert str(refused.value).endswith(".")

@@ -7,15 +7,25 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from flask import Flask
 from jsonschema import validate
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
-from testkit.people import post_form
+from testkit.people import Person, browser_client, post_form
+from tests.conversations.rows import add_conversation
+from tests.support.queries import count_queries
 from webapp.accounts.service import delete_user
+from webapp.conversations.messages import add_past
 from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
 from webapp.db.base import db, now, write_transaction, writing
+from webapp.digests import service as digests
+from webapp.digests.schemas import ConversationMemoryData
 from webapp.files.storage import file_storage
-from webapp.transfer import account, export_jobs, storage
+from webapp.retrieval.models import ConversationChunk
+from webapp.transfer import account_rows, account_tables, conversation_download, export_jobs, storage
+from webapp.transfer.account_tables import PARTS
 from webapp.transfer.models import Export
 
 
@@ -275,7 +285,7 @@ def test_the_page_makes_and_offers_exports(login, user, run_jobs):
 def test_nobody_waits_while_an_export_is_written(app, client, run_jobs, monkeypatch):
     """On SQLite a transaction that may write keeps every other writer out; bytes may come from far away."""
     client.post("/api/files", data={"file": (io.BytesIO(b"Bees dance."), "bees.txt")})
-    read, pieces, seen = account.lines, file_storage.of(app).pieces, []
+    read, pieces, seen = account_tables.lines, file_storage.of(app).pieces, []
 
     def lines(*wanted):
         seen.append(("may write", writing.get()))
@@ -285,7 +295,7 @@ def test_nobody_waits_while_an_export_is_written(app, client, run_jobs, monkeypa
         seen.append(("in a transaction", db.session().in_transaction()))
         return pieces(*wanted)
 
-    monkeypatch.setattr(account, "lines", lines)
+    monkeypatch.setattr(account_tables, "lines", lines)
     monkeypatch.setattr(file_storage.of(app), "pieces", bytes_of)
     _, file = _export(client, run_jobs, what="account")
     assert set(seen) == {("may write", False), ("in a transaction", False)}
@@ -310,3 +320,99 @@ def test_an_account_is_exported_a_slice_at_a_time_whatever_is_deleted_in_between
     assert [json.loads(line)["content"] for line in memories.splitlines()] == [
         f"Keeps {name}" for name in ("bees", "cats", "dogs", "eels")
     ]
+
+
+SIZE = 3
+COUNTS = [0, SIZE, 2 * SIZE + 1]
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(account_rows, "BATCH", SIZE)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_summaries_are_exported_in_batches(app: Flask, user: Person, make_user, count: int) -> None:
+    for person, number in ((user, count), (make_user(), 2)):
+        conversation_id = add_conversation(app, person.user_id)
+        with app.app_context(), write_transaction():
+            where = {"conversation_id": conversation_id, "user_id": person.user_id}
+            rows = [
+                {**where, "content": f"{person.name} {n}", "message_range_start": n + 1, "message_range_end": n + 1}
+                for n in range(number)
+            ]
+            if rows:
+                db.session.execute(insert(ConversationChunk), rows)
+    with app.app_context(), count_queries() as sent:
+        lines = []
+        for line in PARTS["summaries.jsonl"].read(user.user_id):
+            lines.append(line)
+            assert len(db.session.identity_map) <= SIZE
+        assert [line["content"] for line in lines] == [f"{user.name} {n}" for n in range(count)]
+        assert sum("FROM conversation_chunks" in statement for statement in sent) == -(-count // SIZE) + 1
+        mine = select(ConversationChunk.chunk_id).where(ConversationChunk.user_id == user.user_id)
+        assert {line["chunk_id"] for line in lines} == set(db.session.scalars(mine))
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_digests_are_exported_in_batches_each_with_its_versions(app, user, make_user, count):
+    for person, number in ((user, count), (make_user(), 2)):
+        for n in range(number):
+            conversation_id = add_conversation(app, person.user_id)
+            with app.app_context(), write_transaction():
+                for topic in ("before", "now"):
+                    data = ConversationMemoryData(main_topics=[f"{topic} {n}"], action=[], typical_observation="")
+                    digests.upsert_digest(person.user_id, conversation_id, data)
+    with app.app_context():
+        lines = list(PARTS["digests.jsonl"].read(user.user_id))
+    assert [line["memory_data"]["main_topics"] for line in lines] == [[f"now {n}"] for n in range(count)]
+    told = [[version["memory_data"]["main_topics"][0] for version in line["versions"]] for line in lines]
+    assert told == [[f"before {n}", f"now {n}"] for n in range(count)]
+
+
+def _make(app, person, *titles):
+    with app.app_context(), write_transaction():
+        ids = []
+        for title in titles:
+            row = create_conversation(person.user_id, NewConversation(title=title))
+            add_past(row, [("user", f"Ask about {title}", now()), ("assistant", f"Told of {title}", now())])
+            ids.append(row.conversation_id)
+        return ids
+
+
+def test_one_is_a_file_and_several_are_a_zip(app, user):
+    bees, tea = _make(app, user, "Bees", "Bees")
+    browser = browser_client(app, user)
+    assert 'action="/exports/chosen"' in browser.get(f"/c/{bees}").text
+    assert 'formaction="/exports/chosen"' in browser.get("/organise").text
+    one = post_form(browser, "/exports/chosen", page="/organise", id=bees)
+    assert one.status_code == 200 and "Bees.md" in one.headers["Content-Disposition"]
+    assert one.mimetype == "text/markdown" and "Told of Bees" in one.text
+    both = post_form(browser, "/exports/chosen", page="/organise", id=[bees, tea, bees, "x"])
+    with both, zipfile.ZipFile(io.BytesIO(both.data)) as archive:
+        assert len(archive.namelist()) == 2
+        assert all(b"Told of Bees" in archive.read(name) for name in archive.namelist())
+
+
+@pytest.mark.parametrize("in_memory", [conversation_download.IN_MEMORY, 1])
+def test_many_are_written_to_the_disk_and_too_many_are_refused(app, user, monkeypatch, in_memory):
+    ids = _make(app, user, "Bees", "Tea", "Rain")
+    browser = browser_client(app, user)
+    monkeypatch.setattr(conversation_download, "IN_MEMORY", in_memory)
+    whole = post_form(browser, "/exports/chosen", page="/organise", id=ids)
+    with whole, zipfile.ZipFile(io.BytesIO(whole.data)) as archive:
+        assert len(archive.namelist()) == 3 and archive.testzip() is None
+    monkeypatch.setattr(conversation_download, "MOST_BYTES", 100)
+    assert post_form(browser, "/exports/chosen", page="/organise", id=ids).status_code == 303
+    assert "too many for one file" in browser.get("/organise").text
+
+
+def test_nothing_chosen_says_so_and_what_is_anothers_stays_theirs(app, user, make_user):
+    (hers,) = _make(app, make_user(), "Secret")
+    (his,) = _make(app, user, "Bees")
+    browser = browser_client(app, user)
+    assert post_form(browser, "/exports/chosen", page="/organise").status_code == 303
+    assert "Select at least one" in browser.get("/organise").text
+    assert post_form(browser, "/exports/chosen", page="/organise", id=hers).status_code == 404
+    mixed = post_form(browser, "/exports/chosen", page="/organise", id=[his, hers])
+    assert "Told of Bees" in mixed.text and "Secret" not in mixed.text

@@ -3,13 +3,23 @@
 import json
 import zipfile
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from testkit import exports
-from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, zipped
+from testkit.exports import (
+    HIDDEN,
+    chatgpt_conversation,
+    claude_conversation,
+    librechat_conversation,
+    node,
+    openwebui_chat,
+    zipped,
+)
 from webapp.transfer.content import (
     ReadConversation,
     ReadMemory,
@@ -20,9 +30,11 @@ from webapp.transfer.content import (
     newest_leaf,
     shown_path,
 )
-from webapp.transfer.readers import recognise
+from webapp.transfer.readers import READERS, recognise
 from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import common_beginning
+from webapp.transfer.readers.openwebui import without_details
+from webapp.transfer.readers.pasted_list import PastedList
 from webapp.transfer.sources import ImportRefused, Upload
 
 
@@ -408,3 +420,270 @@ def test_a_branch_ends_and_holds_each_node_once(parents):
 def test_moments_are_storable_or_nothing(value):
     at = instant(value)
     assert at is None or (at.tzinfo is not None and 1970 < at.year <= 2038)
+
+
+PICTURE = b"\x89PNG"
+
+
+def talk(*steps: dict[str, Any]) -> dict[str, Any]:
+    """A conversation of a question and these steps, one after the other."""
+    nodes = [node("root", None), node("q", "root", "user", "Draw a heron", 1_735_800_000.0)]
+    for number, step in enumerate(steps):
+        fields = {"text": "", "at": 1_735_800_001.0 + number} | step
+        nodes.append(node(f"s{number}", nodes[-1]["id"], **fields))
+    return {"conversation_id": "c", "mapping": {one["id"]: one for one in nodes}, "current_node": nodes[-1]["id"]}
+
+
+def read_talk(tmp_path: Path, item: dict[str, Any], **members: bytes) -> ReadConversation:
+    path = tmp_path / "export.zip"
+    path.write_bytes(zipped({"conversations.json": [item], **members}))
+    with Upload(path, path.name) as upload:
+        return next(part for part in READERS["chatgpt"].read(upload) if isinstance(part, ReadConversation))
+
+
+def made_by(name: str, pointer: str) -> dict[str, Any]:
+    """The message of a tool with a picture, as a part or as what code made."""
+    part = {"content_type": "image_asset_pointer", "asset_pointer": pointer}
+    if name == "python":
+        made = {"aggregate_result": {"messages": [{"message_type": "image", "image_url": pointer}]}}
+        return {"role": "tool", "content": {"content_type": "execution_output", "text": "saved"}, "metadata": made}
+    return {"role": "tool", "content": {"content_type": "multimodal_text", "parts": [part]}}
+
+
+REPLY = {"role": "assistant", "text": "Here it is."}
+
+
+@pytest.mark.parametrize("tool", ["dalle.text2im", "python"])
+@pytest.mark.parametrize(
+    ("pointer", "member"),
+    [
+        ("file-service://file-abc", "dalle-generations/file-abc-11111111-2222.webp"),
+        ("file-service://file-abc", "file-abc.dat"),
+        ("sediment://file_00ab", "user-x/file_00ab-sanitized.png"),
+        ("sediment://0f9e#file_00ab#p_0.jpg", "file_00ab.png"),
+        ("file-service://file-a_b-C", "file-a_b-C-plot.png"),
+    ],
+)
+def test_a_picture_that_a_tool_made_belongs_to_the_reply(tmp_path, tool, pointer, member):
+    others = {"file-abcd-other.png": PICTURE, "file_00abc.png": PICTURE}
+    found = read_talk(tmp_path, talk(made_by(tool, pointer), REPLY), **others, **{member: PICTURE})
+    assert [(one.role, one.content) for one in found.messages] == [
+        ("user", "Draw a heron"),
+        ("assistant", "Here it is."),
+    ]
+    assert [file.member for file in found.messages[1].files] == [member]
+
+
+def test_a_picture_without_a_reply_after_it_is_one(tmp_path):
+    steps = (made_by("dalle", "file-service://file-abc"), {"role": "user", "text": "Nice"})
+    found = read_talk(tmp_path, talk(*steps), **{"file-abc-x.png": PICTURE})
+    assert [(one.role, one.content, len(one.files)) for one in found.messages][1:] == [
+        ("assistant", "[image]", 1),
+        ("user", "Nice", 0),
+    ]
+
+
+def test_what_is_missing_is_named_and_counted(tmp_path):
+    attached = {"attachments": [{"id": "file-9", "name": "plan.pdf"}]}
+    steps = (made_by("dalle", "file-service://file-abc"), REPLY, {"role": "user", "text": "Read", "metadata": attached})
+    found = read_talk(tmp_path, talk(*steps))
+    assert [one.content for one in found.messages][1:] == ["[image]\n\nHere it is.", "Read\n\n[plan.pdf]"]
+    assert found.left_out == {"files that are not in the export": 2}
+
+
+THOUGHT = '<details type="reasoning" done="true"><summary>Thought</summary>\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("Answer", ("Answer", "", 0)),
+        (f"{THOUGHT}> use <details>x</details>\n</details>\nAnswer", ("Answer", "use <details>x</details>", 0)),
+        (f"{THOUGHT}> one\n</details>\nA\n{THOUGHT}> two\n</details>\nB", ("A\n\nB", "one\n\ntwo", 0)),
+        ('<details type="reasoning" done="false">\n<summary>Thinking…</summary>\n> hm\n> so\nAnswer', ("Answer", "hm\nso", 0)),  # noqa: E501
+        ('<details type="tool_calls" name="calc" result="&quot;4&quot;">\n<summary>Ran</summary>\n</details>\nAnswer', ("Answer", "", 1)),  # noqa: E501
+        ('<details type="code_interpreter">\n```python\nprint(1)\n```\n</details>\nAnswer', ("Answer", "", 1)),
+        ("<details><summary>More</summary>Mine</details>", ("<details><summary>More</summary>Mine</details>", "", 0)),
+        ('Open <details type="reasoning">', ("Open", "", 0)),
+    ],
+)  # fmt: skip
+def test_what_is_folded_is_taken_out(content, expected):
+    assert without_details(content) == expected
+
+
+@given(st.lists(st.sampled_from([THOUGHT, "</details>", "<details>", "> a\n", "text\n", "<"]), max_size=12))
+def test_any_order_of_marks_ends(pieces):
+    shown, _, steps = without_details("".join(pieces))
+    assert '<details type="reasoning"' not in shown and steps == 0
+
+
+def read_pasted(path: Path, text: str) -> list[tuple[str, str | None]]:
+    path.write_text(text, encoding="utf-8")
+    with Upload(path, "list.txt") as upload:
+        return [(one.content, one.at and one.at.date().isoformat()) for one in PastedList().read(upload)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Lives in Ulm\nKeeps bees", ["Lives in Ulm", "Keeps bees"]),
+        ("- Has two cats\n  named Ada and Bo\n- Likes tea\nWorks in Ulm", ["Has two cats named Ada and Bo", "Likes tea", "Works in Ulm"]),  # noqa: E501
+        ("Works as a baker, since 2019,\nand likes it.\nHas a dog.", ["Works as a baker, since 2019, and likes it.", "Has a dog."]),  # noqa: E501
+        ("# About me\n- Has cats\n\nHome\n====\n**Work**\n- Bakes", ["Has cats", "Home", "Bakes"]),
+        ("- Family\n  - Has cats\n    and a dog\n- Work\n  - Bakes", ["Has cats and a dog", "Bakes"]),
+        ("1、喜欢喝绿茶\n２．住在成都\n（3）对花生过敏\n①会下棋\n・猫がいる", ["喜欢喝绿茶", "住在成都", "对花生过敏", "会下棋", "猫がいる"]),  # noqa: E501
+        ("a) Has cats\nb) Bakes", ["Has cats", "Bakes"]),
+        ("Here is what I know:\n```\n• Has cats\n```", ["Has cats"]),
+        ("3.5 litres of tea a day\n- Likes tea", ["Likes tea"]),
+        ("|a|\n|-|\n| Has cats |", ["Has cats"]),
+        ("---\n- Has cats\n***\n", ["Has cats"]),
+    ],
+)  # fmt: skip
+def test_entries(tmp_path, text, expected):
+    assert [content for content, _ in read_pasted(tmp_path / "list", text)] == expected
+
+
+def test_dates_stand_in_brackets_and_in_cells(tmp_path):
+    table = "| Memory | When |\n|:--|--:|\n| Has two cats | 2025-01-02 |\n| Likes tea | |\n"
+    assert read_pasted(tmp_path / "list", table) == [("Has two cats", "2025-01-02"), ("Likes tea", None)]
+    listed = "[2025-01-02] - Has cats\n- [unknown]: Likes tea\n3. [2025-01-04]. Bakes"
+    assert read_pasted(tmp_path / "list", listed) == [
+        ("Has cats", "2025-01-02"),
+        ("Likes tea", None),
+        ("Bakes", "2025-01-04"),
+    ]
+
+
+ODD = json.loads(Path(__file__).with_name("odd_exports.json").read_text(encoding="utf-8"))
+
+ONE = {
+    "chatgpt": chatgpt_conversation(),
+    "claude": claude_conversation(),
+    "openwebui": openwebui_chat(),
+    "librechat": librechat_conversation(),
+    "sharegpt": {"id": "1", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yes"}]},
+}
+SHAPES = {
+    "array": lambda one: [one],
+    "bare": lambda one: one,
+    "wrapped": lambda one: {"version": 1, "data": [one]},
+    "named": lambda one: {"exported": "today", "chats": [one]},
+}
+
+
+def read_records(path: Path, content: bytes, name: str) -> tuple[str, list[object]]:
+    path.write_bytes(content)
+    with Upload(path, name) as upload:
+        reader = recognise(upload)
+        return reader.name, list(reader.read(upload))
+
+
+@pytest.mark.parametrize("name", ["export.json", "export", "export.txt"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("program", ONE)
+def test_a_conversation_is_found_in_any_shape(tmp_path, program, shape, name):
+    found, parts = read_records(tmp_path / "upload", json.dumps(SHAPES[shape](ONE[program])).encode(), name)
+    talks = [part for part in parts if isinstance(part, ReadConversation)]
+    assert found == program and len(talks) == 1 and talks[0].messages
+
+
+@pytest.mark.parametrize("program", ONE)
+def test_lines_of_json_are_read_until_one_is_cut_off(tmp_path, program):
+    lines = [json.dumps(ONE[program]) for _ in range(3)]
+    found, parts = read_records(tmp_path / "upload", "\n".join([*lines, lines[0][:50]]).encode(), "export.jsonl")
+    assert found == program
+    assert [type(part) for part in parts if isinstance(part, ReadConversation | Unreadable)] == [
+        *[ReadConversation] * 3,
+        Unreadable,
+    ]
+
+
+def test_lines_in_a_zip_are_read(tmp_path):
+    lines = "\n".join(json.dumps(chatgpt_conversation(number)) for number in (1, 2))
+    found, parts = read_records(tmp_path / "upload", zipped({"conversations.jsonl": lines}), "export.zip")
+    assert found == "chatgpt" and sum(isinstance(part, ReadConversation) for part in parts) == 2
+
+
+@pytest.mark.parametrize("program", ONE)
+def test_bad_conversations_and_a_file_that_was_cut_off_discard_nothing(tmp_path, program):
+    one = json.dumps(ONE[program])
+    text = f'[{one}, 7, {{"title": "Broken"}}, {one}, {one[:50]}'
+    found, parts = read_records(tmp_path / "upload", text.encode(), "a.json")
+    told = [part for part in parts if isinstance(part, ReadConversation | Unreadable)]
+    kinds = [ReadConversation, Unreadable, Unreadable, ReadConversation, Unreadable]
+    assert (found, [type(part) for part in told]) == (program, kinds)
+    assert [told[place].place for place in (1, 2, 4)] == ["a.json, conversation 2", "“Broken”", "a.json"]
+    assert told[4].reason == "the file is damaged or was cut off"
+
+
+@pytest.mark.parametrize("row", ODD, ids=[": ".join(row[:2]) for row in ODD])
+def test_an_odd_message_costs_no_more_than_itself(tmp_path, row):
+    program, _, content, messages, *more = row
+    found, parts = read_records(tmp_path / "upload", json.dumps(content).encode(), "export.json")
+    (talk,) = [part for part in parts if isinstance(part, ReadConversation)]
+    assert found == program
+    assert [[message.role, message.content] for message in talk.messages] == messages
+    assert "What only the program was told" not in str([message.content for message in talk.messages])
+    told = {
+        "title": talk.title,
+        "left_out": talk.left_out,
+        "began": talk.created_at and talk.created_at.isoformat(),
+        "thoughts": [message.thought for message in talk.messages],
+        "models": [message.model for message in talk.messages],
+        "years": [message.at and message.at.year for message in talk.messages],
+    }
+    for name, value in (more[0] if more else {}).items():
+        assert told[name] == value, name
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("separator", [",", "\n", "\r\n"])
+def test_a_file_in_another_encoding_is_read(tmp_path, encoding, separator):
+    text = separator.join([json.dumps(ONE["chatgpt"])] * 2)
+    data = (f"[{text}]" if separator == "," else text).encode(encoding)
+    _, parts = read_records(tmp_path / "upload", data, "export.json")
+    assert sum(isinstance(part, ReadConversation) for part in parts) == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "My export\\conversations.json",
+        "Conversations.JSON",
+        "conversations (1).json",
+        "conversations_0.json",
+        "talks/tea.json",
+    ],
+)
+def test_a_zip_may_name_its_conversations_in_other_ways(tmp_path, name):
+    found, parts = read_records(tmp_path / "upload", zipped({name: [ONE["chatgpt"]]}), "export.zip")
+    assert found == "chatgpt" and any(isinstance(part, ReadConversation) for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(zipped({"conversations.json": [ONE["chatgpt"]]})[:-9], "broken"), (zipped({}), "nothing")]
+)
+def test_a_zip_without_its_end_or_without_files_is_called_that(tmp_path, content, words):
+    with pytest.raises(ImportRefused, match=words):
+        read_records(tmp_path / "upload", content, "export.zip")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"data": [{"memory": "Likes tea."}]}', '{"memory": "Likes tea."}\n{"memory": "Has a cat."}']
+)
+def test_memories_come_in_the_same_shapes(tmp_path, text):
+    found, parts = read_records(tmp_path / "upload", text.encode(), "memories.json")
+    assert found == "mem0" and parts[0] == ReadMemory("Likes tea.")
+
+
+def test_conversations_without_an_id_are_told_apart(tmp_path):
+    talks = [{"chat_messages": [{"sender": "human", "text": text}]} for text in ("Tea?", "Cake?")]
+    parts = read_records(tmp_path / "upload", json.dumps(talks).encode(), "conversations.json")[1]
+    assert parts[0].source_id and parts[0].source_id != parts[1].source_id
+
+
+@pytest.mark.parametrize(
+    "value", [1700000000, 1700000000.0, 1700000000000, 1700000000000000, 17 * 10**17, "1700000000.0"]
+)
+def test_a_moment_is_read_in_any_unit(value):
+    assert instant(value).isoformat() == "2023-11-14T22:13:20+00:00"

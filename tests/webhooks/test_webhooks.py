@@ -24,7 +24,7 @@ from webapp.background.events import Kind
 from webapp.config import Settings
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import app_settings
-from webapp.webhooks import delivery, service
+from webapp.webhooks import delivery, service, signatures
 from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.schemas import ALL, NewWebhook
 from webapp.webhooks.signatures import WAITS
@@ -374,3 +374,23 @@ def test_nothing_is_sent_while_the_account_is_out_of_use_and_the_rest_afterwards
     with app.app_context():
         assert delivery.due_webhooks() == [made["webhook_id"]]
         assert delivery.deliver(made["webhook_id"]) == 1
+
+
+def test_the_example_of_the_specification() -> None:
+    signed = signatures.signature(
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}'
+    )
+    assert signed == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_secrets_and_ids_differ() -> None:
+    assert len({signatures.new_secret() for _ in range(50)} | {signatures.new_event_id() for _ in range(50)}) == 100
+    assert signatures.signature(signatures.new_secret(), "evt_1", 1, b"{}").startswith("v1,")
+
+
+def test_tries_end() -> None:
+    assert [signatures.wait_after(n) for n in (1, len(signatures.WAITS), len(signatures.WAITS) + 1)] == [
+        5,
+        72_000,
+        None,
+    ]

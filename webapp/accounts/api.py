@@ -1,6 +1,6 @@
 """JSON endpoints of one's own account and tokens, and of all accounts for admins."""
 
-from webapp.accounts import deletion, idempotency, password_proof, service, sessions, site, tokens
+from webapp.accounts import deletion, idempotency, passkeys, password_proof, service, sessions, site, tokens
 from webapp.accounts.auth import (
     admin_only,
     count_attempt,
@@ -15,6 +15,10 @@ from webapp.accounts.schemas import (
     CreatedToken,
     EmailChange,
     NewToken,
+    PasskeyList,
+    PasskeyName,
+    PasskeyOut,
+    PasskeyPath,
     PasswordChange,
     PasswordProof,
     Registration,
@@ -188,3 +192,26 @@ def _password_attempt() -> int:
     user_id = current_user_id()
     count_attempt("password", str(user_id))
     return user_id
+
+
+@blueprint.get("/account/passkeys")
+def list_passkeys() -> PasskeyList:
+    """The passkeys that sign you in, oldest first. They are added in Settings, by the browser that creates them."""
+    rows = passkeys.list_passkeys(current_user_id())
+    return PasskeyList(passkeys=[PasskeyOut.from_row(row) for row in rows])
+
+
+@blueprint.patch("/account/passkeys/<int:passkey_id>")
+@session_only
+def rename_passkey(path: PasskeyPath, body: PasskeyName) -> PasskeyOut:
+    """Rename a passkey; only in a signed-in session."""
+    return commit(PasskeyOut.from_row(passkeys.rename(current_user_id(), path.passkey_id, body.name)))
+
+
+@blueprint.delete("/account/passkeys/<int:passkey_id>")
+@session_only
+@password_required
+def remove_passkey(path: PasskeyPath) -> None:
+    """Remove a passkey, which then signs nobody in. Only in a session whose password was confirmed recently."""
+    passkeys.remove(current_user_id(), path.passkey_id)
+    db.session.commit()

@@ -11,7 +11,7 @@ from flask_login import current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.accounts import password_check, provider_links, scopes, service, sessions, signals, throttle, tokens
+from webapp.accounts import identities, password_check, scopes, service, sessions, signals, throttle, tokens
 from webapp.accounts.access import (
     BROWSER_ONLY,
     access_of,
@@ -68,13 +68,13 @@ def start_session(user: User, *, is_renewed: bool = False) -> None:
 
     `is_renewed`: it replaces a session that ended because they changed their credentials in it.
     """
-    waiting = session.get(provider_links.WAITING)
+    waiting = session.get(identities.WAITING)
     session.clear()  # a CSRF token from before signing in must not outlive it
     session.permanent = True
     days = app_settings().session_max_days
     agent, address = request.headers.get("User-Agent", ""), request.remote_addr or ""
     row, secret = sessions.begin(user, user_agent=agent, address=address, days=days)
-    provider_links.link(user, waiting)
+    identities.link_waiting(user, waiting)
     identity = session_identity(user, row, secret)
     login_user(identity)
     g.identity = identity

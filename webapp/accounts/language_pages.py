@@ -1,15 +1,17 @@
-"""Choosing the language of the interface: for the account in the settings, for this browser before signing in."""
+"""The reader's language and time zone: as chosen, or as the browser reports them until then."""
 
 from flask import redirect, request, url_for
 
 from webapp.accounts import auth, service
 from webapp.accounts.auth import current_identity, current_user_id, public
+from webapp.accounts.preferences import UserSettings
 from webapp.accounts.schemas import AccountChanges, SettingsChanges
 from webapp.db.base import db
 from webapp.errors import Invalid
+from webapp.extensions import this_app
 from webapp.http.views import PageBlueprint, ViewResult
-from webapp.i18n import LANGUAGES
-from webapp.i18n.request_language import COOKIE
+from webapp.i18n import LANGUAGES, dates
+from webapp.i18n.request_language import COOKIE, language_of
 
 blueprint = PageBlueprint("language_pages", __name__)
 
@@ -40,3 +42,26 @@ def choose() -> ViewResult:
     else:
         response.delete_cookie(COOKIE)
     return response
+
+
+UNSET = "UTC"
+
+
+def learn_from_browser() -> None:
+    """Keep the time zone this browser reported, for an account that has none yet, and its language.
+
+    Costs nothing when nothing is new.
+    """
+    identity, zone = current_identity(), request.cookies.get("tz", "")
+    if identity is None:
+        return
+    settings = UserSettings.of(identity.settings)
+    changes: dict[str, str] = {}
+    if settings.timezone == UNSET != zone and dates.is_zone(zone):
+        changes["timezone"] = zone
+    if not settings.language and request.accept_languages:
+        code = language_of(this_app()).code
+        if code != settings.document_language:
+            changes["browser_language"] = code
+    if changes:
+        service.update_account(identity.user_id, AccountChanges(settings=SettingsChanges.model_validate(changes)))

@@ -5,11 +5,11 @@ from typing import Any
 
 from flask import Flask, current_app, flash, render_template, request, session, url_for
 
-from webapp.accounts import auth, identities, provider_links, signals
+from webapp.accounts import auth, identities, signals
 from webapp.accounts.auth import public, writes
 from webapp.accounts.first_account import first_account
+from webapp.accounts.identities import ClaimNames, ProviderClaims, find_claim
 from webapp.accounts.password_check_pages import let_in
-from webapp.accounts.provider_claims import ClaimNames, ProviderClaims, find_claim
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Unavailable, require
@@ -96,7 +96,7 @@ def callback() -> ViewResult:
     except Forbidden as error:
         db.session.rollback()
         if isinstance(error, identities.UnprovenIdentity):
-            provider_links.wait(vouched)
+            identities.wait(vouched)
         return _show_refusal(error.detail), 403
     answer = let_in(user, next_url)
     if vouched.groups is None:  # after a new session has begun

@@ -4,7 +4,7 @@ import time
 
 from flask import redirect, render_template, request, session, url_for
 
-from webapp.accounts import auth, passkeys, password_check, password_proof, provider_links, second_factor, service
+from webapp.accounts import auth, identities, passkeys, password_check, password_proof, second_factor, service
 from webapp.accounts.auth import current_user_id, password_required, public
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
@@ -151,7 +151,7 @@ def end_two_step() -> ViewResult:
 
 def _remember(name: str, user: User) -> None:
     """Remember, in this browser and for a short while, that this user has proved who they are."""
-    for key in session.keys() - {provider_links.WAITING}:
+    for key in session.keys() - {identities.WAITING}:
         del session[key]
     session[name] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
 

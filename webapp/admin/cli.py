@@ -86,7 +86,7 @@ def _tell(manifest: Manifest) -> None:
     click.echo(f"{manifest.made_at}, from {manifest.database} at {manifest.revision}:")
     accounts, rows = manifest.tables.get("users", 0), sum(manifest.tables.values())
     click.echo(
-        f"{accounts} accounts, {rows} rows in {len(manifest.tables)} tables, {manifest.attachments} attachments."
+        f"Accounts: {accounts}, rows: {rows}, tables: {len(manifest.tables)}, attachments: {manifest.attachments}"
     )
 
 

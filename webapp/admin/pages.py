@@ -14,10 +14,10 @@ from webapp.admin import overview as state
 from webapp.admin import users as people
 from webapp.admin.health import concerns
 from webapp.charts import sparkline
-from webapp.db.base import db, now
+from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.http.answers import commit_and_redirect
+from webapp.http.answers import commit, commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
@@ -89,9 +89,7 @@ def add_user() -> ViewResult:
     except Invalid as error:
         errors = sentences(error, N_({"email": "The address", "name": "The name"}), otherwise="email")
         return _render_users(errors=errors, values=request.form), 422
-    answer = _render_user(user, password=password)
-    db.session.commit()
-    return answer, 201
+    return commit(_render_user(user, password=password)), 201
 
 
 @blueprint.get("/admin/users/<int:user_id>")
@@ -131,9 +129,7 @@ def set_active(user_id: int) -> ViewResult:
 def reset_password(user_id: int) -> ViewResult:
     """Give somebody a new password, shown once."""
     user, password = people.reset_password(current_user_id(), user_id)
-    answer = _render_user(user, password=password)
-    db.session.commit()
-    return answer
+    return commit(_render_user(user, password=password))
 
 
 @blueprint.post("/admin/users/<int:user_id>/delete")

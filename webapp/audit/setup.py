@@ -10,8 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.signals import account_event
 from webapp.audit.actions import Action
-from webapp.audit.actors import current_actor
-from webapp.audit.service import record
+from webapp.audit.service import current_actor, record
 from webapp.background.events import Kind, happened
 from webapp.db.base import write_transaction
 

@@ -53,47 +53,51 @@ class JobSpec:
 
 
 JOBS: dict[str, JobSpec] = {
-    "title": JobSpec("jobs.titles.generate_title", Queue.TURN, timeout=30, retries=(5, 30, 120), model_calls=2),
-    "mail": JobSpec("jobs.mails.send_mail", Queue.UPKEEP, timeout=60, retries=(10, 60, 300, 1_800), of="mail_id"),
-    "extract": JobSpec("jobs.memories.extract_memories", Queue.TURN, timeout=60, retries=(5, 30, 120), model_calls=3),
-    "summary": JobSpec("jobs.summaries.summarise", Queue.TURN, timeout=60, retries=(10, 60, 300), model_calls=3),
-    "index": JobSpec("jobs.indexing.index", Queue.INDEX, timeout=900, retries=(30, 120, 600), of="user_id"),
-    "digest": JobSpec("jobs.digests.generate_digest", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
-    "digests": JobSpec("jobs.digests.request_digests", Queue.BATCH, timeout=600, retries=(60,), cron="20 3 * * *"),
-    "overview": JobSpec("jobs.summaries.make_overview", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
+    "title": JobSpec("jobs.model_work.generate_title", Queue.TURN, timeout=30, retries=(5, 30, 120), model_calls=2),
+    "mail": JobSpec("jobs.upkeep.send_mail", Queue.UPKEEP, timeout=60, retries=(10, 60, 300, 1_800), of="mail_id"),
+    "extract": JobSpec("jobs.model_work.extract_memories", Queue.TURN, timeout=60, retries=(5, 30, 120), model_calls=3),
+    "summary": JobSpec("jobs.model_work.summarise", Queue.TURN, timeout=60, retries=(10, 60, 300), model_calls=3),
+    "index": JobSpec("jobs.data_work.index", Queue.INDEX, timeout=900, retries=(30, 120, 600), of="user_id"),
+    "digest": JobSpec("jobs.model_work.generate_digest", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
+    "digests": JobSpec("jobs.model_work.request_digests", Queue.BATCH, timeout=600, retries=(60,), cron="20 3 * * *"),
+    "overview": JobSpec("jobs.model_work.make_overview", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
     "overviews": JobSpec(
-        "jobs.summaries.request_overviews", Queue.BATCH, timeout=600, retries=(60,), cron="50 2 * * *"
+        "jobs.model_work.request_overviews", Queue.BATCH, timeout=600, retries=(60,), cron="50 2 * * *"
     ),
-    "tidy": JobSpec("jobs.memories.tidy_memories", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"),
-    "exam": JobSpec("jobs.memories.examine_model", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="model"),
+    "tidy": JobSpec("jobs.model_work.tidy_memories", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"),
+    "exam": JobSpec("jobs.model_work.examine_model", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="model"),
     "portrait": JobSpec(
-        "jobs.memories.write_portrait", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"
+        "jobs.model_work.write_portrait", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"
     ),
-    "tidying": JobSpec("jobs.memories.request_tidying", Queue.BATCH, 600, retries=(60,), cron="10 4 * * *"),
+    "tidying": JobSpec("jobs.model_work.request_tidying", Queue.BATCH, 600, retries=(60,), cron="10 4 * * *"),
     "index_document": JobSpec(
-        "jobs.documents.index_document", Queue.INDEX, timeout=1_800, retries=(10, 60, 600), of="document_id"
+        "jobs.data_work.index_document", Queue.INDEX, timeout=1_800, retries=(10, 60, 600), of="document_id"
     ),
     "journey_report": JobSpec(
-        "jobs.journeys.make_journey_report", Queue.BATCH, timeout=300, retries=(10, 60), model_calls=2
+        "jobs.model_work.make_journey_report", Queue.BATCH, timeout=300, retries=(10, 60), model_calls=2
     ),
     "look_at_import": JobSpec(
-        "jobs.transfer.look_at_import", Queue.INDEX, timeout=3_600, retries=(30, 300), of="import_id"
+        "jobs.data_work.look_at_import", Queue.INDEX, timeout=3_600, retries=(30, 300), of="import_id"
     ),
-    "import": JobSpec("jobs.transfer.run_import", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="import_id"),
+    "import": JobSpec("jobs.data_work.run_import", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="import_id"),
     "undo_import": JobSpec(
-        "jobs.transfer.undo_import", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="import_id"
+        "jobs.data_work.undo_import", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="import_id"
     ),
-    "learn": JobSpec("jobs.transfer.learn", Queue.BATCH, timeout=300, retries=(60, 600), model_calls=5, of="import_id"),
-    "export": JobSpec("jobs.transfer.make_export", Queue.INDEX, timeout=3_600, retries=(30, 300), of="export_id"),
+    "learn": JobSpec(
+        "jobs.model_work.learn", Queue.BATCH, timeout=300, retries=(60, 600), model_calls=5, of="import_id"
+    ),
+    "export": JobSpec("jobs.data_work.make_export", Queue.INDEX, timeout=3_600, retries=(30, 300), of="export_id"),
     "delete_account": JobSpec(
-        "jobs.transfer.delete_account", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="user_id"
+        "jobs.data_work.delete_account", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="user_id"
     ),
-    "deliver": JobSpec("jobs.webhooks.deliver", Queue.INDEX, timeout=300, retries=(30, 300), of="webhook_id"),
-    "read_scans": JobSpec("jobs.files.read_scans", Queue.INDEX, timeout=900, retries=(30, 300), of="file_id"),
-    "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300)),
-    "scheduled_turn": JobSpec("jobs.schedules.send_scheduled", Queue.BATCH, timeout=900, retries=(10, 60), of="run_id"),
-    "schedule_mail": JobSpec("jobs.schedules.mail_end", Queue.INDEX, timeout=150, retries=(10, 60), of="run_id"),
-    "push": JobSpec("jobs.push.notify_browsers", Queue.INDEX, timeout=330, retries=(30, 300), of="message_id"),
+    "deliver": JobSpec("jobs.data_work.deliver", Queue.INDEX, timeout=300, retries=(30, 300), of="webhook_id"),
+    "read_scans": JobSpec("jobs.data_work.read_scans", Queue.INDEX, timeout=900, retries=(30, 300), of="file_id"),
+    "point_vectors": JobSpec("jobs.data_work.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300)),
+    "scheduled_turn": JobSpec(
+        "jobs.model_work.send_scheduled", Queue.BATCH, timeout=900, retries=(10, 60), of="run_id"
+    ),
+    "schedule_mail": JobSpec("jobs.data_work.mail_end", Queue.INDEX, timeout=150, retries=(10, 60), of="run_id"),
+    "push": JobSpec("jobs.data_work.notify_browsers", Queue.INDEX, timeout=330, retries=(30, 300), of="message_id"),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),

@@ -13,10 +13,8 @@ from webapp.chat.api import limit_turns
 from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.gateway import requests, service, wire
-from webapp.gateway.embeddings_api import blueprint as embeddings
 from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.requests import End
-from webapp.gateway.responses_api import blueprint as responses
 from webapp.gateway.service import LaunchableReply
 from webapp.http import problems
 from webapp.http.views import PageBlueprint, ViewResult
@@ -26,11 +24,8 @@ from webapp.providers.model_choice import choices
 blueprint = PageBlueprint("gateway", __name__, url_prefix="/v1", access="user")
 
 
-def init_gateway(app: Flask) -> None:
-    """Register the URLs; errors under /v1 have OpenAI's shape."""
-    app.register_blueprint(blueprint)
-    app.register_blueprint(responses)
-    app.register_blueprint(embeddings)
+def speak_openai(app: Flask) -> None:
+    """Give errors under /v1 OpenAI's shape."""
     problems.speak(app, "/v1/", requests.say_error)
 
 

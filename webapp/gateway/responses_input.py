@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
 from webapp.gateway import wire
-from webapp.gateway.formats import read_flat_format
-from webapp.gateway.functions import UnsupportedRequest, read_tools
+from webapp.gateway.functions import UnsupportedRequest, read_flat_format, read_tools
 from webapp.gateway.wire import MOST_MESSAGES, Completion, GatewayRequest, WireMessage
 from webapp.http.validation import Line, SearchText, encodable, parse_id
 from webapp.parameters import Amount, Count, Effort

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.gateway.formats import flat
+from webapp.gateway.functions import flat
 from webapp.gateway.responses_input import CONVERSATION, ITEM, PREFIX, ResponseRequest
 from webapp.gateway.wire import ARGUMENTS_PIECE
 from webapp.tools.client_tools import arguments_of

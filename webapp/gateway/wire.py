@@ -9,8 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.chat.schemas import Spans, spans_within
 from webapp.gateway.fingerprints import IMAGE, PICTURE, TextLine
-from webapp.gateway.formats import format_instructions, read_format
-from webapp.gateway.functions import Round, UnsupportedRequest, read_calls, read_rounds, read_tools
+from webapp.gateway.functions import (
+    Round,
+    UnsupportedRequest,
+    format_instructions,
+    read_calls,
+    read_format,
+    read_rounds,
+    read_tools,
+)
 from webapp.gateway.pictures import picture_in
 from webapp.http.validation import Line, SearchText, encodable
 from webapp.parameters import RequestParameters

@@ -6,16 +6,15 @@ What an answer is made of is read before the commit, after which every row would
 from typing import TypeVar
 
 from flask import Response, flash, redirect
-from pydantic import BaseModel
 
 from webapp.db.base import db
 from webapp.http.views import wants_partial
 
-M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
-def commit(answer: M) -> M:
-    """Commit, and answer a program with a model."""
+def commit(answer: T) -> T:
+    """Commit, and answer."""
     db.session.commit()
     return answer
 

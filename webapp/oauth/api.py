@@ -10,6 +10,7 @@ from webapp.accounts.auth import cookieless, public
 from webapp.db.base import db
 from webapp.extensions import limiter
 from webapp.http import problems
+from webapp.http.answers import commit
 from webapp.http.views import PROGRAMS, PageBlueprint, ViewResult, absolute
 from webapp.oauth import clients, registry, service
 from webapp.oauth.clients import Metadata
@@ -74,9 +75,7 @@ def register() -> ViewResult:
     fields: dict[str, Any] = {"client_id_issued_at": int(row.created_at.timestamp())}
     if secret:
         fields |= {"client_secret": secret, "client_secret_expires_at": 0}
-    answer = clients.answer(row.client_id, program, **fields)
-    db.session.commit()
-    return answer, 201
+    return commit(clients.answer(row.client_id, program, **fields)), 201
 
 
 @blueprint.post("/oauth/token")

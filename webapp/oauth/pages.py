@@ -8,7 +8,7 @@ from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import limiter
-from webapp.http.answers import commit_and_redirect
+from webapp.http.answers import commit, commit_and_redirect
 from webapp.http.forms import sentences
 from webapp.http.security_headers import POLICY
 from webapp.http.validation import parse_id
@@ -86,8 +86,7 @@ def decide() -> ViewResult:
         except Invalid as error:
             return _form(*consent_request, errors=sentences(error, {"access": "", "spaces": ""}))
     answer: Response = provider.authorize(consent)
-    db.session.commit()
-    return answer
+    return commit(answer)
 
 
 decide.asks_again = True  # type: ignore[attr-defined]  # its answer leads to the program, which only its page allows

@@ -12,8 +12,7 @@ from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.scopes import WORDS, Scope
 from webapp.audit.actions import Action
-from webapp.audit.actors import Actor
-from webapp.audit.service import record
+from webapp.audit.service import Actor, record
 from webapp.db.base import db, get_or_raise, now, rows_changed
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, require

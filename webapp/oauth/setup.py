@@ -5,15 +5,11 @@ from flask import Flask
 from webapp.accounts.access_kinds import Kind, add_kind
 from webapp.i18n.marks import N_
 from webapp.oauth import service
-from webapp.oauth.api import blueprint as api
 from webapp.oauth.api import speak_oauth
-from webapp.oauth.pages import blueprint as pages
 
 
 def init_oauth(app: Flask) -> None:
-    """Register the endpoints and the form of their errors, and say that programs get into accounts."""
-    app.register_blueprint(api)
-    app.register_blueprint(pages)
+    """Give the endpoints the form of their errors, and say that programs get into accounts."""
     speak_oauth(app)
     add_kind("programs", Kind(N_("Other programs"), _names, service.disconnect_all))
 

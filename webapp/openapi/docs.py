@@ -4,7 +4,7 @@ import re
 from threading import Lock
 from typing import Any
 
-from flask import Flask, current_app, render_template
+from flask import current_app, render_template
 from flask_openapi3 import APIBlueprint, OpenAPI
 
 from webapp.accounts.access import access_of
@@ -40,11 +40,6 @@ def openapi_document(app: OpenAPI) -> dict[str, Any]:
             app.extensions["openapi_document"] = refine(app.api_doc, _facts(app))
         document: dict[str, Any] = app.extensions["openapi_document"]
         return document
-
-
-def init_docs(app: Flask) -> None:
-    """Add the document and its page."""
-    app.register_blueprint(blueprint)
 
 
 def _merge_paths(app: OpenAPI) -> None:

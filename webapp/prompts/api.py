@@ -2,7 +2,7 @@
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.db.base import db
+from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import Keyset, PageQuery
 from webapp.prompts import service
@@ -57,6 +57,4 @@ def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVe
 @blueprint.post(f"{NAMED}/versions/<int:version>/activate")
 def activate_prompt_version(path: PromptVersionPath) -> PromptOut:
     """Put a version into use, a newer or an older one."""
-    answer = PromptOut.of(service.activate(current_user_id(), path.name, path.version))
-    db.session.commit()
-    return answer
+    return commit(PromptOut.of(service.activate(current_user_id(), path.name, path.version)))

@@ -5,6 +5,7 @@ from webapp.accounts.auth import current_identity, login_required
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import app_settings, limiter
+from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.i18n.marks import say
@@ -108,9 +109,7 @@ def get_connection(path: ConnectionPath) -> ConnectionOut:
 @blueprint.patch("/connections/<int:connection_id>")
 def update_connection(path: ConnectionPath, body: ConnectionChanges) -> ConnectionOut:
     """Change a connection or the models it offers."""
-    answer = _out(change_connection(path.connection_id, body))
-    db.session.commit()
-    return answer
+    return commit(_out(change_connection(path.connection_id, body)))
 
 
 def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
@@ -159,9 +158,7 @@ def run_test(connection_id: int) -> ModelConnection:
     model, vectors_by = offers[0].model if offers else None, row.embedding_model
     db.session.rollback()
     result = connection_check.probe(settings, model, vectors_by)
-    row = service.note_test(connection_id, result, settings.base_url)
-    db.session.commit()
-    return row
+    return commit(service.note_test(connection_id, result, settings.base_url))
 
 
 def _out(row: ModelConnection) -> ConnectionOut:

@@ -18,7 +18,7 @@ from webapp.llm.pool import ChatPool
 from webapp.llm.settings import Target
 from webapp.providers.catalogue import background_target, cached_embeddings, catalogue, chosen_embeddings
 from webapp.providers.server_models import is_slow
-from webapp.telemetry.model_spans import TracedChat, TracedCompletions
+from webapp.telemetry.spans import TracedChat, TracedCompletions
 
 _CAPABILITY_SECONDS = 86_400
 IDLE_SECONDS = 60.0

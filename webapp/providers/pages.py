@@ -10,6 +10,7 @@ from webapp.accounts.groups import list_groups
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import first_sentence, sentences
 from webapp.http.paging import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult
@@ -61,8 +62,7 @@ def favour() -> ViewResult:
         like(request.form.get("model", "")[:220], likes=request.form.get("likes") == "1")
     except Invalid as error:
         flash(first_sentence(_errors_by_field(error).values()), "error")
-    db.session.commit()
-    return redirect(url_for(".mine"), 303)
+    return commit_and_redirect(url_for(".mine"))
 
 
 @blueprint.get("/admin/models")
@@ -163,8 +163,7 @@ def test(connection_id: int) -> ViewResult:
 def delete(connection_id: int) -> ViewResult:
     """Delete a connection, which can be undone for a minute."""
     deletion.delete_connection(connection_id)
-    db.session.commit()
-    return redirect(url_for(".index", deleted=connection_id), 303)
+    return commit_and_redirect(url_for(".index", deleted=connection_id))
 
 
 @blueprint.post("/admin/models/<int:connection_id>/restore")

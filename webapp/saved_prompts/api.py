@@ -5,6 +5,7 @@ from datetime import datetime
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
+from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.rendering import reader_zone
 from webapp.saved_prompts import service
@@ -65,9 +66,7 @@ def get_saved_prompt(path: SavedPromptPath) -> SavedPromptOut:
 @blueprint.patch("/saved_prompts/<int:saved_prompt_id>")
 def update_saved_prompt(path: SavedPromptPath, body: SavedPromptChanges) -> SavedPromptOut:
     """Change a prompt of yours, or one in a space that you own."""
-    answer = _out(service.update_prompt(current_user_id(), path.saved_prompt_id, body))
-    db.session.commit()
-    return answer
+    return commit(_out(service.update_prompt(current_user_id(), path.saved_prompt_id, body)))
 
 
 @blueprint.delete("/saved_prompts/<int:saved_prompt_id>")

@@ -43,7 +43,7 @@ from webapp.saved_prompts.service import init_library
 from webapp.sharing.memory_links import init_uses
 from webapp.summaries.service import init_summaries
 from webapp.telemetry import logs, tracing
-from webapp.telemetry.request_spans import trace_requests
+from webapp.telemetry.spans import trace_requests
 from webapp.templating import LocalizedEnvironment
 from webapp.transfer.setup import init_transfer
 from webapp.usage.records import record_background

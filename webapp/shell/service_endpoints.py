@@ -12,12 +12,12 @@ from rq.registry import FailedJobRegistry
 from sqlalchemy.pool import QueuePool
 
 from webapp.accounts.auth import current_identity, public
+from webapp.admin.doctor import proxy
 from webapp.background.job_specs import Queue, rq_queue
 from webapp.chat import sse
 from webapp.chat.turns.runtime import runtime
 from webapp.errors import Forbidden, NotFound
 from webapp.extensions import db, redis
-from webapp.http import streaming_probe
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.readiness import readiness
 from webapp.telemetry.metrics import GatheredMetrics, shared_metrics
@@ -52,10 +52,10 @@ def readyz() -> ViewResult:
 @public
 def stream() -> ViewResult:
     """A short stream, once, for `flask doctor`, which has just left its key in Redis."""
-    if not streaming_probe.use(redis(), request.args.get("key", "")):
+    if not proxy.use(redis(), request.args.get("key", "")):
         raise NotFound("There is nothing at this address.")
     seen = {"scheme": request.scheme, "host": request.host, "forwarded": "X-Forwarded-For" in request.headers}
-    return sse.response(streaming_probe.pieces(seen))
+    return sse.response(proxy.pieces(seen))
 
 
 @blueprint.get("/metrics")

@@ -10,7 +10,6 @@ from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
-from webapp.tools.refusals import refusals_by_tool
 from webapp.tools.schemas import (
     NewToolServer,
     ToolServerChanges,
@@ -22,7 +21,7 @@ from webapp.tools.schemas import (
     WebTest,
 )
 from webapp.tools.server_pages import is_admin
-from webapp.tools.servers import limit_tries, try_server
+from webapp.tools.servers import limit_tries, refusals_by_tool, try_server
 from webapp.tools.toolset import ToolFailed
 from webapp.tools.web import service as web
 

@@ -11,12 +11,41 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, quote_plus, urljoin, urlsplit
 
 from webapp.network.outbound import is_public
-from webapp.tools.secret_masking import keys_in, mask
 from webapp.tools.toolset import ToolFailed
 from webapp.tools.urls import UrlRejected, check_url, is_address
+
+MASK = "[key]"
+SHORTEST = 8
+"""Shorter keys (in characters) are left in: masking them would hit ordinary words."""
+_HEADERS = ("authorization", "x-subscription-token")
+
+
+def keys_in(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the secrets in a request's headers, in every form in which they may come back; the longest first."""
+    sent = [value.removeprefix("Bearer ") for name, value in headers.items() if name.lower() in _HEADERS]
+    forms = {
+        form for key in sent if len(key) >= SHORTEST for form in (key, quote(key), quote(key, ""), quote_plus(key))
+    }
+    return tuple(sorted(forms, key=len, reverse=True))
+
+
+def mask(value: Any, keys: tuple[str, ...]) -> Any:
+    """Return a value read from JSON, with these keys masked. Raises RecursionError for one that is too deep."""
+    if not keys:
+        return value
+    if isinstance(value, str):
+        for key in keys:
+            value = value.replace(key, MASK)
+        return value
+    if isinstance(value, list):
+        return [mask(part, keys) for part in value]
+    if isinstance(value, dict):
+        return {mask(name, keys): mask(part, keys) for name, part in value.items()}
+    return value
+
 
 AGENT = "Commonplace/1.0 (reads pages for its user)"
 CONNECT_SECONDS = 5.0

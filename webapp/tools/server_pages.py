@@ -16,9 +16,8 @@ from webapp.i18n.request_language import gettext as _
 from webapp.tools import servers
 from webapp.tools.error_texts import translate_result
 from webapp.tools.models import ToolServer
-from webapp.tools.refusals import refusals_by_tool
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
-from webapp.tools.servers import limit_tries, try_server
+from webapp.tools.servers import limit_tries, refusals_by_tool, try_server
 
 blueprint = PageBlueprint("tool_servers", __name__, url_prefix="/settings/tools/servers", access="user")
 blueprint.add_app_template_filter(translate_result, "told_of_tools")

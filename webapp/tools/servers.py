@@ -1,7 +1,7 @@
 """MCP servers and their tools, as people and admins manage them, and as a turn gets them."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,9 +12,12 @@ from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings, limiter
 from webapp.i18n.marks import say
+from webapp.llm.capabilities import tool_fingerprint
+from webapp.llm.settings import Target
+from webapp.providers.catalogue import HOME_ID, catalogue, models_for_user
+from webapp.providers.clients import completions
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.text.tokens import estimate_tokens
-from webapp.tools import refusals
 from webapp.tools.mcp_client import client
 from webapp.tools.mcp_client.client import Server
 from webapp.tools.mcp_client.tool_schemas import definition_of, schema_of
@@ -87,7 +90,7 @@ def update_server(row: ToolServer, changes: ToolServerChanges) -> None:
 
 def delete_server(row: ToolServer) -> None:
     """Delete a server with the permissions given for it."""
-    refusals.forget(row)
+    forget_refusals(row)
     db.session.execute(delete(ToolGrant).where(ToolGrant.server_id == row.server_id))
     db.session.delete(row)
     db.session.flush()
@@ -98,7 +101,7 @@ def note_tools(row: ToolServer, age: str, tools: Sequence[ListedTool]) -> None:
 
     Each is offered again to the models that refused it.
     """
-    refusals.forget(row)
+    forget_refusals(row)
     previous = {tool["name"]: tool for tool in row.tools}
     row.tools = [
         {**asdict(tool), "is_on": _is_same(previous.get(tool.name), tool) and previous[tool.name]["is_on"]}
@@ -244,3 +247,30 @@ def try_server(row: ToolServer) -> ToolServer:
         note_tools(row, age, tools)
     db.session.commit()
     return row
+
+
+def refusals_by_tool(row: ToolServer, user_id: int, *, is_admin: bool) -> dict[str, list[str]]:
+    """Return, by the names of a server's tools, which of the models that this user may choose refuse them."""
+    refusals: dict[str, list[str]] = {}
+    tools = _fingerprints(row)
+    for offer in models_for_user(user_id, is_admin=is_admin) if tools else ():
+        names = completions().capabilities.tools_refused(offer.target.settings.endpoint()[0], offer.target.model)
+        for name in (name for name, fingerprint in tools.items() if fingerprint in names):
+            refusals.setdefault(name, []).append(offer.label)
+    return refusals
+
+
+def forget_refusals(row: ToolServer) -> None:
+    """Offer the tools of a server to all models again."""
+    tools = _fingerprints(row)
+    for target in _targets() if tools else ():
+        completions().capabilities.forget_tools(target.settings.endpoint()[0], target.model, set(tools.values()))
+
+
+def _fingerprints(row: ToolServer) -> dict[str, str]:
+    return {tool["name"]: tool_fingerprint(definition_of("", tool)) for tool in row.tools}
+
+
+def _targets() -> Iterable[Target]:
+    home = app_settings().model
+    return [Target(HOME_ID, home.chat_model, home), *(offer.target for offer in catalogue.all())]

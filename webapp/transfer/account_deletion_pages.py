@@ -11,7 +11,7 @@ from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
 from webapp.http.answers import commit_and_redirect
 from webapp.http.views import PageBlueprint, ViewResult
-from webapp.transfer.account_contents import list_account_contents
+from webapp.transfer.account_erasure import list_account_contents
 
 blueprint = PageBlueprint("leaving_pages", __name__, access="user")
 

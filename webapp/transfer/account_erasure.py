@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Table, delete, func, inspect, or_, select, update
 from sqlalchemy.exc import NoSuchTableError
+from sqlalchemy.orm import aliased
 
 from webapp.accounts import deletion
 from webapp.accounts.models import AccountDeletion, User
@@ -14,7 +16,7 @@ from webapp.accounts.service import delete_user
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import Base, db, now, rows_changed, table_of, write_transaction
+from webapp.db.base import Base, count_rows, db, now, rows_changed, table_of, write_transaction
 from webapp.extensions import redis
 from webapp.files.models import File
 from webapp.files.service import delete_file
@@ -23,8 +25,50 @@ from webapp.files.uploads import is_named
 from webapp.journeys.models import JourneyVersion
 from webapp.memories.models import Memory
 from webapp.memories.store.forgetting import drop_streams
+from webapp.spaces.models import Space, SpaceDocument, SpaceMember
 from webapp.transfer import storage
 from webapp.transfer.service import stored_files
+
+
+@dataclass(frozen=True)
+class AccountContents:
+    """The extent of a deletion; which spaces are deleted or go to another member; how many documents stay in spaces."""
+
+    conversations: int
+    memories: int
+    files: int
+    deleted_spaces: list[str]
+    transferred_spaces: list[str]
+    documents_left: int
+
+
+def list_account_contents(user_id: int) -> AccountContents:
+    """Return what somebody has, and what of it stays for others when they leave."""
+    other = aliased(SpaceMember)
+    owned = (
+        select(Space.name, func.count(other.space_member_id))
+        .join(SpaceMember, SpaceMember.space_id == Space.space_id)
+        .outerjoin(
+            other,
+            (other.space_id == Space.space_id) & (other.status == "active") & (other.user_id != user_id),
+        )
+        .where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
+        .group_by(Space.space_id, Space.name)
+        .order_by(Space.name)
+    )
+    spaces = db.session.execute(owned).all()
+    shared = select(SpaceMember.space_id).where(
+        SpaceMember.user_id != user_id, SpaceMember.status == "active", SpaceMember.user_id.is_not(None)
+    )
+    return AccountContents(
+        count_rows(Conversation.user_id == user_id, Conversation.deleted_at.is_(None)),
+        count_rows(Memory.user_id == user_id),
+        count_rows(File.user_id == user_id),
+        [name for name, others in spaces if not others],
+        [name for name, others in spaces if others],
+        count_rows(SpaceDocument.user_id == user_id, SpaceDocument.space_id.in_(shared)),
+    )
+
 
 CONVERSATIONS = 20
 ROWS = 500

@@ -25,7 +25,7 @@ from webapp.i18n.marks import say
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.memories.store.copies import statements_withdrawn
 from webapp.memories.store.forgetting import being_forgotten
-from webapp.transfer import account, storage
+from webapp.transfer import account_tables, storage
 from webapp.transfer.account_tables import PARTS
 from webapp.transfer.file_texts import memory_wording_for, readme_for, texts_for
 from webapp.transfer.models import Export
@@ -160,16 +160,18 @@ def _account(user_id: int) -> Work[tuple[str, int]]:
     with storage.open_new_file() as (name, file):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             archive.writestr("README.txt", readme_for(user_id))
-            archive.writestr("manifest.json", json.dumps(account.manifest(user_id), ensure_ascii=False, indent=2))
-            archive.writestr("schema.json", json.dumps(account.schema(), indent=2))
+            archive.writestr(
+                "manifest.json", json.dumps(account_tables.manifest(user_id), ensure_ascii=False, indent=2)
+            )
+            archive.writestr("schema.json", json.dumps(account_tables.schema(), indent=2))
             for part in PARTS:
                 with archive.open(part, "w", force_zip64=True) as member:
-                    for line in account.lines(user_id, part):
+                    for line in account_tables.lines(user_id, part):
                         member.write(line.encode())
                         yield None
-            for path, pdf in account.reports(user_id):
+            for path, pdf in account_tables.reports(user_id):
                 archive.writestr(path, pdf)
-            for member_name, pieces in account.stored_files(user_id):
+            for member_name, pieces in account_tables.stored_files(user_id):
                 with archive.open(zipfile.ZipInfo(member_name, now().timetuple()[:6]), "w", force_zip64=True) as member:
                     for piece in pieces:  # stored, not deflated: most kinds of file are compressed already
                         member.write(piece)

@@ -2,6 +2,8 @@
 
 import csv
 import io
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
@@ -11,6 +13,7 @@ from pydantic import ValidationError
 from webapp.accounts import service as accounts
 from webapp.accounts import site
 from webapp.accounts.auth import current_user_id, login_required
+from webapp.charts import Columns, Part, stacked, stacked_columns
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.http.answers import commit_and_redirect, download
@@ -19,9 +22,9 @@ from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.usage import pictures, service
+from webapp.usage import service
 from webapp.usage.reports import span
-from webapp.usage.schemas import QuotaFields, UsageQuery, UsageReport
+from webapp.usage.schemas import QuotaFields, QuotaState, UsageLine, UsageQuery, UsageReport
 
 blueprint = PageBlueprint("usage_pages", __name__, access="admin")
 
@@ -131,10 +134,10 @@ def _page(template: str, ways: dict[str, str], *, everyone: bool, **more: Any) -
     query = _query(ways)
     report = service.report(current_user_id(), query, everyone=everyone)
     first, after = span(query)
-    context: dict[str, Any] = {"report": report, "by": query.by, "ways": ways, "limit_bar": pictures.limit_bar}
+    context: dict[str, Any] = {"report": report, "by": query.by, "ways": ways, "limit_bar": limit_bar}
     if query.by == "day":
-        context["days"] = pictures.daily_columns(report, first.date(), after.date() - timedelta(days=1))
-    context["rows"] = list(zip(report.usage, pictures.bars(report.usage), strict=True))
+        context["days"] = daily_columns(report, first.date(), after.date() - timedelta(days=1))
+    context["rows"] = list(zip(report.usage, bars(report.usage), strict=True))
     return render_template(template, **context, date_of=date.fromisoformat, **more)
 
 
@@ -150,3 +153,45 @@ def _query(ways: dict[str, str]) -> UsageQuery:
 def _cell(value: Any) -> Any:
     """Return a cell that no spreadsheet mistakes for a formula."""
     return "'" + value if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+
+
+SERIES = ("chat", "memory", "schedules")
+"""In the order of `UsageLine.parts`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Columns for each day from `first` to `last`; `cost` is None where no price is known."""
+
+    first: date
+    last: date
+    tokens: Columns
+    cost: Columns | None
+
+
+def daily_columns(report: UsageReport, first: date, last: date) -> Pictures:
+    """Return the days of a report by day, those without usage included, with the limits for a day."""
+    lines = {line.key: line for line in report.usage}
+    days = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
+    limit = next((state for state in report.quotas if state.period == "day"), None)
+    tokens = [lines[day].parts if day in lines else (0, 0, 0) for day in days]
+    dollars = [[(lines[day].dollars or 0.0) if day in lines else 0.0] for day in days]
+    has_price = any(line.dollars is not None for line in report.usage)
+    return Pictures(
+        first=first,
+        last=last,
+        tokens=stacked_columns(days, tokens, SERIES, limit.tokens if limit else None),
+        cost=stacked_columns(days, dollars, ["cost"], limit.dollars if limit else None) if has_price else None,
+    )
+
+
+def bars(lines: Sequence[UsageLine]) -> list[list[Part]]:
+    """Return a bar for each line, of what is in it, beside the line that used most."""
+    most = max((line.tokens for line in lines), default=0)
+    return [stacked(line.parts, SERIES, most) for line in lines]
+
+
+def limit_bar(state: QuotaState) -> list[Part]:
+    """Return a bar of the part of a limit that is used, full at the limit."""
+    share = min(1.0, state.share)
+    return stacked([share], ["over" if share >= 1 else "chat"], 1)

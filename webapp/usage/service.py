@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from sqlalchemy import and_, delete, or_, select
 
@@ -12,11 +14,47 @@ from webapp.errors import Invalid, TooMany
 from webapp.i18n.marks import N_, say
 from webapp.i18n.request_language import gettext as _
 from webapp.usage import reports
-from webapp.usage.limits import Limit, applicable_limits
 from webapp.usage.models import Quota
 from webapp.usage.reports import line_of, midnight
 from webapp.usage.schemas import QuotaFields, QuotaState, UsageQuery, UsageReport
 from webapp.usage.sums import used
+
+Number = TypeVar("Number", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The limit of a period; None means no limit of that kind."""
+
+    whose: str
+    period: str
+    tokens: int | None
+    dollars: float | None
+
+
+def applicable_limits(limits: Sequence[Limit]) -> list[Limit]:
+    """Return the limits that apply out of some, one per period.
+
+    Of several groups' limits the largest counts, separately for tokens and for dollars; None is larger than any number.
+    A group without a limit for a period does not lift the others' limits for it.
+    """
+    for whose in ("own", "group", "everybody"):
+        if nearest := [limit for limit in limits if limit.whose == whose]:
+            break
+    else:
+        return []
+    result = []
+    for period in sorted({limit.period for limit in nearest}):
+        tokens = [limit.tokens for limit in nearest if limit.period == period]
+        dollars = [limit.dollars for limit in nearest if limit.period == period]
+        result.append(Limit(whose, period, _largest(tokens), _largest(dollars)))
+    return result
+
+
+def _largest(numbers: Sequence[Number | None]) -> Number | None:
+    limits = [number for number in numbers if number is not None]
+    return max(limits) if len(limits) == len(numbers) else None
+
 
 NEAR = 0.8
 """The share of a limit from which people are told."""

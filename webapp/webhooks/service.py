@@ -12,8 +12,7 @@ from webapp.accounts.access_kinds import Kind, add_kind
 from webapp.accounts.identity import current_identity
 from webapp.accounts.models import User
 from webapp.audit.actions import Action
-from webapp.audit.actors import SYSTEM
-from webapp.audit.service import record
+from webapp.audit.service import SYSTEM, record
 from webapp.background.events import Kind as Happening
 from webapp.background.events import happened
 from webapp.background.queues import enqueue_after_commit

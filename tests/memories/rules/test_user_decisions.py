@@ -35,6 +35,14 @@ def test_each_decision_about_a_contradiction():
     )
 
 
+def test_of_two_that_are_both_true_one_has_the_key():
+    waiting = stored(8, "Al", fact_key=NAME, fact_value="Al", needs_review=True, contradicts=7)
+    assert settle(Decision.BOTH, waiting, stored(7, "Alex", fact_key=NAME), NOON) == (
+        Edit(7, {"settled_with": frozenset({8})}),
+        Edit(8, CLEARED | {"fact_key": None, "fact_value": None, "settled_with": frozenset({7})}),
+    )
+
+
 def test_the_later_replaces_the_earlier_whichever_waits():
     earlier = stored(7, "I live in Bristol", needs_review=True, contradicts=8, asserted_at=NOON)
     later = stored(8, "home is Bath now", asserted_at=LATER)
@@ -66,7 +74,6 @@ def test_a_doubtful_memory_is_simply_accepted():
         (Decision.REPLACE, NEW, None),
         (Decision.BOTH, NEW, NEW),
         (Decision.UNTIL, NEW, OLD),
-        (Decision.BOTH, stored(8, "Al", fact_key=NAME, needs_review=True), stored(7, "Alex", fact_key=NAME)),
     ],
 )
 def test_impossible_decisions_are_refused(decision, memory, other):

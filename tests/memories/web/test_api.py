@@ -206,7 +206,6 @@ def waiting(app, client, user, model) -> tuple[dict, dict]:
 def test_accepting_what_contradicts_replaces(app, client, user, model) -> None:
     standing, found = waiting(app, client, user, model)
     path = f"/api/memories/{found['memory_id']}/review"
-    assert client.post(path, json={"decision": "both"}).status_code == 409
     assert client.post(path, json={"decision": "until"}).status_code == 422
     assert client.post(path, json={"decision": "maybe"}).status_code == 422
     accepted = client.post(path, json={"decision": "accept"}).json
@@ -217,6 +216,14 @@ def test_accepting_what_contradicts_replaces(app, client, user, model) -> None:
     assert client.post(f"/api/memories/changes/{change['change_set_id']}/undo").status_code == 200
     assert client.get(f"/api/memories/{standing['memory_id']}").json["valid_to"] is None
     assert client.get(f"/api/memories/{found['memory_id']}").json["needs_review"]
+
+
+def test_two_values_of_one_key_can_both_be_true(app, client, user, model) -> None:
+    standing, found = waiting(app, client, user, model)
+    both = client.post(f"/api/memories/{found['memory_id']}/review", json={"decision": "both"}).json
+    assert (both["fact_key"], both["needs_review"], both["valid_to"]) == (None, False, None)
+    now = client.get(f"/api/memories/{standing['memory_id']}").json
+    assert (now["fact_key"], now["valid_to"]) == ("work/employer", None)
 
 
 def test_rejecting_forgets_and_until_ends_the_other_at_a_date(app, client, user, model) -> None:

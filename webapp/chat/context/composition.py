@@ -19,8 +19,7 @@ from webapp.config import Settings
 from webapp.conversations.models import Conversation
 from webapp.files.picture import pictures_of_document
 from webapp.files.pictures import size_of_views
-from webapp.files.prompt_parts import FileTexts, file_texts
-from webapp.files.prompt_pictures import SHARE, pictures_of
+from webapp.files.prompt_parts import SHARE, FileTexts, file_texts, pictures_of
 from webapp.journeys.guides import guidance_for, journey_prompt
 from webapp.memories.prompt.always_used import NEW
 from webapp.memories.prompt.conversation_memory import memory_is_on

@@ -28,8 +28,7 @@ from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.llm.pool import ChatPool
-from webapp.redis.clients import open_async_redis
-from webapp.redis.fail_fast import ANSWER_SECONDS, CONNECT_SECONDS
+from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, open_async_redis
 from webapp.telemetry import tracing
 from webapp.tools.client_tools import ClientTools
 

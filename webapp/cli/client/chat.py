@@ -16,8 +16,7 @@ import click
 
 from webapp.cli.client import output
 from webapp.cli.client.errors import AWAY, FAILED, INTERRUPTED, USAGE, Trouble
-from webapp.cli.client.http import BrokenStream, Server
-from webapp.cli.client.session import as_json, in_space, read_piped_input, server, words
+from webapp.cli.client.http import BrokenStream, Server, as_json, in_space, read_piped_input, server, words
 
 RESUMES = 5
 """How often a broken stream is resumed."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import IO, Any
 from urllib.parse import urlencode, urlsplit
 
+import click
+
+from webapp.cli.client import config
 from webapp.cli.client.config import Access
 from webapp.cli.client.errors import AWAY, FAILED, REFUSED, UNKNOWN, Trouble
 
@@ -181,3 +185,24 @@ def _events(lines: Iterator[str]) -> Iterator[tuple[str, str, Any]]:
             event_id = value
         elif field == "data":
             data.append(value)
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Answer with JSON.")
+in_space = click.option("--space", "space_id", type=click.IntRange(min=1), metavar="ID", help="In this space.")
+
+
+def server(context: click.Context) -> Server:
+    """Return the server that the command talks to. Raises Trouble without a token."""
+    return Server(config.find(context.find_root().obj))
+
+
+def read_piped_input() -> str:
+    """Return what is piped in; empty in a terminal."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+
+
+def words(parts: Sequence[str]) -> str:
+    """Return the words of a command as one text; a lone `-` stands for piped input and is not a word."""
+    return "" if tuple(parts) == ("-",) else " ".join(parts).strip()

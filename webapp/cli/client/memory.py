@@ -9,7 +9,7 @@ import click
 
 from webapp.cli.client import output
 from webapp.cli.client.errors import USAGE, Trouble
-from webapp.cli.client.session import as_json, in_space, read_piped_input, server, words
+from webapp.cli.client.http import as_json, in_space, read_piped_input, server, words
 
 PASSAGES = ("memory", "message", "chunk", "document")
 SHOWN = 100

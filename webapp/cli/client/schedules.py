@@ -6,7 +6,7 @@ import click
 
 from webapp.cli.client import output
 from webapp.cli.client.errors import USAGE, Trouble
-from webapp.cli.client.session import as_json, server, words
+from webapp.cli.client.http import as_json, server, words
 
 REPEATS = ("daily", "weekdays", "weekly", "monthly")
 Number = click.argument("schedule_id", type=click.IntRange(min=1), metavar="ID")

@@ -14,8 +14,7 @@ import click
 
 from webapp.cli.client import output
 from webapp.cli.client.errors import FAILED, REFUSED, UNKNOWN, USAGE, Trouble
-from webapp.cli.client.http import Server
-from webapp.cli.client.session import as_json, server
+from webapp.cli.client.http import Server, as_json, server
 
 UNFIT = (413, 415, 422)
 """A file that is too large, of an unknown kind, or without text is left out; the others go on."""

@@ -14,8 +14,7 @@ import click
 
 from webapp.cli.client import output
 from webapp.cli.client.errors import FAILED, USAGE, Trouble
-from webapp.cli.client.http import CHUNK, Server
-from webapp.cli.client.session import as_json, in_space, server
+from webapp.cli.client.http import CHUNK, Server, as_json, in_space, server
 
 POLL_SECONDS = 0.5
 _JSON = re.compile(rb"\{|\[\s*[\[{\]]")

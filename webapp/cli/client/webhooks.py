@@ -9,8 +9,7 @@ import click
 
 from webapp.cli.client import output
 from webapp.cli.client.errors import AWAY, Trouble
-from webapp.cli.client.http import BrokenStream
-from webapp.cli.client.session import as_json, server
+from webapp.cli.client.http import BrokenStream, as_json, server
 
 KINDS = (
     "conversation.started",

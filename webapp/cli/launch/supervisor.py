@@ -11,9 +11,8 @@ import time
 from webapp.environment import LaunchError
 
 from .child import Child
-from .local_servers import line_about_servers
 from .plan import Plan
-from .probe import Probe, accepts_connections
+from .probe import Probe, accepts_connections, line_about_servers
 from .processes import children as own_children
 from .processes import kill_all_children
 

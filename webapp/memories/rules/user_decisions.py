@@ -44,9 +44,9 @@ def settle(
 
     `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that the
     accepted one replaces it; `replace` and `until` mean that the later of the two replaces the earlier, whichever
-    waits. Raises ReviewConflict if a decision needs another memory or a date that is not given, if the
-    memory is not waiting, or if two values of one key are both to be true. What was not accepted, or was replaced, can
-    still replace the other.
+    waits. A key holds one value at a time: of two that are both true, the accepted one goes without. Raises
+    ReviewConflict if a decision needs another memory or a date that is not given, or if the memory is not waiting. What
+    was not accepted, or was replaced, can still replace the other.
     """
     if decision is Decision.REPLACE and not memory.is_open and memory.superseded_by is not None:
         return _after_all(memory, other, moment)
@@ -62,7 +62,7 @@ def settle(
         raise ReviewConflict(f"'{decision.value}' needs the other memory")
     if decision is Decision.BOTH:
         if memory.slot and memory.slot == current.slot:
-            raise ReviewConflict("a key holds one value at a time")
+            accepted |= {"fact_key": None, "fact_value": None}
         return (
             Edit(current.ref, {"settled_with": current.settled_with | {memory.ref}}),
             Edit(memory.ref, accepted | {"settled_with": memory.settled_with | {current.ref}}),

@@ -10,8 +10,7 @@ from typing import Any
 
 from webapp.tools.mcp_client import wire
 from webapp.tools.mcp_client.wire import HANDSHAKE, STATELESS, ListedTool
-from webapp.tools.remote_calls import RemoteRequest, send_request
-from webapp.tools.secret_masking import keys_in, mask
+from webapp.tools.remote_calls import RemoteRequest, keys_in, mask, send_request
 from webapp.tools.toolset import Output, ToolFailed
 
 MOST_REDIRECTS = 2

@@ -7,11 +7,9 @@ from webapp.transfer.readers.commonplace import Commonplace
 from webapp.transfer.readers.gemini import Gemini
 from webapp.transfer.readers.grok import Grok
 from webapp.transfer.readers.librechat import LibreChat
-from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, OwnMemories
-from webapp.transfer.readers.notes import Notes
+from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, Notes, OwnMemories, Portable
 from webapp.transfer.readers.openwebui import OpenWebUI
 from webapp.transfer.readers.pasted_list import PastedList
-from webapp.transfer.readers.portable import Portable
 from webapp.transfer.readers.sharegpt import ShareGPT
 from webapp.transfer.sources import ImportRefused, Upload
 

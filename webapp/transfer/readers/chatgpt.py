@@ -30,10 +30,8 @@ from webapp.transfer.content import (
     newest_leaf,
     text_or_none,
 )
-from webapp.transfer.readers.attachments import Assets, as_dict, as_list
 from webapp.transfer.readers.chatgpt_text import IMAGE, text_of, with_citations
-from webapp.transfer.readers.records import read_records
-from webapp.transfer.readers.side_documents import SideDocuments
+from webapp.transfer.readers.records import Assets, SideDocuments, as_dict, as_list, read_records
 from webapp.transfer.sources import Upload
 
 _FILE = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from webapp.transfer.readers.attachments import as_dict, as_list
+from webapp.transfer.readers.records import as_dict, as_list
 
 IMAGE = "[image]"
 """Stands for a picture in a text."""

@@ -27,9 +27,7 @@ from webapp.transfer.content import (
     shown_path,
     text_or_none,
 )
-from webapp.transfer.readers.attachments import as_dict, as_list, text_file
-from webapp.transfer.readers.records import read_records
-from webapp.transfer.readers.side_documents import SideDocuments
+from webapp.transfer.readers.records import SideDocuments, as_dict, as_list, read_records, text_file
 from webapp.transfer.sources import ImportRefused, Upload
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)

@@ -1,13 +1,14 @@
-"""Lists of memories: pasted text, mem0's JSON and Markdown, our own, and the graph of the MCP memory server."""
+"""Files of memories: `.mem` bundles, mem0's JSON and Markdown, our own, the graph of the MCP memory server, notes."""
 
 import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Any
 
-from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
-from webapp.transfer.sources import Upload
+from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable, instant, parse_line, text_or_none
+from webapp.transfer.sources import ImportRefused, Upload
 
 _LARGE = 64 * 1024**2
 _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)
@@ -132,3 +133,87 @@ def _graph_line(row: dict[str, Any]) -> Iterator[ReadMemory]:
         yield ReadMemory(" ".join(str(word).replace("_", " ") for word in words))
     else:
         raise ValueError
+
+
+_ITEMS = re.compile(r"(?:^|/)items/(fact|episode|core|preference)\.jsonl$")
+_TOMBSTONES = re.compile(r"(?:^|/)audit/tombstones\.jsonl$")
+
+
+class Portable:
+    """Reads a zipped `.mem` bundle."""
+
+    name, label = "mem", "Portable memory (.mem)"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Return whether it has a manifest and streams of items."""
+        names = upload.names
+        return any(_ITEMS.search(name) for name in names) and any(name.endswith("manifest.json") for name in names)
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """Yield the statements that no tombstone names."""
+        tombstones = {
+            str(row.get("targetID"))
+            for name in upload.names
+            if _TOMBSTONES.search(name)
+            for _, row in _lines(upload, name)
+            if row
+        }
+        for name in sorted(filter(_ITEMS.search, upload.names)):
+            for number, row in _lines(upload, name):
+                if row is None:
+                    yield Unreadable(f"{name}, line {number}", "it is not JSON")
+                elif str(row.get("id")) not in tombstones and not row.get("deletedAt") and not row.get("prunedAt"):
+                    text = _statement(row)
+                    if text:
+                        yield ReadMemory(text, instant(row.get("createdAt") or row.get("eventTime")))
+
+
+def _statement(row: dict[str, Any]) -> str | None:
+    if "key" in row and "value" in row:
+        return f"{row['key']}: {row['value']}"
+    return text_or_none(row.get("text")) or text_or_none(row.get("summary")) or text_or_none(row.get("content"))
+
+
+def _lines(upload: Upload, name: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    with upload.open(name) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield number, parse_line(line)
+
+
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_LONGEST = 2 * 1024**2
+_SHORT = 300
+
+
+class Notes:
+    """Reads a folder of Markdown files."""
+
+    name, label = "notes", "Markdown notes"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Return whether most of the ZIP's files are Markdown or text."""
+        if not upload.is_archive:
+            return False
+        texts = _texts(upload)
+        return bool(texts) and len(texts) * 2 >= len(upload.names)
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """Short notes of one line as memories, the others as documents in one project named after the file."""
+        documents = []
+        for name in _texts(upload):
+            try:
+                text = _FRONT_MATTER.sub("", upload.text(name, _LONGEST)).strip()
+            except ImportRefused:
+                continue
+            if text and "\n" not in text and len(text) <= _SHORT:
+                yield ReadMemory(re.sub(r"^#+\s*", "", text))
+            elif text:
+                documents.append((str(PurePosixPath(name).with_suffix(""))[-200:], text))
+        if documents:
+            title = PurePosixPath(upload.filename).stem or "Notes"
+            yield ReadProject(f"notes:{title}", title, "Markdown notes", "", documents)
+
+
+def _texts(upload: Upload) -> list[str]:
+    return sorted(name for name in upload.names if name.lower().endswith((".md", ".markdown", ".txt")))

@@ -22,8 +22,7 @@ from webapp.transfer.content import (
     newest_leaf,
     text_or_none,
 )
-from webapp.transfer.readers.attachments import as_dict, as_list, picture_from_url, text_file
-from webapp.transfer.readers.records import read_records
+from webapp.transfer.readers.records import as_dict, as_list, picture_from_url, read_records, text_file
 from webapp.transfer.sources import Upload
 
 OTHERS = "it belongs to another account of that Open WebUI, whose own export is the one to bring in"

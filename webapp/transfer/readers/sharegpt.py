@@ -7,8 +7,7 @@ from typing import Any
 
 from webapp.i18n.marks import N_
 from webapp.transfer.content import Part, ReadConversation, ReadMessage, count_omissions, text_or_none
-from webapp.transfer.readers.attachments import as_dict
-from webapp.transfer.readers.records import read_records
+from webapp.transfer.readers.records import as_dict, read_records
 from webapp.transfer.sources import Upload
 
 _PEOPLE, _HIDDEN = ("human", "user"), ("system", "tool", "function", "function_call", "observation", "none")

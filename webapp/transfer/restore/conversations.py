@@ -11,8 +11,7 @@ from webapp.db.base import db
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.files.models import MODES, MessageFile
 from webapp.transfer.models import ImportedMessage, ImportItem, ImportSource
-from webapp.transfer.restore.ids import RestoreBatch, is_id
-from webapp.transfer.restore.values import attributes
+from webapp.transfer.restore.values import RestoreBatch, attributes, is_id
 
 _LINKS = {"message_id", "conversation_id", "parent_id", "reply_to_id", "superseded_by_id"}
 _MOVED = {"conversation_id", "space_id", "folder_id", "journey_id", "extracted_through", "tags", "is_temporary"}

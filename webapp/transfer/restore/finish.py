@@ -12,8 +12,7 @@ from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone, ver
 from webapp.memories.rules.tombstones import TombstoneKind, key_id
 from webapp.memories.store import forgetting
 from webapp.memories.store.tombstones import carry, keys_of, tombstone_set
-from webapp.transfer.restore.ids import RestoreBatch
-from webapp.transfer.restore.values import moment
+from webapp.transfer.restore.values import RestoreBatch, moment
 
 MOST_KEYS = 50
 _HEX = set("0123456789abcdef")

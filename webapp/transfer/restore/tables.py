@@ -15,8 +15,7 @@ from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule
 from webapp.schedules.recurrence import next_time, rule_of
 from webapp.schedules.service import FORMER_NAMES
-from webapp.transfer.restore.ids import RestoreBatch
-from webapp.transfer.restore.values import attributes, moment
+from webapp.transfer.restore.values import RestoreBatch, attributes, moment
 
 PASSAGES = {"memory": "memory", "chunk": "chunk", "message": "message", "document": "part"}
 SNAPSHOT = {

@@ -5,7 +5,7 @@ import pytest
 from testkit.processes import free_port
 from tests.providers.ollama import ollama
 from webapp import config
-from webapp.cli.launch.local_servers import LOCAL_SERVERS, line_about_servers
+from webapp.cli.launch.probe import LOCAL_SERVERS, line_about_servers
 
 pytestmark = pytest.mark.once
 HERE = "http://localhost:8000"
