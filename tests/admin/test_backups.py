@@ -27,7 +27,7 @@ from webapp.files.folder import Folder
 from webapp.files.storage import file_storage
 
 once = pytest.mark.once
-"""About what is restored on SQLite, whichever database the backup is of: the first test proves it says the same."""
+"""About restoring on SQLite, whichever database the backup is of: the first test proves that it says the same."""
 
 KEY = "another machine, the same key, and long enough"
 

@@ -34,6 +34,8 @@ def test_a_view_returns_what_is_answered_and_described() -> None:
     def change() -> Answer:
         return Answered(name="later"), 202
 
+    assert not blueprint.paths, "nobody has asked for the description yet"
+    blueprint.describe()
     small = OpenAPI("small")
     small.register_api(blueprint)
     client = small.test_client()

@@ -37,6 +37,7 @@ LOADED = (
 def load() -> None:
     """Import all of it; warnings are errors, as in the tests."""
     sys.path.insert(0, os.getcwd())  # as pytest does, too
+    gc.disable()  # hardly anything that is loaded is garbage; once the tests are collected, conftest.py enables it
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for name in LOADED:

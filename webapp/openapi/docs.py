@@ -5,11 +5,11 @@ from threading import Lock
 from typing import Any
 
 from flask import current_app, render_template
-from flask_openapi3 import APIBlueprint, OpenAPI
+from flask_openapi3 import OpenAPI, PathItem
 
 from webapp.accounts.access import access_of
 from webapp.accounts.auth import public
-from webapp.http.json_api import USUAL_PROBLEMS
+from webapp.http.json_api import USUAL_PROBLEMS, JsonBlueprint
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.openapi.document import METHODS, ViewFacts, refine
 
@@ -36,21 +36,24 @@ def openapi_document(app: OpenAPI) -> dict[str, Any]:
     """Return the OpenAPI document of an application, created on first use."""
     with _making:
         if "openapi_document" not in app.extensions:
-            _merge_paths(app)
+            _describe(app)
             app.extensions["openapi_document"] = refine(app.api_doc, _facts(app))
         document: dict[str, Any] = app.extensions["openapi_document"]
         return document
 
 
-def _merge_paths(app: OpenAPI) -> None:
-    """Restore operations that flask-openapi3 drops if two blueprints share a path."""
+def _describe(app: OpenAPI) -> None:
+    """Give the application what its blueprints describe; of two that share a path, the operations of both."""
     for blueprint in app.blueprints.values():
-        if not isinstance(blueprint, APIBlueprint):
+        if not isinstance(blueprint, JsonBlueprint):
             continue
+        blueprint.describe()
+        app.components_schemas.update(blueprint.components_schemas)
+        app.tags += [tag for tag in blueprint.tags if tag not in app.tags]
         for path, item in blueprint.paths.items():
             for method in METHODS:
                 if operation := getattr(item, method):
-                    setattr(app.paths[path], method, operation)
+                    setattr(app.paths.setdefault(path, PathItem()), method, operation)
 
 
 def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
