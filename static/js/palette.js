@@ -9,6 +9,7 @@ const chosen = () => $('[aria-selected="true"]:not([hidden])', palette);
 
 function choose(option) {
   for (const other of $$('[role="option"]', palette)) other.setAttribute("aria-selected", String(other === option));
+  $("#palette-list").role = option ? "listbox" : "status"; // with nothing to choose, what it says is all there is
   option?.scrollIntoView({ block: "nearest" });
   if (option) field.setAttribute("aria-activedescendant", option.id);
   else field.removeAttribute("aria-activedescendant");

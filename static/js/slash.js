@@ -28,6 +28,7 @@ function forget() {
 
 function choose(option) {
   for (const other of $$(".slash-option", place())) other.setAttribute("aria-selected", String(other === option));
+  $("#slash-list").role = option ? "listbox" : "status"; // as in the palette
   option?.scrollIntoView({ block: "nearest" });
   if (option) text().setAttribute("aria-activedescendant", option.id);
   else text().removeAttribute("aria-activedescendant");

@@ -101,6 +101,9 @@ def test_commands_are_found_by_their_words(tab):
     page.keyboard.press("Enter")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search everything").fill("xylograph")
+    expect(page.get_by_role("status").filter(has_text="Nothing found")).to_be_visible()
+    assert serious_findings(page) == []
     page.get_by_role("combobox", name="Search everything").fill("about mem")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="About memory")).to_be_visible()
