@@ -1,5 +1,5 @@
 // Deleting a conversation asks first when memories rest on it; otherwise it goes at once, with Undo.
-import { $, on } from "./dom.js";
+import { $, headers, on } from "./dom.js";
 import { act } from "./list.js";
 
 let base = "";
@@ -10,7 +10,7 @@ async function ask(event, id, address) {
   base = address;
   let answer;
   try {
-    answer = await fetch(`${base}/delete`, { headers: { "HX-Request": "true" } });
+    answer = await fetch(`${base}/delete`, { headers: headers() });
   } catch {
     return act("delete", id, base); // which says what is the matter
   }

@@ -21,6 +21,9 @@ export function setCookie(name, value) {
   document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax`;
 }
 
+/** What a request for a part of this page is sent with, whoever sends it. */
+export const headers = () => ({ "HX-Request": "true", ...JSON.parse(document.body.getAttribute("hx-headers:inherited") ?? "{}") });
+
 /** Local storage that may be full, switched off or not ours: then it just remembers nothing. */
 export const store = {
   get(key) {

@@ -1,5 +1,6 @@
-// A page that was left alone catches up: what was said elsewhere in its conversation is fetched when it is looked at
-// again, and now and then while it is in sight. What is being typed, edited or sent stays as it is.
+// A page that was left alone catches up: what was said elsewhere in its conversation, or remembered from it late, is
+// fetched when it is looked at again, and now and then while it is in sight. What is being typed, edited or sent stays
+// as it is.
 import { $, $$ } from "./dom.js";
 
 const EVERY = 25_000;
@@ -18,6 +19,9 @@ async function look() {
   if (!place || asked !== null || isBusy()) return;
   asked = newest();
   const query = new URLSearchParams({ shown: asked });
+  // What lies open is not replaced.
+  const remembered = $(`#remembered-${asked}:not(:has([open]))`);
+  if (remembered) query.set("remembered", remembered.dataset.state);
   // A title that is being edited is not there to be compared.
   const title = $(".title-text")?.textContent;
   if (title) query.set("title", title);

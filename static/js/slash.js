@@ -1,6 +1,6 @@
 // Saved prompts: `/` at the beginning of a message opens them; arrows choose, Enter takes one, what it asks for is
 // filled in a small form.
-import { $, $$, on } from "./dom.js";
+import { $, $$, headers, on } from "./dom.js";
 import { toast } from "./toasts.js";
 import { t } from "./words.js";
 
@@ -9,7 +9,6 @@ const text = () => $("#composer-text");
 const options = () => $$(".slash-option:not([hidden])", place());
 const chosen = () => $('.slash-option[aria-selected="true"]:not([hidden])', place() ?? undefined);
 const isOpen = () => place() !== null && !place().hidden;
-const headers = { "HX-Request": "true" };
 const isCommand = () => /^\/[^\n/]*$/.test(text()?.value ?? "");
 let isAsking = false;
 let closedAt = null; // the words at which the list was closed: it stays closed until there are others
@@ -47,7 +46,7 @@ function filter() {
 
 async function ask(address, body) {
   try {
-    const answer = await fetch(address, { method: body ? "POST" : "GET", headers, body });
+    const answer = await fetch(address, { method: body ? "POST" : "GET", headers: headers(), body });
     if (answer.ok || answer.status === 422) return { ok: answer.ok, text: await answer.text() };
   } catch { /* said below */ }
   toast(t("Saved prompts are not available at the moment."));

@@ -1,12 +1,10 @@
 // A temporary conversation is gone when it is left: for another page, or with its tab. A reload shows it again. It is asked
 // for before the page it replaces is told to go, so a cookie of its address names that page all the while: the server
 // then knows which leaving is only a reload.
-import { $ } from "./dom.js";
+import { $, headers } from "./dom.js";
 
 let open = null; // {id, address, page} of the one in sight
 
-const token = () => JSON.parse(document.body.getAttribute("hx-headers:inherited") ?? "{}")["X-CSRFToken"] ?? "";
-const headers = () => ({ "X-CSRFToken": token(), "HX-Request": "true" });
 const base = (address) => address.replace(/\/[^/]+$/, "");
 
 function mark({ id, address, page }, age = "") {
@@ -15,7 +13,7 @@ function mark({ id, address, page }, age = "") {
 
 function close(left) {
   const form = new FormData();
-  form.set("csrf_token", token());
+  form.set("csrf_token", headers()["X-CSRFToken"]);
   form.set("leaving", left.page);
   mark(left, "; max-age=0");
   navigator.sendBeacon(left.address, form);

@@ -1,5 +1,7 @@
 """Pages of accounts: register, sign in and out, settings."""
 
+import html
+import json
 import re
 from collections.abc import Callable
 
@@ -254,6 +256,17 @@ def test_the_accounts_choice_goes_everywhere_before_the_browsers(app, login, use
     assert '<html lang="de"' in other.get("/", headers={"Accept-Language": "es"}).text
     assert choose(browser, "", "/settings").status_code == 303
     assert '<html lang="es"' in other.get("/", headers={"Accept-Language": "es"}).text
+
+
+def test_a_page_that_is_open_while_the_language_changes_gets_its_parts_in_its_own(login, user):
+    browser = login(user)
+    page = browser.get("/").text
+    said = json.loads(html.unescape(re.search(r"hx-headers:inherited='([^']+)'", page)[1]))
+    choose(browser, "de", "/settings")
+    assert "conversations appear" in browser.get("/sidebar", headers={"HX-Request": "true", **said}).text
+    assert "Unterhaltungen" in browser.get("/sidebar", headers={"HX-Request": "true"}).text
+    unknown = {"HX-Request": "true", "X-Language": "xx"}
+    assert "Unterhaltungen" in browser.get("/sidebar", headers=unknown).text
 
 
 @pytest.mark.parametrize("code", ["xx", "EN", "../de", "de\x00"])

@@ -26,6 +26,9 @@ from webapp.db.base import db, write_transaction
 from webapp.files.folder import Folder
 from webapp.files.storage import file_storage
 
+once = pytest.mark.once
+"""About what is restored on SQLite, whichever database the backup is of: the first test proves it says the same."""
+
 KEY = "another machine, the same key, and long enough"
 
 
@@ -142,6 +145,7 @@ def test_it_is_a_snapshot_of_one_moment(
     assert manifest.tables["users"] == 1
 
 
+@once
 def test_the_kept_secret_comes_along(elsewhere: Callable[..., Flask], tmp_path: Path) -> None:
     here, there = elsewhere("sqlite"), elsewhere("sqlite")
     cli = here.test_cli_runner()
@@ -159,6 +163,7 @@ def test_the_kept_secret_comes_along(elsewhere: Callable[..., Flask], tmp_path: 
     assert again.exit_code == 1 and "There are accounts here" in again.output
 
 
+@once
 def test_another_key_is_said(filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path) -> None:
     with filled.app_context():
         make_backup(tmp_path / "b.zip")
@@ -166,6 +171,7 @@ def test_another_key_is_said(filled: Flask, elsewhere: Callable[..., Flask], tmp
     assert "SECRET_KEY is not the one" in other.invoke(args=["backup", "restore", str(tmp_path / "b.zip")]).output
 
 
+@once
 def test_an_older_backup_is_brought_to_this_version(
     elsewhere: Callable[..., Flask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +197,7 @@ def test_an_older_backup_is_brought_to_this_version(
             restore(path)
 
 
+@once
 def test_a_newer_backup_is_refused(filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path) -> None:
     with filled.app_context():
         newest = make_backup(tmp_path / "b.zip").revision
@@ -225,6 +232,7 @@ def test_a_damaged_or_foreign_file_is_refused(filled: Flask, tmp_path: Path) -> 
         check_backup(fewer)
 
 
+@once
 def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun_again(
     filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,6 +262,7 @@ def test_nothing_half_made_is_left(filled: Flask, tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == []
 
 
+@once
 def test_one_without_accounts_is_made_only_if_told(elsewhere: Callable[..., Flask], tmp_path: Path) -> None:
     """Beside a database that was not named, an empty backup was made and called a success."""
     cli, file, data = elsewhere("sqlite").test_cli_runner(), tmp_path / "b.zip", tmp_path / "var0/commonplace.sqlite3"
@@ -314,6 +323,7 @@ def attachment(parts: dict[str, bytes]) -> str:
     return next(name for name in parts if name.startswith("files/"))
 
 
+@once
 @pytest.mark.parametrize("kind", kinds())
 def test_a_damaged_backup_is_refused_in_a_sentence_and_changes_nothing(
     filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path, kind: str

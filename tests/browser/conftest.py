@@ -379,7 +379,7 @@ def look_over(
             page.emulate_media(color_scheme=colour)  # type: ignore[arg-type]
             devices.send("Emulation.setTouchEmulationEnabled", {"enabled": device is PHONE})
             if device is DESKTOP:
-                tab.go(path)
+                tab.go(path).add_script_tag(url="/static/vendor/axe.js")  # which Chromium has compiled
                 height = page.evaluate(HEIGHT) if path in tallest else 0
                 wrong += [(path, name, f"{height} pixels tall")] if height > tallest.get(path, 0) else []
             but = "#sidebar, #panel, dialog" if number else ""

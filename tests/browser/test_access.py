@@ -111,10 +111,14 @@ def test_scrolling_up_stops_following(tab, model):
     until(page, lambda: thread.evaluate(at_end), "at the end again")
 
 
-def test_settings(tab, user):
+def test_settings(tab, open_tab, user):
+    other = open_tab(user, beside=tab).go("/settings/delete")
     page = tab.go("/settings")
+    page.bring_to_front()
     page.get_by_label("Dark").check()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    other.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(other.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     expect(page.locator("body")).to_have_css("color", "rgb(236, 230, 219)")

@@ -194,7 +194,7 @@ def _remembered(turn_id: int, item: Entry) -> str:
         return ""
     try:
         view = get_change_set(current_user_id(), change_set_id)
-        return render_template("chat/_stream.html", part="remembered", id=turn_id, view=view)
+        return render_template("chat/_stream.html", part="remembered", id=turn_id, views=[view])
     except NotFound:
         return ""  # undone or forgotten in the meantime
     finally:

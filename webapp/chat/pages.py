@@ -29,6 +29,7 @@ from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized, split_reason
+from webapp.memories.web.pages import changes_since
 from webapp.providers.model_choice import check_choice, remember_choice, remembered_parameters
 from webapp.text.provenance import carry_spans
 
@@ -130,16 +131,23 @@ def send(conversation_id: int) -> ViewResult:
 
 @blueprint.get("/c/<int:conversation_id>/news")
 def news(conversation_id: int) -> ViewResult:
-    """Return what was said elsewhere since a page with `shown` as its last message was rendered; 204 if nothing."""
+    """Return what was said elsewhere, or remembered, since a page with `shown` as its last message was rendered.
+
+    204 if nothing. `remembered` is what the page shows under that message as remembered, if it can show it.
+    """
     if not wants_partial():
         return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
-    context = _newer_messages(conversation, request.args.get("shown", type=int))
+    shown = request.args.get("shown", type=int)
+    context = _newer_messages(conversation, shown)
+    is_same = not context["messages"] and not context["redraw"]
+    remembered = changes_since(shown, request.args.get("remembered")) if is_same and shown else None
     new_title = conversation.title if request.args.get("title", conversation.title) != conversation.title else None
-    if not context["messages"] and not context["redraw"] and not new_title:
+    if is_same and remembered is None and not new_title:
         return "", 204
-    response = make_response(render_template("chat/_news.html", conversation=conversation, title=new_title, **context))
-    if context["messages"]:
+    context |= {"title": new_title, "shown": shown, "remembered": remembered}
+    response = make_response(render_template("chat/_news.html", conversation=conversation, **context))
+    if context["messages"] or remembered is not None:
         response.headers["HX-Trigger"] = f"{CHANGED}, {MEMORIES_CHANGED}"
     return response
 
@@ -249,7 +257,11 @@ def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
         last_id = request.headers.get("Last-Message", type=int)
         response = make_response(
             render_template(
-                "chat/_news.html", conversation=conversation, is_sent=True, **_newer_messages(conversation, last_id)
+                "chat/_news.html",
+                conversation=conversation,
+                is_sent=True,
+                remembered=None,
+                **_newer_messages(conversation, last_id),
             )
         )
     response.headers["HX-Trigger"] = CHANGED

@@ -14,6 +14,8 @@ from webapp.i18n import LANGUAGES, SOURCE, Language
 from webapp.i18n.marks import Sentence
 
 COOKIE = "language"
+PAGE_HEADER = "X-Language"
+"""The language of the page that asks for a part of itself: it may have been open before another was chosen."""
 FOLDER = Path(__file__).resolve().parent.parent / "translations"
 _TAGS = {language.tag.lower(): language.code for language in LANGUAGES.values()}
 # All variants of Portuguese and of Chinese get the one we have.
@@ -24,14 +26,16 @@ Chosen = Callable[[], str]
 
 
 def init_request_language(app: Flask, get_choice: Chosen) -> None:
-    """Give every request a language: the account's, else the one chosen in this browser, else the first it accepts."""
+    """Give every request a language: its page's, the account's, this browser's, or the first it accepts."""
 
     def select() -> str:
         if not has_request_context():
             return str(g.get("language", SOURCE)) if has_app_context() else SOURCE
         code: str | None = g.get("language")
         if code is None:
-            code = get_choice() or request.cookies.get(COOKIE, "")
+            code = request.headers.get(PAGE_HEADER, "")
+            if code not in LANGUAGES:
+                code = get_choice() or request.cookies.get(COOKIE, "")
             if code not in LANGUAGES:
                 code = _preferred_language(request.accept_languages)
             g.language = code

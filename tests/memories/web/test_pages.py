@@ -110,6 +110,24 @@ def panel_beside(browser, path: str) -> str:
     return browser.get(html.unescape(place), headers=HTMX).text
 
 
+def test_what_is_remembered_or_undone_after_a_page_stopped_watching_is_news_to_it(browser, user, learn):
+    """A worker died, and the sweep had the work done minutes later; or another tab undid it."""
+    talk = learn(user, "I am allergic to peanuts")
+    page = browser.get(f"/c/{talk}").text
+    reply, state = re.findall(r'id="remembered-(\d+)" data-state="([^"]+)"', page)[-1]
+
+    def news(**query):
+        return browser.get(f"/c/{talk}/news", query_string={"shown": reply, **query}, headers=HTMX)
+
+    late = news(remembered="")
+    assert f'hx-target="#remembered-{reply}"' in late.text and "Remembered: I am allergic" in late.text
+    assert late.headers["HX-Trigger"] == "conversations:changed, memories:changed"
+    assert [news(**query).status_code for query in ({"remembered": state}, {})] == [204, 204]
+    post_form(browser, f"/memories/changes/{state}/undo")
+    assert "Undone" in news(remembered=state).text
+    assert news(remembered=f"{state}u").status_code == 204
+
+
 def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser, user, learn):
     assert "Nothing remembered yet" in panel_beside(browser, "/")
     talk = learn(user, "I am <allergic> to peanuts", title="Trip & <Lisbon>")

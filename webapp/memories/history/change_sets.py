@@ -40,6 +40,11 @@ class ChangeSetView:
     lines: Sequence[ChangeLine] = ()
 
     @property
+    def state(self) -> str:
+        """Return what changes when it has to be shown again, for a page to say what it shows."""
+        return f"{self.row.change_set_id}{'u' if self.row.undone_at else ''}"
+
+    @property
     def label(self) -> str:
         """Return what was done, in one line, or why nothing was; empty if that is no longer known."""
         return label(self.lines) or ("" if self.row.changes else refusal_summary(self.row.reasons))

@@ -5,6 +5,7 @@ from typing import Any
 from flask import current_app, flash, g, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_identity, current_user_id
+from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
@@ -61,6 +62,14 @@ def changes_under_reply(message: Any) -> list[change_sets.ChangeSetView]:
     if message.message_id not in cache:
         note_messages([message])
     return cache[message.message_id]
+
+
+def changes_since(message_id: int, state: str | None) -> list[change_sets.ChangeSetView] | None:
+    """Return what is remembered from a reply's turn if a page shows it in another `state`, e.g. not yet; else None."""
+    if state is None:
+        return None
+    views = changes_under_reply(db.session.get_one(Message, message_id))
+    return views if " ".join(view.state for view in views) != state else None
 
 
 def note_messages(messages: list[Any]) -> None:
