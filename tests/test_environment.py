@@ -186,5 +186,5 @@ def test_a_command_beside_a_launch_works_with_what_that_runs_with(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "1 accounts" in done.stdout
+    assert "Accounts: 1," in done.stdout
     assert not list(tmp_path.glob("*.sqlite3"))

@@ -1,10 +1,17 @@
 """Pages of accounts: register, sign in and out, settings."""
 
+import html
+import json
 import re
+from collections.abc import Callable
 
 import pytest
+from flask import Flask
+from flask.testing import FlaskClient
 
-from testkit.people import csrf_token, post_form
+from testkit.people import Person, api_client, csrf_token, post_form
+from webapp.accounts.access import access_of
+from webapp.i18n import LANGUAGES
 
 GOOD = "a heron on the tide mill"
 
@@ -191,3 +198,97 @@ def test_a_token_is_shown_once_and_ends_when_its_owner_revokes_it(login, user, a
     assert post_form(browser, path, "/settings").status_code == 303
     assert anonymous.get("/api/conversations", headers=bearer).status_code == 401
     assert post_form(browser, "/settings/tokens", "/settings", access="full", token_name="  ").status_code == 422
+
+
+def test_what_is_for_admins_or_services_says_so(app: Flask) -> None:
+    """And `tests/test_access_matrix.py` calls what says so as everybody else."""
+    views = [(rule.rule, access_of(app, rule.endpoint)) for rule in app.url_map.iter_rules()]
+    areas = ("users", "site", "feedback", "connections", "local-servers", "groups", "quotas", "web-access")
+    for start in ("/admin", *(f"/api/{name}" for name in areas), "/api/internal"):
+        found = [(rule, access) for rule, access in views if rule.startswith(start)]
+        wanted = "service" if start == "/api/internal" else "admin"
+        assert found and not [(rule, access) for rule, access in found if access != wanted], start
+    changes = [access for rule, access in views if re.match("/api/(prompts/.*versions|models/)", rule)]
+    assert changes == ["admin"] * 3
+
+
+def test_signing_in_without_the_csrf_token_is_refused(anonymous: FlaskClient, user: Person) -> None:
+    answer = anonymous.post("/login", data={"email": user.email, "password": user.password})
+    assert answer.status_code == 403 and "out of date" in answer.text
+
+
+def test_the_jobs_dashboard_is_for_admins_and_for_requests_of_this_site(
+    login: Callable[[Person], FlaskClient], make_user: Callable[..., Person], user: Person
+) -> None:
+    assert login(user).get("/admin/rq/").status_code == 403
+    admin = login(make_user(is_admin=True))
+    assert admin.get("/admin/rq/").status_code == 200
+    path = "/admin/rq/queues/turn/failed/requeue"
+    assert admin.post(path, headers={"Origin": "http://localhost"}).status_code == 403
+    token = csrf_token(admin.get("/admin").text)
+    assert admin.post(path, headers={"X-CSRFToken": token}).status_code == 303
+
+
+def form_token(browser, path: str) -> str:
+    return browser.get(path).text.split('name="csrf_token" value="', 1)[1].split('"', 1)[0]
+
+
+def choose(browser, code: str, path: str):
+    return browser.post("/language", data={"csrf_token": form_token(browser, path), "language": code, "next": path})
+
+
+def test_before_signing_in_the_choice_is_this_browsers(anonymous):
+    asked = {"Accept-Language": "fr"}
+    assert '<html lang="fr"' in anonymous.get("/register", headers=asked).text
+    answer = choose(anonymous, "ar", "/register")
+    assert answer.status_code == 303 and answer.location == "/register"
+    assert 'dir="rtl"' in anonymous.get("/register", headers=asked).text
+    assert choose(anonymous, "", "/register").status_code == 303
+    assert '<html lang="fr"' in anonymous.get("/register", headers=asked).text
+
+
+def test_the_accounts_choice_goes_everywhere_before_the_browsers(app, login, user):
+    browser = login(user)
+    assert choose(browser, "de", "/settings").location == "/settings"
+    page = browser.get("/settings", headers={"Accept-Language": "fr"}).text
+    assert '<html lang="de"' in page and '<option value="de" lang="de" selected>' in page
+    other = login(user)
+    assert '<html lang="de"' in other.get("/", headers={"Accept-Language": "es"}).text
+    assert choose(browser, "", "/settings").status_code == 303
+    assert '<html lang="es"' in other.get("/", headers={"Accept-Language": "es"}).text
+
+
+def test_a_page_that_is_open_while_the_language_changes_gets_its_parts_in_its_own(login, user):
+    browser = login(user)
+    page = browser.get("/").text
+    said = json.loads(html.unescape(re.search(r"hx-headers:inherited='([^']+)'", page)[1]))
+    choose(browser, "de", "/settings")
+    assert "conversations appear" in browser.get("/sidebar", headers={"HX-Request": "true", **said}).text
+    assert "Unterhaltungen" in browser.get("/sidebar", headers={"HX-Request": "true"}).text
+    unknown = {"HX-Request": "true", "X-Language": "xx"}
+    assert "Unterhaltungen" in browser.get("/sidebar", headers=unknown).text
+
+
+@pytest.mark.parametrize("code", ["xx", "EN", "../de", "de\x00"])
+def test_what_is_no_language_is_refused(anonymous, code):
+    assert choose(anonymous, code, "/register").status_code == 422
+
+
+def test_it_leads_nowhere_else(anonymous):
+    data = {"csrf_token": form_token(anonymous, "/register"), "language": "de", "next": "https://evil.example"}
+    assert anonymous.post("/language", data=data).location == "/login"
+    assert anonymous.post("/language", data={"language": "de"}).status_code == 403
+
+
+def test_the_api_takes_and_tells_it_and_stays_english(app, user):
+    client = api_client(app, user)
+    assert client.put("/api/account", json={"settings": {"language": "de"}}).json["settings"]["language"] == "de"
+    assert client.put("/api/account", json={"settings": {"language": "xx"}}).status_code == 422
+    refused = client.get("/api/conversations/999999", headers={"Accept-Language": "de"})
+    assert refused.status_code == 404 and refused.json["title"] == "Not found"
+
+
+def test_every_language_is_offered_by_its_own_name(anonymous):
+    page = anonymous.get("/register").text
+    for language in LANGUAGES.values():
+        assert f'lang="{language.tag}"' in page and f">{language.name}</button>" in page

@@ -154,7 +154,7 @@ def test_the_kept_secret_comes_along(elsewhere: Callable[..., Flask], tmp_path: 
     assert cli.invoke(args=made).exit_code == 0
     file = str(tmp_path / "b.zip")
     said = cli.invoke(args=["backup", "create", file])
-    assert said.exit_code == 0 and "1 accounts" in said.output
+    assert said.exit_code == 0 and "Accounts: 1," in said.output
     assert cli.invoke(args=["backup", "check", file]).exit_code == 0
     restored = there.test_cli_runner().invoke(args=["backup", "restore", file])
     assert restored.exit_code == 0 and "SECRET_KEY is not" not in restored.output

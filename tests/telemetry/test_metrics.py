@@ -60,7 +60,7 @@ def test_a_job_that_fails_says_whether_it_is_tried_again(
     def fail() -> None:
         raise ModelUnavailable()
 
-    monkeypatch.setattr("webapp.shell.upkeep.sweep", fail)
+    monkeypatch.setattr("webapp.shell.upkeep.recover_all", fail)
     with app.app_context():
         push(redis(), JobRequest("sweep"))
     run_jobs(failures=True)

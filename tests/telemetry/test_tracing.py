@@ -149,7 +149,7 @@ def test_a_job_that_fails_is_marked_and_says_which_try_it_was(
     def fail() -> None:
         raise ModelUnavailable()
 
-    monkeypatch.setattr("webapp.shell.upkeep.sweep", fail)
+    monkeypatch.setattr("webapp.shell.upkeep.recover_all", fail)
     with traced_app.app_context():
         push(redis(), JobRequest("sweep"))
     run_jobs(failures=True)

@@ -7,6 +7,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import blingfire
+import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
@@ -18,11 +19,14 @@ from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
 from webapp.chat.context import assembly
 from webapp.chat.service import start_turn
+from webapp.chat.turns.progress import Progress
 from webapp.conversations.models import Conversation
+from webapp.conversations.tool_records import arguments_line, outside_texts, sources_of
 from webapp.db.base import db, write_transaction
 from webapp.providers.catalogue import catalogue
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.tools.built_in import BUILT_IN
+from webapp.tools.calls import storable
 
 HELLO = "^(?!memory_operations|conversation_title|# |User:)"
 
@@ -183,3 +187,51 @@ def test_the_page_shows_what_was_used(client: ApiClient, user: Person, login: Ca
     reply = send(client, "Divide")
     page = login(user).get(f"/c/{reply['conversation_id']}").text
     assert "Used 1 tool" in page and "did not work" in page and "Nothing can be divided by zero." in page
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("a\x00b\x00\x00c", "abc"),
+        (r"if (c == '\u0000') {", r"if (c == '\u0000') {"),
+        ("\\\\\x00\\u0000", r"\\\u0000"),
+        ("half \ud83d of one", "half ? of one"),
+    ],
+)
+def test_a_record_can_be_stored_whatever_a_tool_or_a_model_says(said: str, kept: str) -> None:
+    assert storable({"output": {"text": said}, "n": [said]}) == {"output": {"text": kept}, "n": [kept]}
+
+
+CALLS = [
+    {"tool_name": "web_search", "output": {"text": "found", "sources": [{"url": "https://a.org/", "title": "A"}] * 2}},
+    {"tool_name": "read_page", "output": {"text": "read", "sources": [{"url": "https://www.b.org/", "title": ""}]}},
+    {"tool_name": "x", "output": {"sources": [{"url": "javascript:alert(1)"}, {"url": "http://[::1"}, {}]}},
+    {"tool_name": "remember", "output": {"status": "remembered", "memory_id": 1}},
+    {"tool_name": "y", "output": None},
+]
+
+
+def test_sources_are_named_once_those_that_were_read_first() -> None:
+    assert [(source.url, source.host) for source in sources_of(CALLS)] == [
+        ("https://www.b.org/", "b.org"),
+        ("https://a.org/", "a.org"),
+    ]
+    assert sources_of(None) == []
+
+
+def test_what_was_heard_is_text_from_outside() -> None:
+    assert outside_texts(CALLS) == ["found", "read"]
+
+
+def test_what_was_given_in_a_line() -> None:
+    assert arguments_line({"query": "grey\n herons"}) == "grey herons"
+    assert arguments_line({"where": "pond", "many": 3, "empty": ""}) == "where: pond · many: 3"
+    assert arguments_line(None) == ""
+
+
+def test_what_goes_out_again_is_counted_where_nobody_reports_it() -> None:
+    progress = Progress()
+    progress.asked_again(1_000, [{"role": "tool", "content": "word " * 100}])
+    first = progress.asked_again_tokens
+    progress.asked_again(1_000, [{"role": "tool", "content": "word " * 100}])
+    assert 1_100 < first < 1_300 and progress.asked_again_tokens > 2 * first

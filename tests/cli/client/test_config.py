@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from webapp.cli.client import config, output
-from webapp.cli.client.config import Access
-from webapp.cli.client.errors import REFUSED, USAGE, Trouble
+from webapp.cli.client.config import REFUSED, USAGE, Access, Trouble
 from webapp.cli.client.http import _events
 
 

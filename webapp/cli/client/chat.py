@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.errors import AWAY, FAILED, INTERRUPTED, USAGE, Trouble
+from webapp.cli.client.config import AWAY, FAILED, INTERRUPTED, USAGE, Trouble
 from webapp.cli.client.http import BrokenStream, Server, as_json, in_space, read_piped_input, server, words
 
 RESUMES = 5

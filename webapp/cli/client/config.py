@@ -1,4 +1,4 @@
-"""The server's URL and the token for it: from the environment, else from a file that only its owner may read."""
+"""The server and the token for it, from the environment or a file only its owner may read; errors and exit codes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from webapp.cli.client.errors import REFUSED, USAGE, Trouble
+import click
+
+FAILED, USAGE, REFUSED, UNKNOWN, AWAY = 1, 2, 3, 4, 5
+"""Exit codes: the server refused; the command is wrong; the token is missing or insufficient; not found; the server
+cannot be reached. 130 is Ctrl-C."""
+INTERRUPTED = 130
+
+
+class Trouble(click.ClickException):
+    """A sentence for the caller, on standard error; the exit code; and the HTTP status if there was one."""
+
+    def __init__(self, message: str, code: int = FAILED, *, status: int = 0) -> None:
+        super().__init__(message)
+        self.exit_code = code  # type: ignore[misc]  # click's own errors say it per class
+        self.status = status
+
 
 URL, TOKEN = "COMMONPLACE_URL", "COMMONPLACE_TOKEN"
 DEFAULT_URL = "http://127.0.0.1:8000"

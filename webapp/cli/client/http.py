@@ -14,8 +14,7 @@ from urllib.parse import urlencode, urlsplit
 import click
 
 from webapp.cli.client import config
-from webapp.cli.client.config import Access
-from webapp.cli.client.errors import AWAY, FAILED, REFUSED, UNKNOWN, Trouble
+from webapp.cli.client.config import AWAY, FAILED, REFUSED, UNKNOWN, Access, Trouble
 
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 120.0
 CHUNK = 256 * 1024

@@ -9,8 +9,7 @@ import click
 
 from webapp.cli.client import config, output
 from webapp.cli.client.chat import chat
-from webapp.cli.client.config import Access
-from webapp.cli.client.errors import REFUSED, USAGE, Trouble
+from webapp.cli.client.config import REFUSED, USAGE, Access, Trouble
 from webapp.cli.client.http import Server
 from webapp.cli.client.memory import memories, remember, search
 from webapp.cli.client.schedules import schedules

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.errors import USAGE, Trouble
+from webapp.cli.client.config import USAGE, Trouble
 from webapp.cli.client.http import as_json, in_space, read_piped_input, server, words
 
 PASSAGES = ("memory", "message", "chunk", "document")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.errors import USAGE, Trouble
+from webapp.cli.client.config import USAGE, Trouble
 from webapp.cli.client.http import as_json, server, words
 
 REPEATS = ("daily", "weekdays", "weekly", "monthly")

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.errors import FAILED, REFUSED, UNKNOWN, USAGE, Trouble
+from webapp.cli.client.config import FAILED, REFUSED, UNKNOWN, USAGE, Trouble
 from webapp.cli.client.http import Server, as_json, server
 
 UNFIT = (413, 415, 422)

@@ -13,7 +13,7 @@ from typing import IO, Any
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.errors import FAILED, USAGE, Trouble
+from webapp.cli.client.config import FAILED, USAGE, Trouble
 from webapp.cli.client.http import CHUNK, Server, as_json, in_space, server
 
 POLL_SECONDS = 0.5

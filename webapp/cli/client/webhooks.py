@@ -8,7 +8,7 @@ import time
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.errors import AWAY, Trouble
+from webapp.cli.client.config import AWAY, Trouble
 from webapp.cli.client.http import BrokenStream, as_json, server
 
 KINDS = (
