@@ -114,7 +114,7 @@ def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: 
             attachment = text_file(content, title) if len(content) > _MAX_INLINE else None
             files += [attachment] if attachment else []
             text += f"\n\n[{title}]" if attachment else f"\n\n[{title}]\n\n{content}"
-    for name in dict.fromkeys(as_dict(file).get("file_name") for file in _files_of(row)):
+    for name in dict.fromkeys(text_or_none(as_dict(file).get("file_name")) for file in _files_of(row)):
         if name:
             text += f"\n\n[{name}]"
             left_out[MISSING_FILES] += 1

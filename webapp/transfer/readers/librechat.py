@@ -42,7 +42,7 @@ def _conversation(item: Any) -> ReadConversation:
         raise ValueError(N_("it is not a conversation of LibreChat's"))
     rows: dict[str, dict[str, Any]] = {}
     stack: list[tuple[Any, str | None]] = [
-        (row, None) for row in (item.get("messages") or item.get("messagesTree") or [])[::-1]
+        (row, None) for row in as_list(item.get("messages") or item.get("messagesTree"))[::-1]
     ]
     while stack:
         row, parent = stack.pop()
@@ -51,8 +51,8 @@ def _conversation(item: Any) -> ReadConversation:
         key = str(row.get("messageId") or len(rows))
         if key in rows:
             key = f"{key}-{len(rows)}"
-        rows[key] = row | {"parentMessageId": row.get("parentMessageId") or parent}
-        stack += [(child, key) for child in (row.get("children") or [])[::-1]]
+        rows[key] = row | {"parentMessageId": parent or row.get("parentMessageId")}
+        stack += [(child, key) for child in as_list(row.get("children"))[::-1]]
     path = shown_path(rows, "parentMessageId", None, lambda row: instant(row.get("createdAt")))
     messages = [message for key in path if (message := _message(key, rows[key])) is not None]
     return ReadConversation(
