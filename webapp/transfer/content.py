@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from itertools import accumulate, islice
 from typing import Any, Literal, Protocol
 
 from webapp.i18n.dates import is_dated
@@ -191,11 +192,10 @@ def count_omissions(rows: Sized, path: Sized, shown_count: int) -> Counter[str]:
 def parent_links(
     rows: Mapping[str, Mapping[str, Any]], field: str, times: Mapping[str, float]
 ) -> dict[str, str | None]:
-    """Return the parent of each row, as its `field` names it. One that the export lacks stood where the first row to
-    name it is, in order of time: below the row before that. A row without a time has that of the one listed above it."""
-    order: dict[str, float] = {}
-    for key in rows:
-        order[key] = times.get(key, next(reversed(order.values()), 0.0))
+    """Return the parent of each row, as its `field` names it. One that the export lacks stood below the row before the
+    first that names it, in order of time; a row without a time has that of the one listed above it."""
+    latest = accumulate(rows, lambda at, key: times.get(key, at), initial=0.0)
+    order = dict(zip(rows, islice(latest, 1, None), strict=True))
     links: dict[str, str | None] = {}
     gaps: dict[str, str | None] = {}
     before = None
