@@ -173,3 +173,18 @@ def test_what_is_no_text_costs_one_character(tmp_path, content, between):
     talks = [part.messages for part in parts if isinstance(part, ReadConversation)]
     assert len(parts) == len(talks) == 2
     assert talks[0][0].content.startswith("Hi ") and talks[0][0].content.endswith(" there")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "program"),
+    [
+        ("a/mem0.json", {"results": [{"memory": "Lives in Bonn"}]}, "mem0"),
+        ("own.json", [{"memory_type": "fact", "content": "Lives in Bonn"}], "commonplace-memories"),
+        ("Data/MEMORIES.JSON", [{"conversations_memory": "She lives in Bonn."}], "claude"),
+    ],
+)
+def test_memories_are_found_in_a_zip_beside_other_files(tmp_path, name, content, program):
+    upload = zipped({name: json.dumps(content), "README.md": "# From my other assistant"})
+    found, parts = read(tmp_path / "upload", upload, "memories.zip")
+    assert found == program
+    assert [part.content.endswith("lives in Bonn.") or part.content == "Lives in Bonn" for part in parts] == [True]

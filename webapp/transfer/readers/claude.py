@@ -33,8 +33,8 @@ from webapp.transfer.readers.side_documents import SideDocuments
 from webapp.transfer.sources import ImportRefused, Upload
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
-_PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$")
-_MEMORIES = re.compile(r"(?:^|/)memories\.json$")
+_PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$", re.IGNORECASE)
+_MEMORIES = re.compile(r"(?:^|/)memories\.json$", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"```\n?This block is not supported on your current device yet\.\n?```")
 """What the export has in `text` for each block that is no text."""
 _MEMORY_KEYS = {"conversations_memory", "project_memories"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
-from webapp.transfer.sources import Upload
+from webapp.transfer.sources import ImportRefused, Upload
 
 _LARGE = 64 * 1024**2
 _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)
@@ -20,18 +20,21 @@ class _Rows(ABC):
     fields: tuple[str, ...]
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether the first item has the fields."""
-        return not upload.is_archive and upload.has_record(upload.names, self._is_row)
+        """Return whether the first item of a JSON file has the fields."""
+        return upload.has_record(upload.json_names, self._is_row)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories that are still valid."""
-        try:
-            for number, item in enumerate(upload.records(upload.names[0], self._is_row), 1):
-                row = item if isinstance(item, dict) else {}
-                if not row.get("valid_to"):
-                    yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
-        except ValueError as error:
-            yield Unreadable(upload.names[0], str(error))
+        for name in upload.json_names:
+            try:
+                for number, item in enumerate(upload.records(name, self._is_row), 1):
+                    row = item if isinstance(item, dict) else {}
+                    if not row.get("valid_to"):
+                        yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
+            except ImportRefused:
+                raise
+            except ValueError as error:
+                yield Unreadable(name, str(error))
 
     def _is_row(self, item: Any) -> bool:
         return isinstance(item, dict) and all(name in item for name in self.fields)
