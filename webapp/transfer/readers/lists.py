@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 _LARGE = 64 * 1024**2
 _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)
@@ -31,8 +31,6 @@ class _Rows(ABC):
                     row = item if isinstance(item, dict) else {}
                     if not row.get("valid_to"):
                         yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
-            except ImportRefused:
-                raise
             except ValueError as error:
                 yield Unreadable(name, str(error))
 
