@@ -40,10 +40,11 @@ def _is_conversation(item: Any) -> bool:
 def _conversation(item: Any) -> ReadConversation:
     if not _is_conversation(item):
         raise ValueError(N_("it is not a conversation of LibreChat's"))
+    trees = item.get("messages") or item.get("messagesTree") or []
+    if not isinstance(trees, list):
+        raise ValueError(N_("it has no messages"))
     rows: dict[str, dict[str, Any]] = {}
-    stack: list[tuple[Any, str | None]] = [
-        (row, None) for row in as_list(item.get("messages") or item.get("messagesTree"))[::-1]
-    ]
+    stack: list[tuple[Any, str | None]] = [(row, None) for row in reversed(trees)]
     while stack:
         row, parent = stack.pop()
         if not isinstance(row, dict):
