@@ -687,3 +687,42 @@ def test_conversations_without_an_id_are_told_apart(tmp_path):
 )
 def test_a_moment_is_read_in_any_unit(value):
     assert instant(value).isoformat() == "2023-11-14T22:13:20+00:00"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        lambda text: text.replace("%", "\\udc00").encode(),
+        lambda text: text.replace("%", "\\ud83d\\ud83d\\ude00").encode(),
+        lambda text: text.encode().replace(b"%", b"\xff"),
+        lambda text: text.encode("utf-32"),
+        lambda text: text.encode("utf-16"),
+        lambda text: text.replace("%", "\u2028").encode("utf-16"),
+    ],
+    ids=["second half of a pair", "first half twice", "no UTF-8", "UTF-32", "UTF-16", "a separator in UTF-16"],
+)
+@pytest.mark.parametrize("between", [",", "\n"])
+def test_what_is_no_text_costs_one_character(tmp_path, content, between):
+    odd = {"id": "1", "conversations": [{"from": "human", "value": "Hi % there"}]}
+    rows = between.join(json.dumps(row, ensure_ascii=False) for row in (odd, ONE["sharegpt"]))
+    text = rows if between == "\n" else f"[{rows}]"
+    found, parts = read_records(tmp_path / "upload", content(text), "export.json")
+    assert found == "sharegpt"
+    talks = [part.messages for part in parts if isinstance(part, ReadConversation)]
+    assert len(parts) == len(talks) == 2
+    assert talks[0][0].content.startswith("Hi ") and talks[0][0].content.endswith(" there")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "program"),
+    [
+        ("a/mem0.json", {"results": [{"memory": "Lives in Bonn"}]}, "mem0"),
+        ("own.json", [{"memory_type": "fact", "content": "Lives in Bonn"}], "commonplace-memories"),
+        ("Data/MEMORIES.JSON", [{"conversations_memory": "She lives in Bonn."}], "claude"),
+    ],
+)
+def test_memories_are_found_in_a_zip_beside_other_files(tmp_path, name, content, program):
+    upload = zipped({name: json.dumps(content), "README.md": "# From my other assistant"})
+    found, parts = read_records(tmp_path / "upload", upload, "memories.zip")
+    assert found == program
+    assert [part.content.endswith("lives in Bonn.") or part.content == "Lives in Bonn" for part in parts] == [True]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from itertools import accumulate, islice
 from typing import Any, Literal, Protocol
 
 from webapp.i18n.dates import is_dated
@@ -188,19 +189,31 @@ def count_omissions(rows: Sized, path: Sized, shown_count: int) -> Counter[str]:
     return +counts
 
 
+def parent_links(
+    rows: Mapping[str, Mapping[str, Any]], field: str, times: Mapping[str, float]
+) -> dict[str, str | None]:
+    """Return the parent of each row, as its `field` names it. One that the export lacks stood below the row before the
+    first that names it, in order of time; a row without a time has that of the one listed above it."""
+    latest = accumulate(rows, lambda at, key: times.get(key, at), initial=0.0)
+    order = dict(zip(rows, islice(latest, 1, None), strict=True))
+    links: dict[str, str | None] = {}
+    gaps: dict[str, str | None] = {}
+    before = None
+    for key in sorted(order, key=order.__getitem__):
+        name = rows[key].get(field)
+        parent = None if name in (None, "") else str(name)
+        links[key] = parent if parent is None or parent in rows else gaps.setdefault(parent, before)
+        before = key
+    return {key: links[key] for key in rows}
+
+
 def shown_path(
     rows: Mapping[str, dict[str, Any]], parent: str, leaf: object, get_time: Callable[[dict[str, Any]], datetime | None]
 ) -> list[str]:
     """The ids of the branch that was shown last, oldest first: the one that ends in `leaf`, else in the newest message;
     all of them, in order, if no row names another in its field `parent`."""
-    parent_of = {key: row.get(parent) for key, row in rows.items()}
-    parents = {
-        key: parent_key if isinstance(parent_key, str) and parent_key in rows else None
-        for key, parent_key in parent_of.items()
-    }
+    times = {key: moment.timestamp() for key, row in rows.items() if (moment := get_time(row))}
+    parents = parent_links(rows, parent, times)
     if all(parent_key is None for parent_key in parents.values()):
         return list(rows)
-    if isinstance(leaf, str) and leaf in rows:
-        return branch(parents, leaf)
-    times = {key: moment.timestamp() for key, row in rows.items() if (moment := get_time(row))}
-    return branch(parents, newest_leaf(parents, times))
+    return branch(parents, str(leaf) if str(leaf) in rows else newest_leaf(parents, times))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
+import io
 import json
 import lzma
 import zipfile
@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import ijson
 
-from webapp.files.readers.text import decode
+from webapp.files.readers.text import BOMS, decode
 from webapp.i18n.marks import say
 
 MOST_BYTES = 16 * 1024**3
@@ -127,38 +127,40 @@ class Upload:
 
     def items(self, name: str) -> Iterator[Any]:
         """Yield the items of a JSON array, one at a time. Raises ValueError where the JSON stops being valid."""
-        with self._events(name) as events:
-            yield from _items(events)
+        yield from _items(self._events(name))
 
     def items_under(self, name: str, *keys: str) -> Iterator[tuple[str, Any]]:
         """Yield the items of the JSON arrays under some keys of an object, each with its key, one at a time.
 
         Raises ValueError where the JSON stops being valid.
         """
-        with self._events(name) as events:
-            yield from _items_under(keys, events)
+        yield from _items_under(keys, self._events(name))
 
-    @contextmanager
-    def _events(self, name: str) -> Iterator[Iterator[tuple[str, Any]]]:
-        with self._open_text(name) as file:
-            try:
-                yield ijson.basic_parse(file, use_float=True)
-            except ijson.JSONError as error:
-                raise ValueError("the file is damaged or was cut off") from error
+    def _events(self, name: str) -> Iterator[tuple[str, Any]]:
+        """Yield a parser's events; from half of a surrogate pair on, those of a slower one that does not stop there."""
+        count = 0
+        try:
+            with suppress(UnicodeDecodeError), self._open_text(name) as file:
+                for count, event in enumerate(ijson.basic_parse(file, use_float=True), 1):  # noqa: B007  # read below
+                    yield event
+                return
+            with self._open_text(name) as file:
+                for event, value in islice(ijson.get_backend("python").basic_parse(file, use_float=True), count, None):
+                    yield event, value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        except ijson.JSONError as error:
+            raise ValueError("the file is damaged or was cut off") from error
 
     @contextmanager
     def _open_text(self, name: str) -> Iterator[Any]:
-        """Yield a member as UTF-8 without a byte order mark."""
+        """Yield a member as UTF-8 without a byte order mark; a byte that fits no text costs one character."""
         with self.open(name) as file:
-            mark = file.read(3)
+            mark = file.read(4)
+        encoding = next((encoding for start, encoding in BOMS if mark.startswith(start)), "utf-8")
         with self.open(name) as file:
-            if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                recoder = codecs.EncodedFile(file, "utf-8", "utf-16", "replace")
-                yield SimpleNamespace(read=recoder.read, readline=recoder.readline)
-                return
-            if mark == codecs.BOM_UTF8:
-                file.read(3)
-            yield file
+            text = io.TextIOWrapper(file, encoding, "replace", newline="\n")
+            yield SimpleNamespace(
+                read=lambda size=-1: text.read(size).encode(), readline=lambda size=-1: text.readline(size).encode()
+            )
 
     def first_item(self, name: str) -> Any:
         """Return the first item of a JSON array, or a whole member that is a JSON object; None for anything else."""

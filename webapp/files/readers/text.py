@@ -8,7 +8,7 @@ from collections import Counter
 
 from webapp.files.readers.result import Pages, Unreadable, table_pages, whole_words
 
-_BOMS = (
+BOMS = (
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -23,7 +23,7 @@ _SEP_LINE = re.compile(r"\Asep=(.)\r?\n?", re.IGNORECASE)
 
 def decode(data: bytes) -> str:
     """Return text in whatever encoding it is; a byte that fits none costs one character."""
-    for mark, encoding in _BOMS:
+    for mark, encoding in BOMS:
         if data.startswith(mark):
             return data.decode(encoding, "replace").removeprefix("\ufeff")
     text = data.decode("utf-8", "replace")

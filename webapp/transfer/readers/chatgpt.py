@@ -25,9 +25,8 @@ from webapp.transfer.content import (
     ReadMemory,
     ReadMessage,
     Role,
-    branch,
     instant,
-    newest_leaf,
+    shown_path,
     text_or_none,
 )
 from webapp.transfer.readers.chatgpt_text import IMAGE, text_of, with_citations
@@ -38,7 +37,7 @@ _FILE = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
 _MEMORY_LINE = re.compile(r"^[ \t]*\d+\.[ \t]*\[(\d{4}-\d\d-\d\d)\]\.?[ \t]*(\S.*)$", re.MULTILINE)
 _CANVAS = "canmore."
 """The tool that writes canvases."""
-_HIDDEN_TYPES = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "system_error"}
+_HIDDEN_TYPES = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "system_error")
 
 
 class ChatGPT:
@@ -76,7 +75,7 @@ class _Memories:
                 if line.strip():
                     self._noted_lines.setdefault(line.strip(), ReadMemory(line.strip(), at))
         elif kind == "model_editable_context" and moment >= self._listed[0]:
-            lines = _MEMORY_LINE.findall(content.get("model_set_context") or "")
+            lines = _MEMORY_LINE.findall(text_or_none(content.get("model_set_context")) or "")
             if lines:
                 self._listed = (moment, [ReadMemory(text.strip(), instant(day)) for day, text in lines])
         elif kind == "user_editable_context" and moment >= self._instructions[0]:
@@ -208,12 +207,10 @@ def _conversation(item: Any, memories: _Memories, assets: Assets) -> ReadConvers
     if not isinstance(nodes, dict) or not nodes:
         raise ValueError(N_("it has no messages (no “mapping”)"))
     remembers = not item.get("is_do_not_remember")
-    nodes = {key: as_dict(node) for key, node in nodes.items() if node}
-    nodes = {key: {**node, "message": _message(node.get("message"))} for key, node in nodes.items()}
-    parents = {key: node.get("parent") for key, node in nodes.items()}
-    times = {key: _number(as_dict(node["message"]).get("create_time")) for key, node in nodes.items()}
-    leaf = item.get("current_node")
-    path = branch(parents, leaf if leaf in nodes else newest_leaf(parents, times))
+    nodes = {key: {**node, "message": _message(node.get("message"))} for key, node in nodes.items() if as_dict(node)}
+    path = shown_path(
+        nodes, "parent", item.get("current_node"), lambda node: instant(as_dict(node["message"]).get("create_time"))
+    )
     talk, moment, key = _Talk(assets, text_or_none(item.get("default_model_slug"))), None, ""
     for key in path:
         message = nodes[key]["message"]
@@ -273,7 +270,3 @@ def _lines(text: Any) -> list[str]:
     inner = re.search(r"```(?:\w*\n)?(.*?)```", text, re.DOTALL)
     lines = (inner.group(1) if inner else text).splitlines()
     return [line.strip(" -*•\t") for line in lines if len(line.strip(" -*•\t")) > 2 and not line.rstrip().endswith(":")]
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

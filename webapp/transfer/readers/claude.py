@@ -31,8 +31,8 @@ from webapp.transfer.readers.records import SideDocuments, as_dict, as_list, rea
 from webapp.transfer.sources import ImportRefused, Upload
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
-_PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$")
-_MEMORIES = re.compile(r"(?:^|/)memories\.json$")
+_PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$", re.IGNORECASE)
+_MEMORIES = re.compile(r"(?:^|/)memories\.json$", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"```\n?This block is not supported on your current device yet\.\n?```")
 """What the export has in `text` for each block that is no text."""
 _MEMORY_KEYS = {"conversations_memory", "project_memories"}
@@ -112,7 +112,7 @@ def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: 
             attachment = text_file(content, title) if len(content) > _MAX_INLINE else None
             files += [attachment] if attachment else []
             text += f"\n\n[{title}]" if attachment else f"\n\n[{title}]\n\n{content}"
-    for name in dict.fromkeys(as_dict(file).get("file_name") for file in _files_of(row)):
+    for name in dict.fromkeys(text_or_none(as_dict(file).get("file_name")) for file in _files_of(row)):
         if name:
             text += f"\n\n[{name}]"
             left_out[MISSING_FILES] += 1

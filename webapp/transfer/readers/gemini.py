@@ -19,7 +19,8 @@ from html.parser import HTMLParser
 from typing import Any
 
 from webapp.transfer.content import Part, ReadConversation, ReadMessage, Unreadable, instant, text_or_none
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.readers.records import as_dict, as_list, read_records
+from webapp.transfer.sources import Upload
 
 GAP = timedelta(minutes=60)
 _LARGE = 256 * 1024**2
@@ -63,14 +64,12 @@ class Gemini:
         """Yield the conversations, oldest first."""
         records: list[_Activity] = []
         for name in _json(upload):
-            try:
-                for item in upload.items(name):  # one by one, to keep what comes before the file is cut off
-                    if record := _of_json(name, item):
-                        records.append(record)
-            except ImportRefused:
-                raise
-            except ValueError as error:
-                yield Unreadable(name, str(error))
+
+            def collect(item: Any, name: str = name) -> Iterator[Part]:
+                records.extend(filter(None, [_of_json(name, item)]))
+                yield from ()
+
+            yield from read_records(upload, [name], partial(_is_record, name), collect)
         for name in _html(upload):
             records += _of_html(name, upload.text(name, _LARGE))
         records = _questions(records)
@@ -160,7 +159,7 @@ def _html(upload: Upload) -> list[str]:
 
 def _is_of_gemini(name: str, item: dict[str, Any]) -> bool:
     """Return whether the product that a record names is Gemini; without one, whether the file's folder is."""
-    names = [item.get("header") or "", *(item.get("products") or ())]
+    names = [item.get("header") or "", *as_list(item.get("products"))]
     return all(_is_product(product) for product in names if product) if any(names) else _is_in_folder(name)
 
 
@@ -179,10 +178,10 @@ def _is_in_folder(name: str) -> bool:
 def _of_json(name: str, item: Any) -> _Activity | None:
     if not isinstance(item, dict) or not (title := text_or_none(item.get("title"))) or not _is_of_gemini(name, item):
         return None
-    answers = [part.get("html") or "" for part in item.get("safeHtmlItem") or [] if isinstance(part, dict)]
+    answers = [text_or_none(as_dict(part).get("html")) or "" for part in as_list(item.get("safeHtmlItem"))]
     places = [
         item.get("titleUrl"),
-        *(value for part in item.get("details") or [] if isinstance(part, dict) for value in part.values()),
+        *(value for part in as_list(item.get("details")) for value in as_dict(part).values()),
     ]
     threads = (_THREAD.search(place) for place in places if isinstance(place, str))
     thread = next((match[1] or match[2] for match in threads if match), None)

@@ -22,7 +22,7 @@ from webapp.transfer.content import (
 from webapp.transfer.readers.records import convert_records
 from webapp.transfer.sources import Upload
 
-_MAIN = re.compile(r"(?:^|/)prod-grok-backend\.json$")
+_MAIN = re.compile(r"(?:^|/)prod-grok-backend\.json$", re.IGNORECASE)
 _BEGINNING = re.compile(r'^\s*\{\s*"(?:conversations|projects|tasks|media_posts)"\s*:')
 _CARDS = re.compile(r"<(?:grok|xai):\w[^<>]*>[^<]*(?:<(?!/?(?:grok|xai):)[^<]*)*</(?:grok|xai):\w+>")
 """What stands for a quotation or a search in a reply, and is a card on Grok's page."""

@@ -39,10 +39,11 @@ def _is_conversation(item: Any) -> bool:
 def _conversation(item: Any) -> ReadConversation:
     if not _is_conversation(item):
         raise ValueError(N_("it is not a conversation of LibreChat's"))
+    trees = item.get("messages") or item.get("messagesTree") or []
+    if not isinstance(trees, list):
+        raise ValueError(N_("it has no messages"))
     rows: dict[str, dict[str, Any]] = {}
-    stack: list[tuple[Any, str | None]] = [
-        (row, None) for row in (item.get("messages") or item.get("messagesTree") or [])[::-1]
-    ]
+    stack: list[tuple[Any, str | None]] = [(row, None) for row in reversed(trees)]
     while stack:
         row, parent = stack.pop()
         if not isinstance(row, dict):
@@ -50,8 +51,8 @@ def _conversation(item: Any) -> ReadConversation:
         key = str(row.get("messageId") or len(rows))
         if key in rows:
             key = f"{key}-{len(rows)}"
-        rows[key] = row | {"parentMessageId": row.get("parentMessageId") or parent}
-        stack += [(child, key) for child in (row.get("children") or [])[::-1]]
+        rows[key] = row | {"parentMessageId": parent or row.get("parentMessageId")}
+        stack += [(child, key) for child in as_list(row.get("children"))[::-1]]
     path = shown_path(rows, "parentMessageId", None, lambda row: instant(row.get("createdAt")))
     messages = [message for key in path if (message := _message(key, rows[key])) is not None]
     return ReadConversation(

@@ -21,18 +21,19 @@ class _Rows(ABC):
     fields: tuple[str, ...]
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether the first item has the fields."""
-        return not upload.is_archive and upload.has_record(upload.names, self._is_row)
+        """Return whether the first item of a JSON file has the fields."""
+        return upload.has_record(upload.json_names, self._is_row)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories that are still valid."""
-        try:
-            for number, item in enumerate(upload.records(upload.names[0], self._is_row), 1):
-                row = item if isinstance(item, dict) else {}
-                if not row.get("valid_to"):
-                    yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
-        except ValueError as error:
-            yield Unreadable(upload.names[0], str(error))
+        for name in upload.json_names:
+            try:
+                for number, item in enumerate(upload.records(name, self._is_row), 1):
+                    row = item if isinstance(item, dict) else {}
+                    if not row.get("valid_to"):
+                        yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
+            except ValueError as error:
+                yield Unreadable(name, str(error))
 
     def _is_row(self, item: Any) -> bool:
         return isinstance(item, dict) and all(name in item for name in self.fields)

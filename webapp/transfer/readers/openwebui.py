@@ -20,6 +20,7 @@ from webapp.transfer.content import (
     count_omissions,
     instant,
     newest_leaf,
+    parent_links,
     text_or_none,
 )
 from webapp.transfer.readers.records import as_dict, as_list, picture_from_url, read_records, text_file
@@ -94,9 +95,9 @@ def _conversation(item: Any) -> ReadConversation:
 def _path(rows: dict[str, dict[str, Any]], keys: list[Any]) -> list[str]:
     """The ids of the branch that was seen last: through the named message and on along its last children, as Open WebUI
     repairs it; else to the newest message. A lone reply without a time was left by a broken stream."""
-    parents = {key: parent if (parent := row.get("parentId")) in rows else None for key, row in rows.items()}
     times = {key: moment.timestamp() for key, row in rows.items() if (moment := instant(row.get("timestamp")))}
-    leaf = next((key for key in keys if isinstance(key, str) and key in rows), None)
+    parents = parent_links(rows, "parentId", times)
+    leaf = next((str(key) for key in keys if str(key) in rows), None)
     if leaf and len(rows) > 1 and not parents[leaf] and rows[leaf].get("role") == "assistant" and leaf not in times:
         leaf = None
     last = {parent: key for key, parent in parents.items() if parent is not None}
@@ -194,8 +195,6 @@ def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
 
 
 def _output(items: Any) -> Iterator[str]:
-    for item in items if isinstance(items, list) else []:
-        if isinstance(item, dict) and item.get("type") == "message":
-            for part in item.get("content") or []:
-                if isinstance(part, dict) and isinstance(part.get("text"), str):
-                    yield part["text"]
+    for item in map(as_dict, as_list(items)):
+        if item.get("type") == "message":
+            yield from filter(None, (text_or_none(as_dict(part).get("text")) for part in as_list(item.get("content"))))
