@@ -1,4 +1,4 @@
-"""What comes back for the calls of a turn: results from the client that made it, and permission from the person."""
+"""Answers to the calls of a turn: results from the client that made it, and permission from the person."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
