@@ -21,8 +21,8 @@ from webapp.llm.embeddings import normalise_rows
 from webapp.providers.clients import embedder
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.lookup import Question, retrieve
-from webapp.retrieval.message_vectors import MessagePiece, store_message_vectors
 from webapp.retrieval.service import search
+from webapp.retrieval.stored_vectors import MessagePiece, store_message_vectors
 
 SIZES = (1_000, 10_000, 100_000)
 LIMITS = {10_000: 15.0, 100_000: 40.0}

@@ -23,7 +23,7 @@ UNUSED = {
 """Package: what goes, as globs within it."""
 
 NEEDED = {
-    "blingfire": "__init__.py __pycache__ *.so bert_base_tok.bin",  # the vocabulary of webapp/llm/minilm.py
+    "blingfire": "__init__.py __pycache__ *.so bert_base_tok.bin",  # the vocabulary of webapp/llm/encoders.py
     "botocore/data": "*.json s3 sts sso sso-oidc signin",  # the bucket, and the ways to a key for it
 }
 """Folder: what alone stays, as globs within it."""

@@ -26,7 +26,7 @@ from .temperaments import EVEN, TEMPERAMENTS, Temperament
 from .wire import CHAT_MODEL, EMBEDDING_MODEL, count_tokens, error
 
 if TYPE_CHECKING:
-    from webapp.llm.minilm import LocalEmbedder
+    from webapp.llm.encoders import LocalEmbedder
 
 log = logging.getLogger("fake-model")
 
@@ -146,7 +146,7 @@ class FakeServer:
     def _embed(self, text: str) -> Any:
         if self._embedder is None:
             # Here and not above: a server used only for chat never loads the model's libraries.
-            from webapp.llm.minilm import LocalEmbedder  # noqa: PLC0415
+            from webapp.llm.encoders import LocalEmbedder  # noqa: PLC0415
 
             self._embedder = LocalEmbedder()
         return self._embedder.embed_query(text)

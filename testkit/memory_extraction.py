@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from webapp.llm.minilm import LocalEmbedder
+from webapp.llm.encoders import LocalEmbedder
 from webapp.llm.structured import Part, instructions_of
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.rules import statements

@@ -64,7 +64,7 @@ PURE = {
     "webapp.telemetry": "otlp tracing",
     "webapp.admin": "doctor.findings",
     "webapp.accounts": "agents emails mail_texts passwords scopes",
-    "webapp.chat.context": "budget builder excerpts memory_sections sections segments values",
+    "webapp.chat.context": "builder excerpts memory_sections sections segments values",
     "webapp.journeys": "guidance evidence_matches assessment_merge report_content report_fonts report_pages report_pdf",
     "webapp.files": "citations kinds picture",
     "webapp.files.readers": "mail page result text",

@@ -25,8 +25,8 @@ from webapp.retrieval import vector_jobs
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.models import MessageEmbedding
 from webapp.spaces import documents
-from webapp.spaces.document_vectors import owe_documents
 from webapp.spaces.models import SpaceDocument
+from webapp.spaces.originals import owe_documents
 from webapp.summaries import service as summaries
 
 pytestmark = pytest.mark.mysql_only  # SQLite has one writer

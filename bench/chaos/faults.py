@@ -17,7 +17,7 @@ from sqlalchemy import create_engine, text
 from bench.chaos.workload import TOKEN_DELAY, WORDS
 from bench.stack import Stack
 from testkit.processes import descendants, end
-from webapp.chat.turns.saved_progress import LOSS_SECONDS
+from webapp.chat.turns.recovery import LOSS_SECONDS
 from webapp.config import Settings
 
 Heal = Callable[[], None]

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from bench.report import table, verdict
 from webapp.llm.embeddings import Embedder
-from webapp.llm.minilm import LocalEmbedder
-from webapp.llm.multilingual import MultilingualEmbedder
+from webapp.llm.encoders import LocalEmbedder, MultilingualEmbedder
 from webapp.memories.rules.policy import MAYBE_SAME_AT, SAME_AT
 from webapp.memories.rules.relations import is_same, may_be_same
 

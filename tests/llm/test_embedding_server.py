@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from webapp.llm.embedding_server import AFTER_PASSAGES, AFTER_QUERIES, BATCH, EmbeddingServer, Turns
+from webapp.llm.encoders import LocalEmbedder
 from webapp.llm.errors import ModelError, Silent
-from webapp.llm.minilm import LocalEmbedder
 from webapp.llm.packaged_models import SharedEmbedder, packaged_embedder
 
 DIM = 3

@@ -9,9 +9,8 @@ from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.embedder_choice import MOST_KEPT, Embeddings, floor_of
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, normalise_rows
+from webapp.llm.encoders import DIM, LocalEmbedder, MultilingualEmbedder
 from webapp.llm.errors import MalformedOutput, ModelError
-from webapp.llm.minilm import LocalEmbedder
-from webapp.llm.multilingual import DIM, MultilingualEmbedder
 from webapp.llm.packaged_models import packaged_embedder
 from webapp.llm.settings import ModelSettings
 

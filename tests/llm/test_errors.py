@@ -15,7 +15,7 @@ from webapp.llm.errors import (
     classify_payload,
     split_reason,
 )
-from webapp.llm.retry import retry_delay
+from webapp.llm.sdk import retry_delay
 from webapp.llm.settings import ModelSettings
 
 CASES = json.loads(Path(__file__).with_name("errors.json").read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.providers.catalogue import cached_embeddings, catalogue
 from webapp.providers.clients import embedder
-from webapp.retrieval import due_vectors, vector_jobs
+from webapp.retrieval import stored_vectors, vector_jobs
 from webapp.retrieval.cli import counts
 from webapp.retrieval.query_vectors import query_vectors
 from webapp.retrieval.service import search
@@ -56,7 +56,7 @@ def test_a_change_is_rebuilt_in_the_background_with_both_searched_meanwhile(
 ) -> None:
     with app.app_context(), write_transaction():
         create_memory(user.user_id, MemoryFields(memory_type="fact", content="Keeps bees behind the mill"))
-        due_vectors.notice_model()
+        stored_vectors.notice_model()
     run_jobs()
     with app.app_context():
         assert counts()["memories"] == {MODEL: 1}
@@ -68,8 +68,8 @@ def test_a_change_is_rebuilt_in_the_background_with_both_searched_meanwhile(
         found = search(user.user_id, "apiary and honey")
         assert found.with_meaning and [item.content for item in found.items] == ["Keeps bees behind the mill"]
         with write_transaction():
-            assert due_vectors.notice_model() == 0  # nobody has said anything yet
-        assert due_vectors.users_awaiting_vectors() == [user.user_id]
+            assert stored_vectors.notice_model() == 0  # nobody has said anything yet
+        assert stored_vectors.users_awaiting_vectors() == [user.user_id]
         vector_jobs.index_user(user.user_id)
         assert counts()["memories"] == {name_of(other): 1}
         found = search(user.user_id, "honey and apiaries")
@@ -100,7 +100,7 @@ def test_a_server_that_goes_away_keeps_nobody_waiting(
     with app.app_context():
         with pytest.raises(ModelError):
             vector_jobs.index_user(user.user_id)
-        assert due_vectors.users_awaiting_vectors() == [user.user_id]
+        assert stored_vectors.users_awaiting_vectors() == [user.user_id]
         assert "Keeps bees behind the mill" in [item.content for item in search(user.user_id, "bees").items]
 
 
@@ -183,7 +183,7 @@ def test_documents_of_spaces_are_read_anew_and_found_meanwhile(
     with app.app_context():
         assert counts()["documents"] == {MODEL: 1}
         with write_transaction():
-            due_vectors.owe_all()
+            stored_vectors.owe_all()
         assert list(documents.documents_awaiting_index()) == [number]
         other.script(path="embeddings", fault={"http_status": 503})
         with pytest.raises(ModelError):

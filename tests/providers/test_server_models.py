@@ -2,8 +2,8 @@
 
 import pytest
 
+from webapp.providers.downloads import MODELS, fitting_models, programs
 from webapp.providers.providers import PROVIDERS, provider_at
-from webapp.providers.recommendations import MODELS, fitting_models, programs
 from webapp.providers.server_models import (
     FEW,
     MOST_OFFERED,

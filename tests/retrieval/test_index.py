@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.llm.embedder_choice import floor_of
-from webapp.llm.minilm import LocalEmbedder
-from webapp.llm.multilingual import MultilingualEmbedder
+from webapp.llm.encoders import LocalEmbedder, MultilingualEmbedder
 from webapp.retrieval.fusion import relevant, terms_of, worth_listing
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passages import KINDS, NO_SPACE, Filter, Passage, Scope, may_see, visible_rows

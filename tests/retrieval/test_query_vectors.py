@@ -10,7 +10,7 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.errors import ModelUnavailable
-from webapp.retrieval import due_vectors, query_vectors, vector_jobs
+from webapp.retrieval import query_vectors, stored_vectors, vector_jobs
 from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.models import MessageEmbedding
 from webapp.retrieval.query_vectors import QueryVectors
@@ -160,13 +160,13 @@ def test_another_model_is_noticed_once_and_owes_everybody_vectors(app, user, tel
     tell(user, [("user", "We sail on Sunday."), ("assistant", "Fine.")])
     run_jobs()
     with app.app_context():
-        assert due_vectors.notice_model() == 0, "the first time nothing is known to be of another model"
+        assert stored_vectors.notice_model() == 0, "the first time nothing is known to be of another model"
         db.session.commit()
-        assert not due_vectors.users_awaiting_vectors()
+        assert not stored_vectors.users_awaiting_vectors()
         with monkeypatch.context() as patched:
             other = type("Other", (), {"model": "another"})()
-            patched.setattr(due_vectors, "embedder", lambda: other)
-            assert due_vectors.notice_model() == 1
+            patched.setattr(stored_vectors, "embedder", lambda: other)
+            assert stored_vectors.notice_model() == 1
             db.session.commit()
-            assert due_vectors.users_awaiting_vectors() == [user.user_id]
-            assert due_vectors.notice_model() == 0
+            assert stored_vectors.users_awaiting_vectors() == [user.user_id]
+            assert stored_vectors.notice_model() == 0

@@ -15,7 +15,7 @@ from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.schemas import NewMemory
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, statement_hash
-from webapp.retrieval import due_vectors, message_vectors, vector_jobs
+from webapp.retrieval import stored_vectors, vector_jobs
 from webapp.retrieval.models import MessageEmbedding
 from webapp.retrieval.service import search
 from webapp.text.message_pieces import pieces_of
@@ -110,7 +110,7 @@ def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(due, user, mo
 
     failed: list[bool] = []
     cut: list[str] = []
-    monkeypatch.setattr(message_vectors, "pieces_of", lambda content: cut.append(content) or pieces_of(content))
+    monkeypatch.setattr(stored_vectors, "pieces_of", lambda content: cut.append(content) or pieces_of(content))
     monkeypatch.setattr(vector_jobs, "MANY_CHARS", 1_000)
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Failing([]))
     runs, more = 0, True
@@ -154,7 +154,7 @@ def test_a_model_that_is_chosen_while_a_message_is_indexed_is_owed_its_vectors(a
         chosen = Slow([])
         chosen.model = "new"
         with write_transaction():
-            due_vectors.owe_all()
+            stored_vectors.owe_all()
 
     chosen._meanwhile = [chooses]
     monkeypatch.setattr(vector_jobs, "embedder", lambda: chosen)
@@ -202,7 +202,7 @@ def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app
         journal = Journal(user.user_id, "tool", actor="tool", continued=first)
         journal.created(late)
         journal.close({"added": 1})
-    assert user.user_id in due_vectors.users_awaiting_vectors()
+    assert user.user_id in stored_vectors.users_awaiting_vectors()
     assert vector_jobs.index_user(user.user_id).memories == 1
     assert made_by() == {"slow"}
 
@@ -216,7 +216,7 @@ def test_a_model_that_is_chosen_while_another_works_is_still_owed_its_vectors(ap
         chosen = Slow([])
         chosen.model = "new"
         with write_transaction():
-            due_vectors.owe_all()
+            stored_vectors.owe_all()
 
     for content in ("Plays the oboe.", "Sings in a choir."):
         remember(user.user_id, content)

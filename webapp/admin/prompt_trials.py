@@ -14,9 +14,8 @@ from flask import Flask, current_app
 from sqlalchemy import select
 
 from webapp.accounts.models import User
-from webapp.chat.context.budget import BudgetTooSmall
 from webapp.chat.context.composition import compose
-from webapp.chat.context.values import Chunk
+from webapp.chat.context.values import BudgetTooSmall, Chunk
 from webapp.chat.context.values import Message as ContextMessage
 from webapp.config import Settings
 from webapp.conversations.messages import current_messages

@@ -1,14 +1,16 @@
-"""The guide of a conversation: its current point, and its section of the prompt."""
+"""The guide of a conversation: its current point, and a journey's parts of the prompt."""
 
 from dataclasses import dataclass
 
 from webapp.conversations.models import Conversation
+from webapp.db.base import db
 from webapp.journeys.evidence_matches import keyword_count
 from webapp.journeys.guide_section import CurrentPoint, GuideNow, guide_section, without_knowledge
 from webapp.journeys.guide_state import guide_of
-from webapp.journeys.models import JourneyGuide
+from webapp.journeys.models import Journey, JourneyGuide
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
+from webapp.prompts.values import lines_for
 
 ELSEWHERE = 6
 
@@ -92,3 +94,23 @@ def _related_knowledge(current: PointView, view: JourneyView) -> list[str]:
         if keyword_count(text, keywords)
     ]
     return [*statements[:ELSEWHERE], *(f"from memory: {item.content}" for item in current.prefilled)]
+
+
+def journey_prompt(conversation: Conversation) -> list[str]:
+    """Return the journey's own instructions for every reply; empty for a conversation without a journey."""
+    journey = db.session.get(Journey, conversation.journey_id) if conversation.journey_id is not None else None
+    return [journey.system_prompt] if journey is not None else []
+
+
+@lines_for("JOURNEY")
+def journey_lines(conversation: Conversation) -> list[str]:
+    """`{{JOURNEY}}`: the points with what is known about each, those still open first."""
+    if conversation.journey_id is None:
+        return []
+    view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)
+    ordered = sorted(view.points, key=lambda item: item.is_settled)
+    return [
+        f"{item.point.title} ({'addressed' if item.is_settled else 'open'})"
+        + (f": {'; '.join(item.extracted_points)}" if item.extracted_points else "")
+        for item in ordered
+    ]

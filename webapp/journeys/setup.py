@@ -9,7 +9,7 @@ from sqlalchemy import and_, delete, or_, select
 
 from webapp.accounts.signals import account_deleted
 from webapp.db.base import rows_changed
-from webapp.journeys import prompt_part  # noqa: F401  (says what {{JOURNEY}} stands for)
+from webapp.journeys import guides  # noqa: F401  (says what {{JOURNEY}} stands for)
 from webapp.journeys.assessment import open_points, store_assessments
 from webapp.journeys.authoring import delete_journeys_of
 from webapp.journeys.builtin import translate_journey_text

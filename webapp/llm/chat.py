@@ -17,8 +17,7 @@ from .partial_calls import ToolCall
 from .refused_tools import Search, may_be_about_tools
 from .reply_markup import ReplyMarkup
 from .request_format import adapt_body, blames_format, learn_rejection, with_format, with_tools
-from .retry import retry_delay
-from .sdk import async_client
+from .sdk import async_client, retry_delay
 from .settings import ModelSettings
 from .textual_calls import TextualCalls
 from .usage import ROOM

@@ -24,8 +24,7 @@ from .errors import (
 from .events import text_of_parts
 from .reply_markup import answer_text
 from .request_format import adapt_body, blames_format, learn_rejection
-from .retry import with_retries
-from .sdk import ProcessClient, post
+from .sdk import ProcessClient, post, with_retries
 from .settings import ModelSettings
 from .structured import describe_schema, parse_object, strict_schema
 from .usage import ROOM, Usage, has_thought, ran_out, usage_of

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from .capabilities import Capabilities
 from .embeddings import Embedder, OpenAIEmbedder
-from .minilm import LocalEmbedder
-from .multilingual import MultilingualEmbedder
+from .encoders import LocalEmbedder, MultilingualEmbedder
 from .settings import ModelSettings
 
 MOST_KEPT = 4

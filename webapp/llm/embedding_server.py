@@ -146,8 +146,8 @@ def receive(connection: socket.socket, size: int) -> bytes:
 
 def load_model(name: str) -> Any:
     """Return the packaged model of this name. Raises KeyError."""
-    from webapp.llm.minilm import LocalEmbedder  # noqa: PLC0415 - numpy, for a process that may never embed
-    from webapp.llm.multilingual import MultilingualEmbedder  # noqa: PLC0415
+    # numpy, for a process that may never embed
+    from webapp.llm.encoders import LocalEmbedder, MultilingualEmbedder  # noqa: PLC0415
 
     return {kind.model: kind for kind in (LocalEmbedder, MultilingualEmbedder)}[name]()
 

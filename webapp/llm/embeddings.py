@@ -12,8 +12,7 @@ from .capabilities import Capabilities
 from .error_bodies import error_fields
 from .errors import MalformedOutput, ModelError, classify_exception, classify_payload
 from .request_format import adapt_body, learn_rejection
-from .retry import with_retries
-from .sdk import ProcessClient, post
+from .sdk import ProcessClient, post, with_retries
 from .settings import ModelSettings
 
 Vector = NDArray[np.float32]

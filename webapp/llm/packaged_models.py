@@ -11,9 +11,8 @@ import numpy as np
 
 from .embedding_server import LENGTH, SHAPE, receive
 from .embeddings import Embedder, Vector
+from .encoders import LocalEmbedder, MultilingualEmbedder
 from .errors import ModelUnavailable, Silent
-from .minilm import LocalEmbedder
-from .multilingual import MultilingualEmbedder
 
 Packaged = type[LocalEmbedder] | type[MultilingualEmbedder]
 _BY_SETTING: dict[str, Packaged] = {"local": LocalEmbedder, "multilingual": MultilingualEmbedder}

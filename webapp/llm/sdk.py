@@ -7,13 +7,17 @@ not pay.
 from __future__ import annotations
 
 import json
+import logging
 import os
+import random
 import threading
+import time
 import weakref
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import MissingKey
+from .errors import MissingKey, ModelError
 from .settings import ModelSettings, is_loopback, needs_key
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
     from httpx2 import Timeout
     from openai import AsyncOpenAI, OpenAI
+
 
 # Servers without keys still get an Authorization header from the SDK, which insists on one.
 _PLACEHOLDER_KEY = "not-needed"
@@ -157,3 +162,38 @@ def _limits(settings: ModelSettings) -> Any:
     import httpx2  # noqa: PLC0415
 
     return httpx2.Limits(max_connections=settings.max_connections, max_keepalive_connections=100, keepalive_expiry=30.0)
+
+
+log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+
+def with_retries(ask: Callable[[], Answer], settings: ModelSettings) -> Answer:
+    """Return the answer of a server, asked again while that may help; raises the last `ModelError`."""
+    attempt = 0
+    while True:
+        try:
+            return ask()
+        except ModelError as error:
+            delay = retry_delay(error, attempt, settings)
+            if delay is None:
+                raise
+            log.info("model call failed (%s), attempt %d, next in %.1f s", error.code, attempt + 1, delay)
+        attempt += 1
+        time.sleep(delay)
+
+
+def retry_delay(error: ModelError, attempt: int, settings: ModelSettings) -> float | None:
+    """Seconds before attempt `attempt + 1` (0 is the first), or None if retrying is pointless or the wait too long.
+
+    The server's own Retry-After wins; one longer than `max_retry_wait` is left to the caller rather than waited for.
+    """
+    if not error.retryable or attempt >= settings.max_retries:
+        return None
+    if error.retry_after is not None:
+        if error.retry_after > settings.max_retry_wait:
+            return None
+        return error.retry_after + random.uniform(0, 0.1) * settings.retry_base
+    ceiling = min(settings.max_retry_wait, settings.retry_base * 2**attempt)
+    return float(ceiling * random.uniform(0.5, 1.0))

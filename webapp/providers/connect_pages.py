@@ -14,7 +14,7 @@ from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
-from webapp.providers import connection_setup, downloads, local_servers, recommendations, service
+from webapp.providers import connection_setup, downloads, local_servers, service
 from webapp.providers.api import run_test
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.models import ModelConnection
@@ -198,15 +198,15 @@ def _local() -> dict[str, Any]:
     servers = _servers()
     fetcher = next((server.name for server in servers if server.can_pull), None)
     run = downloads.find_pull(fetcher) if fetcher else None
-    memory = recommendations.memory_of_machine()
+    memory = downloads.memory_of_machine()
     context: dict[str, Any] = {
         "servers": [server for server in servers if server.models],
         "fetcher": fetcher,
         "pull": run if run and run.state != "done" else None,
         "problems": downloads.PROBLEMS,
         "memory": memory,
-        "offers": recommendations.fitting_models(memory, language_of(this_app()).code),
-        "programs": recommendations.programs(),
+        "offers": downloads.fitting_models(memory, language_of(this_app()).code),
+        "programs": downloads.programs(),
     }
     digest = hashlib.sha256(repr([context["servers"], fetcher, run]).encode()).hexdigest()[:16]
     return context | {"seen": digest}

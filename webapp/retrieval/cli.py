@@ -10,7 +10,7 @@ from webapp.db.base import db, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.memories.models import Memory
 from webapp.providers.clients import embedder
-from webapp.retrieval import due_vectors, vector_jobs
+from webapp.retrieval import stored_vectors, vector_jobs
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
 from webapp.spaces.models import DocumentChunk
 
@@ -31,8 +31,8 @@ def status() -> None:
 def rebuild(at_once: bool) -> None:
     """Rebuild all vectors with the current model; search uses the old ones until they are replaced."""
     with write_transaction():
-        due_vectors.owe_all()
-    users = due_vectors.users_awaiting_vectors(limit=10**9)
+        stored_vectors.owe_all()
+    users = stored_vectors.users_awaiting_vectors(limit=10**9)
     if not at_once:
         for user_id in users:
             enqueue("index", user_id=user_id)

@@ -22,14 +22,14 @@ from webapp.memories.store.versions import current_version
 from webapp.providers.clients import embedder
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
-from webapp.retrieval.message_vectors import (
+from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
+from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
+from webapp.retrieval.stored_vectors import (
     drop_other_pieces,
     message_pieces,
     pieces_without_vector,
     store_message_vectors,
 )
-from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
-from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
 from webapp.spaces.signals import touch
 
 BATCH = 64

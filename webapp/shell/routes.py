@@ -17,14 +17,12 @@ from webapp.audit.api import blueprint as audit_api
 from webapp.audit.pages import blueprint as audit_pages
 from webapp.chat.api import blueprint as chat_api
 from webapp.chat.api import points_blueprint as chat_points_api
-from webapp.chat.asking_pages import blueprint as asking_pages
-from webapp.chat.branch_pages import blueprint as branch_pages
 from webapp.chat.frames import blueprint as frames
 from webapp.chat.inspector_pages import blueprint as inspector_pages
 from webapp.chat.pages import blueprint as chat_pages
 from webapp.chat.parameter_pages import blueprint as parameter_pages
-from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.start_pages import blueprint as start_pages
+from webapp.chat.turn_pages import blueprint as turn_pages
 from webapp.conversations.api import blueprint as conversations_api
 from webapp.conversations.api import feedback_blueprint as feedback_api
 from webapp.conversations.bulk_pages import blueprint as organising_pages
@@ -48,13 +46,11 @@ from webapp.legacies.pages import blueprint as legacies_pages
 from webapp.mcp_server.setup import init_mcp
 from webapp.memories.web.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.web.api import blueprint as memories_api
-from webapp.memories.web.bulk_pages import blueprint as memory_bulk_pages
+from webapp.memories.web.decision_pages import blueprint as memory_decision_pages
 from webapp.memories.web.extraction_pages import blueprint as memory_extraction_pages
 from webapp.memories.web.pages import blueprint as memories_pages
 from webapp.memories.web.picture_pages import blueprint as picture_pages
 from webapp.memories.web.pictures_api import blueprint as pictures_api
-from webapp.memories.web.proposal_pages import blueprint as memory_proposal_pages
-from webapp.memories.web.proposals_api import blueprint as proposals_api
 from webapp.oauth.setup import init_oauth
 from webapp.openapi.docs import init_docs
 from webapp.prompts.api import blueprint as prompts_api
@@ -106,7 +102,6 @@ APIS = (
     library_api,
     memories_api,
     pictures_api,
-    proposals_api,
     models_api,
     groups_api,
     prompts_api,
@@ -128,12 +123,10 @@ PAGES = (
     admin_pages,
     admin_prompts,
     admin_groups,
-    asking_pages,
     audit_pages,
-    branch_pages,
+    turn_pages,
     chat_pages,
     parameter_pages,
-    chat_points_pages,
     conversations_pages,
     digests_pages,
     document_files,
@@ -153,9 +146,8 @@ PAGES = (
     memory_activity_pages,
     portrait_files,
     picture_pages,
-    memory_bulk_pages,
+    memory_decision_pages,
     memory_extraction_pages,
-    memory_proposal_pages,
     models_pages,
     connect_pages,
     organising_pages,

@@ -23,7 +23,7 @@ from webapp.oauth import service as oauth
 from webapp.prompts import service as prompts
 from webapp.providers.catalogue import has_worker
 from webapp.providers.grades import models_to_examine
-from webapp.retrieval.due_vectors import notice_model, users_awaiting_vectors
+from webapp.retrieval.stored_vectors import notice_model, users_awaiting_vectors
 from webapp.schedules.mails import due_mails
 from webapp.schedules.runs import claim_due, runs_to_resume
 from webapp.spaces.documents import documents_awaiting_index

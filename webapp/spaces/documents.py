@@ -20,10 +20,9 @@ from webapp.i18n.marks import say
 from webapp.llm.errors import ModelError
 from webapp.providers.clients import embedder
 from webapp.spaces.chunks import PAGE_END, parts_of
-from webapp.spaces.document_vectors import IS_WHOLE, OWED_SECONDS, has_older_vectors, lacks_vector
 from webapp.spaces.members import display_name
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
-from webapp.spaces.originals import NONE, Original
+from webapp.spaces.originals import IS_WHOLE, NONE, OWED_SECONDS, Original, has_older_vectors, lacks_vector
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
 from webapp.spaces.service import get_space, require_member
 from webapp.spaces.signals import originals_left, touch

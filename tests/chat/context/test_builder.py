@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.chat.context import sections, segments
-from webapp.chat.context.budget import Limits
 from webapp.chat.context.builder import build_context
-from webapp.chat.context.values import Chunk, Context, ContextInput, Fact, Message, RetrievedPassage
+from webapp.chat.context.values import Chunk, Context, ContextInput, Fact, Limits, Message, RetrievedPassage
 from webapp.memories.schemas import KnownItem
 from webapp.text.tokens import estimate_tokens
 

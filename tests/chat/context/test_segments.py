@@ -4,10 +4,18 @@ import pytest
 from hypothesis import given
 
 from tests.chat.context.test_builder import inputs, rendered
-from webapp.chat.context.budget import MINIMUM_BUDGET, BudgetTooSmall, Limits
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.segments import Segment, filled_mark
-from webapp.chat.context.values import Chunk, ContextInput, Fact, Message, RetrievedPassage
+from webapp.chat.context.values import (
+    MINIMUM_BUDGET,
+    BudgetTooSmall,
+    Chunk,
+    ContextInput,
+    Fact,
+    Limits,
+    Message,
+    RetrievedPassage,
+)
 from webapp.memories.schemas import KnownItem
 from webapp.prompts.placeholders import fill, pieces
 

@@ -16,7 +16,7 @@ from tests.chat.helpers import deltas, iterate, message, parse, wait_for_end
 from tests.chat.test_stream import begin, wait_for_text
 from tests.support.queries import count_queries
 from webapp.chat import service
-from webapp.chat.turns import recovery, runner, saved_progress, turn, turnlog
+from webapp.chat.turns import recovery, runner, turn, turnlog
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.runner import TurnRunner
 from webapp.conversations.models import Message
@@ -76,7 +76,7 @@ def test_a_reply_is_stored_while_it_is_written_and_outlives_redis(
 
 def test_what_may_be_lost_is_what_is_promised() -> None:
     check = runner.SAVE_SECONDS / runner.SAVE_CHECKS
-    assert max(runner.SAVE_SECONDS, turn.FIRST_SAVE) + check + 0.5 <= saved_progress.LOSS_SECONDS
+    assert max(runner.SAVE_SECONDS, turn.FIRST_SAVE) + check + 0.5 <= recovery.LOSS_SECONDS
 
 
 def test_storing_slowly_does_not_put_off_the_next_time(
@@ -85,7 +85,7 @@ def test_storing_slowly_does_not_put_off_the_next_time(
     """What is written meanwhile is as old as the beginning of the last save, not as its end."""
     due, save = [], own_runner._tables.save
 
-    async def slowly(texts: dict[int, str]) -> saved_progress.FinishedElsewhere:
+    async def slowly(texts: dict[int, str]) -> recovery.FinishedElsewhere:
         began = time.monotonic()
         left = await save(texts)
         await asyncio.sleep(0.4)
@@ -106,8 +106,8 @@ def test_many_replies_are_stored_by_one_statement(app: Flask, client: ApiClient)
     with app.app_context():
         with count_queries() as sent, write_transaction():
             assert (
-                saved_progress.save_texts({turn_id: f"text {turn_id} 🌊" for turn_id in turns})
-                == saved_progress.FinishedElsewhere()
+                recovery.save_texts({turn_id: f"text {turn_id} 🌊" for turn_id in turns})
+                == recovery.FinishedElsewhere()
             )
         assert len([statement for statement in sent if "UPDATE" in statement]) == 1
         assert len(sent) <= 2, "nothing but that, and perhaps BEGIN"
@@ -121,8 +121,8 @@ def test_what_has_ended_is_left_alone_and_said(app: Flask, client: ApiClient) ->
             db.session.get(Message, ended).status = "interrupted"
             db.session.delete(db.session.get(Message, gone))
         with write_transaction():
-            left = saved_progress.save_texts({ended: "more", going: "more", gone: "more"})
-    assert left == saved_progress.FinishedElsewhere(ended={ended}, gone={gone})
+            left = recovery.save_texts({ended: "more", going: "more", gone: "more"})
+    assert left == recovery.FinishedElsewhere(ended={ended}, gone={gone})
     assert message(app, ended)["content"] == ""
     assert message(app, going)["content"] == "more"
 
@@ -142,10 +142,10 @@ def test_whoever_watches_a_long_reply_hears_that_it_was_deleted(
 
 
 def test_too_much_text_for_one_statement_takes_several(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
-    monkeypatch.setattr(saved_progress, "BATCH_BYTES", 100)
+    monkeypatch.setattr(recovery, "BATCH_BYTES", 100)
     turns = _streaming(client, app, 4)
     with app.app_context(), write_transaction():
-        assert saved_progress.save_texts(dict.fromkeys(turns, "x" * 60)) == saved_progress.FinishedElsewhere()
+        assert recovery.save_texts(dict.fromkeys(turns, "x" * 60)) == recovery.FinishedElsewhere()
     assert {message(app, turn_id)["content"] for turn_id in turns} == {"x" * 60}
 
 

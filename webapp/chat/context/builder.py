@@ -8,7 +8,6 @@ their end, different people's prompts their beginning, and a provider can cache 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from webapp.chat.context.budget import MESSAGE_OVERHEAD, BudgetTooSmall
 from webapp.chat.context.memory_sections import fit_facts, fit_summaries
 from webapp.chat.context.sections import (
     Part,
@@ -22,6 +21,8 @@ from webapp.chat.context.sections import (
 )
 from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segments, model_text, tokens_of
 from webapp.chat.context.values import (
+    MESSAGE_OVERHEAD,
+    BudgetTooSmall,
     Context,
     ContextInput,
     Section,

@@ -8,12 +8,11 @@ from typing import Any
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
-from webapp.chat.context.budget import Limits
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.opening_prompt import Opening
 from webapp.chat.context.segments import Line, Segment, escape, filled_mark, join_segments
 from webapp.chat.context.space_context import Place, Spot, place_of
-from webapp.chat.context.values import Chunk, Context, ContextInput, Message, RetrievedPassage
+from webapp.chat.context.values import Chunk, Context, ContextInput, Limits, Message, RetrievedPassage
 from webapp.chat.context.values import Message as ContextMessage
 from webapp.chat.suggestions import INSTRUCTION
 from webapp.config import Settings
@@ -22,8 +21,7 @@ from webapp.files.picture import pictures_of_document
 from webapp.files.pictures import size_of_views
 from webapp.files.prompt_parts import FileTexts, file_texts
 from webapp.files.prompt_pictures import SHARE, pictures_of
-from webapp.journeys.guides import guidance_for
-from webapp.journeys.prompt_part import journey_prompt
+from webapp.journeys.guides import guidance_for, journey_prompt
 from webapp.memories.prompt.always_used import NEW
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.prompts.values import pieces_for

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from webapp.chat.context.budget import MESSAGE_OVERHEAD
 from webapp.chat.context.excerpts import NO_ROOM, pack
 from webapp.chat.context.segments import (
     Line,
@@ -19,6 +18,7 @@ from webapp.chat.context.segments import (
     tokens_of,
 )
 from webapp.chat.context.values import (
+    MESSAGE_OVERHEAD,
     Chunk,
     ContextInput,
     Message,

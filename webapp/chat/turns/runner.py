@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.consent import Asker, Consent
 from webapp.chat.turns.leases import Leases
-from webapp.chat.turns.saved_progress import FinishedElsewhere
+from webapp.chat.turns.recovery import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
 from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, TurnServices
 from webapp.chat.turns.turn_database import TurnDatabase

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat.context.assembly import AssembledPrompt, TurnGone
-from webapp.chat.context.budget import BudgetTooSmall
+from webapp.chat.context.values import BudgetTooSmall
 from webapp.chat.suggestions import Trailer
 from webapp.chat.turns.cancellation import go_on, unstoppable
 from webapp.chat.turns.consent import Ask, Consent

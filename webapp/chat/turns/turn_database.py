@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.background.queues import enqueue
 from webapp.chat.context import assembly
-from webapp.chat.turns import finish, saved_progress, turnlog
+from webapp.chat.turns import finish, recovery, turnlog
 from webapp.chat.turns.finish import FinishedTurn
 from webapp.config import Settings
 from webapp.db.base import database_is_away, write_transaction
@@ -79,19 +79,19 @@ class TurnDatabase:
     async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool, model_id: str | None) -> ToolRun:
         return await self._call(self._ends, lambda: run_tool(turn_id, call, is_tainted, model_id))
 
-    async def save(self, texts: Mapping[int, str]) -> saved_progress.FinishedElsewhere:
+    async def save(self, texts: Mapping[int, str]) -> recovery.FinishedElsewhere:
         """Store replies as far as they are written, by id; returns those that nobody should write any more."""
 
-        def work() -> saved_progress.FinishedElsewhere:
+        def work() -> recovery.FinishedElsewhere:
             with write_transaction():
-                return saved_progress.save_texts(texts)
+                return recovery.save_texts(texts)
 
         return await self._call(self._saves, work)
 
     async def still_streaming(self, turn_ids: Collection[int]) -> Collection[int]:
         """Return which of some replies are still being written; all of them while the database is away."""
         try:
-            return await self._call(self._saves, lambda: saved_progress.streaming_replies(turn_ids))
+            return await self._call(self._saves, lambda: recovery.streaming_replies(turn_ids))
         except SQLAlchemyError:
             return turn_ids
 

@@ -1,4 +1,4 @@
-"""The vectors of messages, piece by piece."""
+"""Vectors in the tables: those of messages, piece by piece, and to whom more are owed."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,11 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import delete, insert, or_, select, tuple_
+from sqlalchemy import delete, false, func, insert, or_, select, true, tuple_, update
 
-from webapp.conversations.models import Message
+from webapp.accounts.site import get_setting, set_setting
+from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
-from webapp.retrieval.models import MessageEmbedding
+from webapp.memories.models import MemoryVersion
+from webapp.providers.clients import embedder
+from webapp.retrieval.models import MessageEmbedding, PassageVersion
+from webapp.spaces.originals import owe_documents
 from webapp.text.message_pieces import pieces_of
 
 
@@ -94,3 +98,50 @@ def store_message_vectors(
     ]
     if rows:
         db.session.execute(insert(MessageEmbedding), rows)
+
+
+EMBEDDING_MODEL = "embedding_model"
+"""The site setting that names the model by which vectors were last owed."""
+
+
+def users_awaiting_vectors(limit: int = 200) -> list[int]:
+    """Return users to whom vectors are owed: for messages, or for changed memories."""
+    messages = db.session.scalars(
+        select(Conversation.user_id)
+        .where(Conversation.index_due == true(), Conversation.is_temporary == false())
+        .group_by(Conversation.user_id)
+        .limit(limit)
+    ).all()
+    user_ids = db.session.scalars(
+        select(MemoryVersion.user_id)
+        .outerjoin(PassageVersion, PassageVersion.user_id == MemoryVersion.user_id)
+        .where(MemoryVersion.version > func.coalesce(PassageVersion.memories_through, 0))
+        .limit(limit)
+    ).all()
+    return list(dict.fromkeys([*messages, *user_ids]))
+
+
+def owe_all() -> int:
+    """Owe everybody vectors by the current model; those by the previous one stay in use until replaced. Returns the
+    number of users with conversations; the caller commits."""
+    db.session.execute(
+        update(Conversation)
+        .where(Conversation.is_temporary == false())
+        .values(index_due=True, indexed_through=None, updated_at=Conversation.updated_at)
+        .execution_options(synchronize_session=False)
+    )
+    db.session.execute(update(PassageVersion).values(memories_through=None))
+    owe_documents(embedder().model)
+    return db.session.scalar(select(func.count(func.distinct(Conversation.user_id)))) or 0
+
+
+def notice_model() -> int:
+    """Queue vectors for everybody if the embedding model has changed; return the number of users.
+
+    The caller commits. Until the new vectors exist, search uses those of both models.
+    """
+    before, present = get_setting(EMBEDDING_MODEL), embedder().model
+    if before == present:
+        return 0
+    set_setting(EMBEDDING_MODEL, present)
+    return owe_all() if before is not None else 0

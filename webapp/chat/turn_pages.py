@@ -1,0 +1,133 @@
+"""Pages of a turn: its versions and branches, more of it, permission for a call, and a journey's next point."""
+
+from typing import Any
+
+from flask import flash, make_response, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id
+from webapp.chat import opening_messages, service
+from webapp.chat.api import limit_turns
+from webapp.chat.pages import launch_turn, place_of
+from webapp.chat.schemas import ToolDecision
+from webapp.chat.tool_answers import answer, pass_on
+from webapp.conversations import message_views, messages
+from webapp.conversations.pages import CHANGED, render_conversation
+from webapp.conversations.service import get_conversation
+from webapp.db.base import db
+from webapp.extensions import this_app
+from webapp.http.answers import redirect_to
+from webapp.http.forms import read_form
+from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import language_of
+from webapp.journeys.builtin import questions_of
+from webapp.journeys.models import Journey
+from webapp.journeys.points import find_point
+from webapp.providers.model_choice import choices
+
+blueprint = PageBlueprint("branches", __name__, access="user")
+
+
+@blueprint.get("/messages/<int:message_id>/versions")
+def versions(message_id: int) -> Any:
+    """All versions of a message, side by side."""
+    message = messages.get_message(current_user_id(), message_id)
+    return render_template("chat/versions.html", message_id=message_id, versions=messages.versions_of(message))
+
+
+@blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
+def restore(message_id: int, version_id: int) -> Any:
+    """Switch the conversation to another version of a message, with what followed it then."""
+    restored = service.restore_version(current_user_id(), message_id, version_id)
+    db.session.commit()
+    if not wants_partial():
+        return redirect(place_of(restored.conversation_id, restored.message_id), 303)
+    conversation = get_conversation(current_user_id(), restored.conversation_id)
+    return render_conversation(conversation, switched_to=restored.message_id)
+
+
+@blueprint.post("/messages/<int:message_id>/branch")
+def branch(message_id: int) -> Any:
+    """Branch off at a message into a new conversation."""
+    conversation = service.branch(current_user_id(), message_id)
+    db.session.commit()
+    flash(_("This is a new branch. The conversation it came from is unchanged."))
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation.conversation_id), 303)
+
+
+@blueprint.get("/turns/<int:message_id>/models")
+def models(message_id: int) -> Any:
+    """The models that could write a reply again: for HTMX as lines of its menu, empty if there is only one."""
+    message = messages.get_message(current_user_id(), message_id)
+    template = "_again_models.html" if wants_partial() else "again.html"
+    offers = [] if message.role != "assistant" else choices()
+    return render_template(f"chat/{template}", id=message_id, message=message, models=offers)
+
+
+@blueprint.post("/turns/<int:message_id>/continue")
+@limit_turns
+def go_on(message_id: int) -> Any:
+    """Ask the model to continue a reply that was cut short, in the language of the person asking."""
+    words = _("Continue exactly where you stopped.")
+    return launch_turn(service.continue_reply(current_user_id(), message_id, words), redraw=True)
+
+
+@blueprint.post("/turns/<int:message_id>/tools/<int:number>")
+def decide(message_id: int, number: int) -> ViewResult:
+    """Allow a call, allow the tool for good, or don't."""
+    decision = read_form(ToolDecision).decision
+    answer(current_user_id(), message_id, number, decision)
+    db.session.commit()
+    pass_on(message_id, number, decision)
+    if wants_partial():
+        return "", 204
+    return redirect(request.referrer or url_for("conversations_pages.new"), 303)
+
+
+@blueprint.post("/journeys/<slug>/start")
+@limit_turns
+def start(slug: str) -> ViewResult:
+    """Open a journey's conversation at its first question; `over` in the form starts a finished journey again."""
+    language = language_of(this_app()).code
+    starts_over = request.form.get("over") == "1"
+    conversation, turn = opening_messages.start_journey(
+        current_user_id(), slug[:100], language, starts_over=starts_over
+    )
+    question = messages.point_opened_by(turn.reply) if turn is not None else None
+    place = url_for("conversations_pages.show", conversation_id=conversation.conversation_id, point=question)
+    db.session.commit()
+    if turn is not None:
+        service.launch(turn)
+    return redirect_to(place, 204)
+
+
+@blueprint.post("/c/<int:conversation_id>/points/<slug>")
+@limit_turns
+def initiate(conversation_id: int, slug: str) -> ViewResult:
+    """Have the assistant ask about a point; if its question is already there, show that question."""
+    user_id = current_user_id()
+    turn, is_new = opening_messages.start_point(user_id, conversation_id, slug)
+    reply_id = turn.reply.message_id
+    journey = db.session.get(Journey, turn.conversation.journey_id)
+    point = find_point(turn.conversation, slug)
+    questions = questions_of(journey, point, language_of(this_app()).code)
+    db.session.commit()
+    if is_new:
+        service.launch(turn)
+    if not wants_partial():
+        anchor = f"m-{reply_id}"
+        place = url_for("conversations_pages.show", conversation_id=conversation_id, point=slug, _anchor=anchor)
+        return redirect(place, 303)
+    reply = messages.get_message(user_id, reply_id)
+    response = make_response(
+        render_template(
+            "journeys/_opened.html",
+            messages=message_views.views(conversation_id, [reply], is_end=True) if is_new else [],
+            active_turn=reply_id if reply.status == "streaming" else None,
+            questions=questions,
+            conversation=turn.conversation,
+            reply_id=reply_id,
+        )
+    )
+    response.headers["HX-Trigger"] = CHANGED
+    return response
