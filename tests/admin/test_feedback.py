@@ -10,14 +10,14 @@ from testkit.people import Person
 from tests.support.queries import count_queries
 from webapp.admin.feedback import DAYS, by_model, daily_columns
 from webapp.conversations.models import Conversation, Message, MessageFeedback
-from webapp.conversations.schemas import Count
+from webapp.conversations.schemas import FeedbackCount
 from webapp.db.base import db, now, write_transaction
 
 TODAY = date(2026, 3, 31)
 
 
 def counted(day: str, up: int, down: int, model: str | None = "m", version: str | None = "chat@1") -> Count:
-    return Count(day=day, model=model, prompt_version=version, up=up, down=down)
+    return FeedbackCount(day=day, model=model, prompt_version=version, up=up, down=down)
 
 
 def test_days_without_ratings_are_drawn_too_and_earlier_ones_are_not() -> None:

@@ -10,7 +10,7 @@ from flask import render_template
 from webapp.accounts.auth import writes
 from webapp.charts import Columns, Part, stacked, stacked_columns
 from webapp.conversations import feedback
-from webapp.conversations.schemas import WORDS, Count
+from webapp.conversations.schemas import WORDS, FeedbackCount
 from webapp.db.base import db, now
 from webapp.http.paging import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, requested_cursor
@@ -60,7 +60,7 @@ def index() -> ViewResult:
     return answer
 
 
-def daily_columns(counts: Sequence[Count], today: date) -> Columns:
+def daily_columns(counts: Sequence[FeedbackCount], today: date) -> Columns:
     """Good and bad ratings of each of the last days, those without any included."""
     days = [(today - timedelta(days=number)).isoformat() for number in reversed(range(DAYS))]
     totals: dict[str, list[int]] = {day: [0, 0] for day in days}
@@ -71,7 +71,7 @@ def daily_columns(counts: Sequence[Count], today: date) -> Columns:
     return stacked_columns(days, list(totals.values()), SERIES)
 
 
-def by_model(counts: Sequence[Count]) -> list[RatingRow]:
+def by_model(counts: Sequence[FeedbackCount]) -> list[RatingRow]:
     """Ratings by model and prompt version, those with the most first; each bar stands beside the longest."""
     totals: dict[tuple[str | None, str | None], list[int]] = defaultdict(lambda: [0, 0])
     for line in counts:

@@ -1,4 +1,4 @@
-"""Pages of a turn that is there: its versions and branches, more of it, permission for a call, the next point."""
+"""Pages of a turn: its versions and branches, more of it, permission for a call, and a journey's next point."""
 
 from typing import Any
 

@@ -11,9 +11,9 @@ from webapp.conversations.schemas import (
     ConversationPath,
     ConversationQuery,
     ConversationWithMessages,
-    CountQuery,
-    Counts,
     DeleteConversationQuery,
+    FeedbackCountQuery,
+    FeedbackCounts,
     FeedbackOut,
     FolderFields,
     FolderList,
@@ -26,7 +26,7 @@ from webapp.conversations.schemas import (
     NewConversation,
     NewFeedback,
     ReadableFeedback,
-    ReadableList,
+    ReadableFeedbackList,
 )
 from webapp.db.base import db
 from webapp.http.answers import commit
@@ -148,19 +148,19 @@ def take_feedback_back(path: MessagePath) -> None:
 
 @feedback_blueprint.get("/feedback/counts")
 @admin_only
-def count_feedback(query: CountQuery) -> Counts:
+def count_feedback(query: FeedbackCountQuery) -> FeedbackCounts:
     """Return how replies were rated, by day, model and version of the prompt."""
-    return Counts(counts=feedback.counts(query.days))
+    return FeedbackCounts(counts=feedback.counts(query.days))
 
 
 @feedback_blueprint.get("/feedback")
 @admin_only
 @writes
-def list_readable_feedback(query: PageQuery) -> ReadableList:
+def list_readable_feedback(query: PageQuery) -> ReadableFeedbackList:
     """Replies whose owners let admins read them, with their ratings. The owners can see that they were read."""
     page = feedback.readable(query)
     items = [
         ReadableFeedback(**FeedbackOut.from_row(item.feedback).model_dump(), reply=item.reply) for item in page.items
     ]
     db.session.commit()
-    return ReadableList(feedback=items, next_cursor=page.next_cursor)
+    return ReadableFeedbackList(feedback=items, next_cursor=page.next_cursor)

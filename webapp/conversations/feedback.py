@@ -9,7 +9,7 @@ from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import Conversation, Message, MessageFeedback
-from webapp.conversations.schemas import Count, NewFeedback
+from webapp.conversations.schemas import FeedbackCount, NewFeedback
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, require
 from webapp.http.list_pages import read_page
@@ -58,7 +58,7 @@ def take_back(user_id: int, message_id: int) -> None:
         db.session.flush()
 
 
-def counts(days: int) -> list[Count]:
+def counts(days: int) -> list[FeedbackCount]:
     """Return how replies were rated in the last days, by day (UTC), model and prompt version, newest day first."""
     day = func.date(MessageFeedback.created_at)
     columns = (day, MessageFeedback.model, MessageFeedback.prompt_version)
@@ -73,7 +73,7 @@ def counts(days: int) -> list[Count]:
         .order_by(day.desc(), MessageFeedback.model, MessageFeedback.prompt_version)
     )
     return [
-        Count(day=str(at), model=model, prompt_version=version, up=int(up), down=int(down))
+        FeedbackCount(day=str(at), model=model, prompt_version=version, up=int(up), down=int(down))
         for at, model, version, up, down in rows
     ]
 

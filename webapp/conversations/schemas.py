@@ -241,7 +241,7 @@ class FeedbackOut(Output):
     updated_at: Instant
 
 
-class Count(BaseModel):
+class FeedbackCount(BaseModel):
     day: str = Field(description="In UTC.")
     model: str | None
     prompt_version: str | None
@@ -249,19 +249,19 @@ class Count(BaseModel):
     down: int
 
 
-class CountQuery(BaseModel):
+class FeedbackCountQuery(BaseModel):
     days: int = Field(30, ge=1, le=365)
 
 
-class Counts(BaseModel):
-    counts: list[Count]
+class FeedbackCounts(BaseModel):
+    counts: list[FeedbackCount]
 
 
 class ReadableFeedback(FeedbackOut):
     reply: str
 
 
-class ReadableList(BaseModel):
+class ReadableFeedbackList(BaseModel):
     feedback: list[ReadableFeedback]
     next_cursor: str | None
 

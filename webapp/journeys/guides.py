@@ -1,4 +1,4 @@
-"""The guide of a conversation: its current point, and its section of the prompt."""
+"""The guide of a conversation: its current point, and a journey's parts of the prompt."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Budgets of a prompt and its sections within the model's window; pure numbers."""
+"""Plain values of a prompt: budgets of its sections within the model's window, and what they are filled from; pure."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ FIRST_LOOK_SECONDS = 1.0
 CHECK_SECONDS = 15.0
 """How long somebody whose token or session has ended may still be watching."""
 POLL_SECONDS = 0.5
-"""Time between queries of the tables, where a running reply is stored as it grows (`saved_progress.py`)."""
+"""Time between queries of the tables, where a running reply is stored as it grows (`recovery.py`)."""
 
 
 def follow(

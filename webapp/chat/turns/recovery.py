@@ -1,4 +1,6 @@
-"""Finishes turns whose process died: nothing stays `streaming`."""
+"""Saves running replies as they grow, so that a lost machine loses only seconds, and finishes turns whose process died:
+nothing stays `streaming`.
+"""
 
 import logging
 import time

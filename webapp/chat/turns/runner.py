@@ -46,7 +46,7 @@ COALESCE_MS = 50
 SAVE_SECONDS = 1.25
 """Seconds from one save of a reply that is being written until the next one is due."""
 SAVE_CHECKS = 5
-"""How many times within that it is asked what is due: half a second of `saved_progress.LOSS_SECONDS` is left."""
+"""How many times within that it is asked what is due: half a second of `recovery.LOSS_SECONDS` is left."""
 LONG_TEXT = 65_536
 """That interval grows by SAVE_SECONDS for every so many characters, since each save stores the whole text."""
 

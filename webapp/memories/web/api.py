@@ -1,4 +1,4 @@
-"""JSON endpoints of memories and the profile."""
+"""JSON endpoints of memories, the profile, and what waits for the person."""
 
 from __future__ import annotations
 
