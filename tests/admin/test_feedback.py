@@ -16,7 +16,7 @@ from webapp.db.base import db, now, write_transaction
 TODAY = date(2026, 3, 31)
 
 
-def counted(day: str, up: int, down: int, model: str | None = "m", version: str | None = "chat@1") -> Count:
+def counted(day: str, up: int, down: int, model: str | None = "m", version: str | None = "chat@1") -> FeedbackCount:
     return FeedbackCount(day=day, model=model, prompt_version=version, up=up, down=down)
 
 
