@@ -726,3 +726,12 @@ def test_memories_are_found_in_a_zip_beside_other_files(tmp_path, name, content,
     found, parts = read_records(tmp_path / "upload", upload, "memories.zip")
     assert found == program
     assert [part.content.endswith("lives in Bonn.") or part.content == "Lives in Bonn" for part in parts] == [True]
+
+
+def test_a_long_conversation_in_a_tree_is_read_to_its_end(tmp_path):
+    begin = '{"messageId": "%d", "text": "%d", "isCreatedByUser": true, "children": ['
+    tree = "".join(begin % (number, number) for number in range(2_000)) + "]}" * 2_000
+    export = '{"conversationId": "lc-1", "title": "Long", "recursive": true, "messages": [%s]}' % tree  # noqa: UP031
+    found, (talk,) = read_records(tmp_path / "upload", export.encode(), "long.json")
+    assert found == "librechat"
+    assert [message.content for message in talk.messages] == [str(number) for number in range(2_000)]

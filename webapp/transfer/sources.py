@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
@@ -169,10 +169,17 @@ class Upload:
             if beginning.startswith("["):
                 return next(iter(self.items(name)), None)
             if beginning.startswith("{") and self.size(name) <= MOST_OBJECT:
-                return json.loads(self.text(name, MOST_OBJECT))
-        except (ValueError, RecursionError):
+                return self._object(name)
+        except ValueError:
             return None
         return None
+
+    def _object(self, name: str) -> Any:
+        """Return a whole member: at once, which is fast, unless it is nested too deep for that."""
+        try:
+            return json.loads(self.text(name, MOST_OBJECT))
+        except RecursionError:
+            return next(_items(chain([("start_array", None)], self._events(name))), None)
 
     @property
     def json_names(self) -> list[str]:
