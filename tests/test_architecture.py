@@ -121,7 +121,8 @@ LAZY = {
     "webapp.llm.embedding_server",  # numpy and the embedding model's code, for a process that may never embed
     "webapp.shell.command_line",  # the application, seconds of loading, for help that needs none of it
     "webapp.oauth.api",  # Authlib, for a program that signs somebody in
-    "webapp.transfer.export_jobs",  # 25 MB of libraries for setting pages, in every process, for a PDF that is rare
+    "webapp.journeys.report_job",  # 25 MB of libraries for setting pages, in every process, for a PDF that is rare
+    "webapp.transfer.export_jobs",  # the same
 }
 
 
@@ -489,11 +490,17 @@ def test_imports_stand_at_the_top():
 
 
 def test_what_is_rare_is_not_loaded_at_the_start():
-    """Checked in another process, as this one has loaded most of it by now: a bucket's client, passkeys."""
-    code = (
-        "import sys, os; os.environ['VAR_DIR']='/nonexistent'\n"
-        "import webapp.shell.factory, webapp.files.storage, webapp.shell.routes, jobs.worker\n"
-        "print([name for name in ('boto3', 'botocore', 's3transfer', 'webauthn') if name in sys.modules])"
-    )
+    """Checked in another process, as this one has loaded most of it by now: buckets, passkeys, setting pages."""
+    code = """
+import importlib, os, sys
+os.environ["VAR_DIR"] = "/nonexistent"
+import webapp.shell.factory, webapp.files.storage, jobs.worker, jobs.model_work, jobs.data_work, jobs.upkeep
+from webapp.shell.routes import SERVED
+for room, names in SERVED.items():
+    for name in names.split():
+        importlib.import_module(f"webapp.{room}.{name}")
+rare = "boto3 botocore s3transfer webauthn fpdf fontTools PIL lxml"
+print([name for name in rare.split() if name in sys.modules])
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"

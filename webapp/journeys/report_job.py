@@ -14,7 +14,6 @@ from webapp.db.base import db, now, write_transaction
 from webapp.extensions import redis
 from webapp.journeys.guide_state import hold_guide
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
-from webapp.journeys.report_pdf import make_pdf
 from webapp.journeys.reports import Source, report_lock_key, source_of, stored_row, texts_in
 
 log = logging.getLogger(__name__)
@@ -53,6 +52,8 @@ def _settle(conversation_id: int) -> None:
 
 
 def _make(conversation_id: int) -> bool:
+    from webapp.journeys.report_pdf import make_pdf
+
     for _ in range(TRIES):
         conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
         if conversation is None or conversation.deleted_at is not None or conversation.journey_id is None:

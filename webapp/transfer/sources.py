@@ -165,21 +165,14 @@ class Upload:
     def first_item(self, name: str) -> Any:
         """Return the first item of a JSON array, or a whole member that is a JSON object; None for anything else."""
         beginning = self.peek(name).lstrip()
-        try:
+        with suppress(ValueError):
             if beginning.startswith("["):
-                return next(iter(self.items(name)), None)
+                return next(self.items(name), None)
             if beginning.startswith("{") and self.size(name) <= MOST_OBJECT:
-                return self._object(name)
-        except ValueError:
-            return None
+                with suppress(RecursionError):  # a tree of many replies, which is read below, more slowly
+                    return json.loads(self.text(name, MOST_OBJECT))
+                return next(_items(chain([("start_array", None)], self._events(name))), None)
         return None
-
-    def _object(self, name: str) -> Any:
-        """Return a whole member: at once, which is fast, unless it is nested too deep for that."""
-        try:
-            return json.loads(self.text(name, MOST_OBJECT))
-        except RecursionError:
-            return next(_items(chain([("start_array", None)], self._events(name))), None)
 
     @property
     def json_names(self) -> list[str]:
