@@ -1,9 +1,13 @@
 // Changing the theme shows at once; the form is saved in the background.
-import { $, on, setCookie } from "./dom.js";
+import { $, $$, on, setCookie } from "./dom.js";
 
 function show(value) {
   if (value === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = value;
+  for (const bar of $$("meta[data-scheme]")) {
+    const { scheme } = bar.dataset;
+    bar.media = value === "system" ? `(prefers-color-scheme: ${scheme})` : scheme === value ? "all" : "not all";
+  }
   const choice = $(`[data-theme-form] input[value="${value}"]`);
   if (choice) choice.checked = true;
 }

@@ -179,6 +179,7 @@ def test_the_theme_is_this_browsers_and_the_accounts(login, user):
     assert "data-theme" not in browser.get("/").text.partition("<head>")[0]
     post_form(browser, "/settings/appearance", "/settings", theme="dark")
     assert 'data-theme="dark">' in browser.get("/").text
+    assert 'data-scheme="dark" media="all"' in browser.get("/").text
     assert 'data-theme="dark">' in login(user).get("/").text
     assert post_form(browser, "/settings/appearance", "/settings", theme="neon").status_code == 422
 

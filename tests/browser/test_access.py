@@ -119,6 +119,7 @@ def test_settings(tab, open_tab, user):
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     other.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(other.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(other.locator("meta[data-scheme=dark]")).to_have_attribute("media", "all")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     expect(page.locator("body")).to_have_css("color", "rgb(236, 230, 219)")
