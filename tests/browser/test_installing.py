@@ -57,9 +57,9 @@ def _read(tab, app, person):
     return page
 
 
-def _forgive_silence(tab):
-    """The browser says of each request that there was no network, and may have said nothing else."""
-    assert all("ERR_INTERNET_DISCONNECTED" in problem for problem in tab.problems), tab.problems
+def _forgive_refusals(tab, refusal="ERR_INTERNET_DISCONNECTED"):
+    """The browser says of each request why it had no answer, and may have said nothing else."""
+    assert all(refusal in problem for problem in tab.problems), tab.problems
     tab.forgive()
 
 
@@ -94,7 +94,7 @@ def test_what_was_read_is_there_without_a_connection(open_tab, user, model, devi
     page.context.set_offline(False)
     expect(page.get_by_label("Message", exact=True)).to_have_value("Half a thought more")  # it comes back by itself
     assert page.url == address
-    _forgive_silence(tab)
+    _forgive_refusals(tab)
 
 
 def test_signing_out_leaves_nothing(app, open_tab, user, make_user):
@@ -111,7 +111,7 @@ def test_signing_out_leaves_nothing(app, open_tab, user, make_user):
     assert "quiet" not in page.content()
     page.context.set_offline(False)
     expect(page.get_by_label("E-mail address")).to_be_visible()  # it comes back by itself
-    _forgive_silence(tab)
+    _forgive_refusals(tab)
     tab.go("/login")  # the other one opens nothing of the first one's
     sign_in(page, make_user())
     expect(page.get_by_label("Message", exact=True)).to_be_visible()
@@ -271,3 +271,4 @@ def test_a_shared_picture_lies_in_the_composer_beside_its_words_until_they_are_s
     page.evaluate(SHARE, [{"text": "Mine"}, list(photo(9, 6, "PNG"))])
     expect(page.get_by_label("E-mail address")).to_be_visible()
     until(page, lambda: not page.evaluate("caches.has('shared')"), "nothing kept for whoever signs in")
+    _forgive_refusals(tab, "401")  # of what the page asked for when its session had just ended
