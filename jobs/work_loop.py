@@ -24,8 +24,6 @@ from webapp.llm.settings import ModelSettings
 
 log = logging.getLogger(__name__)
 
-FUNCTIONS = {spec.function for spec in job_specs.JOBS.values()}
-
 
 class JobOverdue(BaseException):
     """A job takes longer than it may.
@@ -108,19 +106,18 @@ class PatientWorker(Worker):
         queue = next(queue for queue in self.queues if queue.name == order.queue)
         with worker_app().app_context():  # a new one for each job: what is kept in it is kept for that job
             self.perform_job(job, queue, execution)
-        spec = _spec(job)
+        spec = job_specs.spec_of(job)
         return spec is None or not (spec.every or spec.cron)
 
     def _allow_time(self, job: Job) -> None:
-        if (spec := _spec(job)) is not None:
+        if (spec := job_specs.spec_of(job)) is not None:
             job.timeout = job_specs.seconds_for(spec, self._model)
 
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
         """Run the job, in that process. A job that is not one of ours is not run, and fails: whoever can write to Redis
         could otherwise have any function called."""
-        if (spec := _spec(job)) is not None and job.func_name != spec.function:
-            job.func_name = spec.function  # another version queued it: names of jobs last, those of functions do not
-        if job.func_name in FUNCTIONS:
+        if (spec := job_specs.spec_of(job)) is not None:
+            job.func_name = spec.function  # another version may have queued it
             return super().perform_job(job, queue, execution)
         log.error("a job that is none of ours was not run", extra={"job_id": job.id})
         self.prepare_job_execution(job, remove_from_intermediate_queue=len(self.queues) == 1)
@@ -154,7 +151,3 @@ class PatientWorker(Worker):
             self.connection.delete(self.key)
             self.register_birth()  # type: ignore[no-untyped-call]  # rq's
         super().run_maintenance_tasks()  # type: ignore[no-untyped-call]  # rq's
-
-
-def _spec(job: Job) -> job_specs.JobSpec | None:
-    return job_specs.JOBS.get((job.meta or {}).get("name", ""))

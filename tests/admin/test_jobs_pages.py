@@ -163,3 +163,14 @@ def test_a_function_that_is_no_job_of_ours_is_not_put_back(browser, connection):
     assert f"{job.id}/delete" in page and f"{job.id}/requeue" not in page
     assert post_form(browser, f"/admin/rq/jobs/{job.id}/requeue", "/admin").status_code == 409
     assert queue.job_ids == []
+
+
+def test_a_job_that_an_earlier_version_queued_is_put_back(browser, connection):
+    queue = rq_queue(connection, Queue.TURN)
+    job = queue.enqueue("jobs.titles.generate_title", meta={"name": "title"})
+    queue.remove(job)
+    FailedJobRegistry(queue=queue).add(job, ttl=100)
+    job.set_status("failed")
+    assert f"{job.id}/requeue" in browser.get(f"/admin/rq/jobs/{job.id}").text
+    assert post_form(browser, f"/admin/rq/jobs/{job.id}/requeue", "/admin").status_code == 303
+    assert queue.job_ids == [job.id]

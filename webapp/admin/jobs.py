@@ -21,7 +21,7 @@ from rq.serializers import JSONSerializer
 from rq.worker import BaseWorker
 
 from webapp.admin.job_states import JobLine, JobState, QueueCounts, Rhythm, WorkerState
-from webapp.background.job_specs import JOBS, JobRequest, Queue, push, rq_queue
+from webapp.background.job_specs import JOBS, JobRequest, Queue, push, rq_queue, spec_of
 from webapp.db.base import now
 from webapp.errors import Conflict, NotFound
 
@@ -39,8 +39,6 @@ REGISTRIES: dict[str, type[BaseRegistry]] = {
 }
 STATES = ("queued", *REGISTRIES)
 """Where a job can be; `queued` is the queue itself."""
-
-FUNCTIONS = {spec.function for spec in JOBS.values()}
 
 
 def queues(client: Redis) -> list[QueueCounts]:
@@ -90,14 +88,14 @@ def job(client: Redis, job_id: str) -> JobState:
         depends_on=[str(name) for name in job.dependency_ids],
         result=str(result.return_value) if result is not None and result.return_value is not None else "",
         traceback=(result.exc_string or "") if result is not None else "",
-        actions=_actions(status, is_ours=job.func_name in FUNCTIONS),
+        actions=_actions(status, is_ours=spec_of(job) is not None),
     )
 
 
 def requeue(client: Redis, job_id: str) -> None:
     """Put a failed job back on its queue. Raises NotFound; Conflict for one that did not fail."""
     job = _fetch(client, job_id)
-    if job.func_name not in FUNCTIONS:
+    if spec_of(job) is None:
         raise Conflict("This version has no such job.")
     try:
         job.requeue()

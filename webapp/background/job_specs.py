@@ -111,6 +111,14 @@ def seconds_for(spec: JobSpec, model: ModelSettings) -> int:
     return spec.timeout + round(spec.model_calls * call)
 
 
+_BY_FUNCTION = {spec.function: spec for spec in JOBS.values()}
+
+
+def spec_of(job: Job) -> JobSpec | None:
+    """Return the way a job is run: by its name, which lasts, or without one by its function; None if it is not ours."""
+    return JOBS.get((job.meta or {}).get("name", "")) or _BY_FUNCTION.get(job.func_name or "")
+
+
 RESULT_SECONDS = 3_600
 FAILURE_SECONDS = 7 * 86_400
 _TURNS_SECONDS = 3_600
