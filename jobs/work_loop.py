@@ -117,7 +117,8 @@ class PatientWorker(Worker):
         """Run the job, in that process. A job that is not one of ours is not run, and fails: whoever can write to Redis
         could otherwise have any function called."""
         if (spec := job_specs.spec_of(job)) is not None:
-            job.func_name = spec.function  # another version may have queued it
+            if job.func_name != spec.function:  # reading it first loads what setting it would otherwise lose
+                job.func_name = spec.function  # another version queued it
             return super().perform_job(job, queue, execution)
         log.error("a job that is none of ours was not run", extra={"job_id": job.id})
         self.prepare_job_execution(job, remove_from_intermediate_queue=len(self.queues) == 1)
