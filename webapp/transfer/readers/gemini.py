@@ -11,7 +11,7 @@ title ("Prompted …") are in the account's language; they are recognised as the
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -65,9 +65,10 @@ class Gemini:
         records: list[_Activity] = []
         for name in _json(upload):
 
-            def collect(item: Any, name: str = name) -> Iterator[Part]:
-                records.extend(filter(None, [_of_json(name, item)]))
-                yield from ()
+            def collect(item: Any, name: str = name) -> Iterable[Part]:
+                if record := _of_json(name, item):
+                    records.append(record)
+                return ()
 
             yield from read_records(upload, [name], partial(_is_record, name), collect)
         for name in _html(upload):
