@@ -1,5 +1,6 @@
 """Endpoints for programs: a view takes and returns models, and the OpenAPI description says what they are."""
 
+import re
 from collections.abc import Callable
 from functools import cache, partial, wraps
 from http import HTTPStatus
@@ -8,7 +9,7 @@ from typing import Any, get_type_hints
 from flask import Response, current_app, request
 from flask_openapi3 import APIBlueprint, Tag
 from flask_openapi3.utils import parse_parameters
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from webapp.http.views import Access, ViewResult
 
@@ -17,6 +18,8 @@ Responses = dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None
 
 Answer = ViewResult | BaseModel | tuple[BaseModel, int]
 """What a view with several answers may return."""
+
+_IN_RULE = re.compile(r"<(?:[^<>:]+:)?([^<>]+)>")
 
 
 class Problem(BaseModel):
@@ -47,6 +50,8 @@ USUAL_PROBLEMS = {
 
 class JsonBlueprint(APIBlueprint):
     """A blueprint whose views return models, which are sent as JSON and described as what is answered.
+
+    A view takes each part of its URL as an argument, and what else is sent as `query`, `form` or `body`.
 
     A view that returns None is answered with 204, one that returns a model with `status`, unless it names `responses`.
 
@@ -96,7 +101,12 @@ class JsonBlueprint(APIBlueprint):
             if model is not None:
                 _plain(model)
                 model.model_json_schema = classmethod(_described_once)
-        view = APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **options)
+
+        @wraps(func)
+        def spread(path: Any = (), **values: Any) -> Any:
+            return func(**dict(path), **values)
+
+        view = APIBlueprint.create_view_func(spread, header, cookie, path, query, form, *rest, **options)
 
         @wraps(view)
         def answer(**values: Any) -> Any:
@@ -116,7 +126,11 @@ def _describe_answer(
     """Return the decorator of a route that answers with what its view says it returns."""
 
     def decorate(view: Any) -> Any:
-        model = get_type_hints(view)["return"]
+        hints = get_type_hints(view, include_extras=True)
+        if names := _IN_RULE.findall(rule):  # flask-openapi3 wants them in a model
+            fields: dict[str, Any] = {name: hints[name] for name in names}
+            view.__annotations__ = {**hints, "path": create_model("Path", **fields)}
+        model = hints["return"]
         view.status = 204 if model is type(None) else status
         answers = responses or {view.status: None if view.status == 204 else model}
         return route(rule, responses=answers, **options)(view)
