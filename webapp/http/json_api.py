@@ -32,22 +32,6 @@ class Problem(BaseModel):
     errors: list[dict[str, Any]] | None = None
 
 
-USUAL_PROBLEMS = {
-    400: "Malformed request",
-    401: "No valid token or session",
-    403: "Not allowed",
-    404: "Unknown, or somebody else's",
-    405: "Method not allowed",
-    409: "Conflict",
-    413: "Too large",
-    415: "Not JSON",
-    422: "Validation failed",
-    429: "Too many requests",
-    503: "A dependency is away",
-}
-"""The problems any endpoint may return, as far as they apply to it (webapp/openapi/document.py)."""
-
-
 class JsonBlueprint(APIBlueprint):
     """A blueprint whose views return models, which are sent as JSON and described as what is answered.
 
@@ -159,21 +143,13 @@ _plain = cache(_describe)
 
 
 def api_blueprint(name: str, import_name: str, *, tag: str, access: Access, url_prefix: str = "/api") -> APIBlueprint:
-    """Return a JSON blueprint with the responses every endpoint can give."""
-    problems: Responses = {
-        status: {
-            "description": text,
-            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-        }
-        for status, text in USUAL_PROBLEMS.items()
-    }
+    """Return a JSON blueprint, each of whose endpoints can give the problems of webapp/openapi/document.py."""
     blueprint = JsonBlueprint(
         name,
         import_name,
         url_prefix=url_prefix,
         abp_tags=[Tag(name=tag)],
         abp_security=[{"token": []}, {"session": []}],
-        abp_responses=problems,
         operation_id_callback=lambda *, name, **_: name,
     )
     blueprint.access = access
