@@ -107,9 +107,9 @@ def keep_facts(
             embeddings=vectors.by_text,
             context=tuple(row.content for row in rows if row.role != "user"),
             subject=name,
+            is_trusted=model_call.worker_is_trusted(),
             is_forgotten=tombstone_set(user_id).forbids,
         ),
-        model_call.worker_policy(),
     )
     plan = side_by_side(plan)
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}

@@ -184,7 +184,7 @@ def _store_points(conversation: Conversation, batch: ExtractionInput, answer: An
 
 def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None) -> Result:
     operations = answer.extraction.operations
-    plan = decide(operations, state_of(batch, answer, nearby), answer.policy)
+    plan = decide(operations, state_of(batch, answer, nearby))
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
@@ -223,6 +223,7 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | No
         context=batch.call.context,
         foreign=batch.call.foreign,
         secrets=answer.extraction.secrets,
+        is_trusted=answer.is_trusted,
         is_forgotten=tombstone_set(batch.user_id).forbids,
     )
 

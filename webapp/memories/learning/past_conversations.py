@@ -90,7 +90,7 @@ def write(step: Step) -> LearningCall:
         return result
     versions.hold(batch.user_id)
     state = extraction.state_of(batch, answer, step.nearby)
-    plan = decide(answer.extraction.operations, state, answer.policy)
+    plan = decide(answer.extraction.operations, state)
     waiting_refs = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}
     effects = for_review(plan.effects, waiting_refs)
     if not effects:

@@ -93,7 +93,7 @@ def find_duplicates(memories: Sequence[Checkup]) -> Groups:
             by_kind[memory.memory_type, memory.fact_key, memory.embedding.size].append(memory)
     for kin in by_kind.values():
         for left, right, likeness in _near_pairs(kin):
-            if is_same(left.content, right.content, likeness, SAME_AT):
+            if is_same(left.content, right.content, likeness):
                 join(left.ref, right.ref)
 
     groups: dict[int, list[int]] = defaultdict(list)
