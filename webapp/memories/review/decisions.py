@@ -18,7 +18,7 @@ from webapp.memories.rules.user_decisions import Decision, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
 from webapp.memories.store import forgetting, versions, writing
-from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import Journal
 
 review_groups = Signal()
@@ -121,7 +121,7 @@ def with_quotes(
     ]
 
 
-def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | Forgotten:
+def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
     """Carry out the user's decision; returns the memory as it is now or, for `reject`, the report of its forgetting.
 
     Raises NotFound, Conflict if the decision does not fit the memories, Invalid for a missing date.

@@ -47,7 +47,6 @@ from webapp.memories.showing.responses import (
     EvidenceOut,
     ExtractionQueued,
     ExtractionResult,
-    ForgetReport,
     ForgottenOrMemory,
     History,
     MemoryList,
@@ -56,6 +55,7 @@ from webapp.memories.showing.responses import (
     RevisionOut,
 )
 from webapp.memories.store import forgetting
+from webapp.memories.store.forgetting import ForgetReport
 
 blueprint = api_blueprint("memories_api", __name__, tag="Memories", access="user")
 
@@ -111,7 +111,7 @@ def forget_memory(path: MemoryPath, query: ForgetQuery) -> ForgottenOrMemory:
         return commit(ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, path.memory_id))))
     service.get_memory(user_id, path.memory_id)
     forgotten = forgetting.forget(user_id, [path.memory_id], whole_key=query.whole_key)
-    return commit(ForgottenOrMemory(ForgetReport.of(forgotten)))
+    return commit(ForgottenOrMemory(forgotten))
 
 
 @blueprint.get("/memories/<int:memory_id>/history")
@@ -146,7 +146,7 @@ def get_evidence(path: MemoryPath) -> EvidenceList:
 def review_memory(path: MemoryPath, body: ReviewDecision) -> ForgottenOrMemory:
     """Decide about a memory in review. `reject` forgets it and returns the report of that."""
     result = decisions.decide_review(current_user_id(), path.memory_id, body)
-    return commit(ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else ForgetReport.of(result)))
+    return commit(ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else result))
 
 
 @blueprint.post("/memories/extract", responses={200: ExtractionResult, 202: ExtractionQueued})
@@ -253,7 +253,7 @@ class SettledOut(BaseModel):
         return cls(
             status=result.status,
             memory=MemoryOut.of(result.memory) if result.memory else None,
-            report=ForgetReport.of(result.report) if result.report else None,
+            report=result.report,
         )
 
 
