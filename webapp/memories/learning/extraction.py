@@ -143,7 +143,7 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby
         )
         if conversation is None or conversation.extracted_through != batch.watermark:
             return Result()
-        if conversation.space_id != batch.space_id or not extracts(conversation, inputs.owner_of(conversation)):
+        if conversation.space_id != batch.space_id or not extracts(conversation):
             return Result()
         result = Result(read=True)
         if answer is not None:

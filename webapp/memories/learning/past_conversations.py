@@ -86,7 +86,7 @@ def write(step: Step) -> LearningCall:
     conversation = db.session.scalar(
         select(Conversation).where(Conversation.conversation_id == batch.conversation_id).with_for_update()
     )
-    if answer is None or conversation is None or not extracts(conversation, inputs.owner_of(conversation)):
+    if answer is None or conversation is None or not extracts(conversation):
         return result
     versions.hold(batch.user_id)
     state = extraction.state_of(batch, answer, step.nearby)
