@@ -27,7 +27,7 @@ def init_retrieval(app: Flask, settings: Settings) -> None:
     query_vectors.put(app, make_query_vectors(embeddings.of(app), settings))
     init_changes()
     init_invalidation()
-    init_document_uses()
+    documents_asked.connect(documents_used_in)
     if not event.contains(db.session, "after_flush", _flushed):
         event.listen(db.session, "after_flush", _flushed)
 
@@ -42,11 +42,6 @@ def _flushed(session: Session, _context: Any) -> None:
     user_ids = {request.ids.get("user_id") for request in requests_after_commit(session, "index")}
     for user_id in owners - user_ids:
         enqueue_after_commit("index", user_id=user_id)
-
-
-def init_document_uses() -> None:
-    """Connect to the signal that asks for them."""
-    documents_asked.connect(documents_used_in)
 
 
 def documents_used_in(_sender: object, *, conversation_id: int) -> list[int]:
