@@ -5,6 +5,7 @@ If it is killed or runs twice, the watermark and the memories still move togethe
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from sqlalchemy import select
@@ -70,22 +71,14 @@ def extract(
 
 def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
     """Read on and ask; with fewer messages if an answer about more was cut off before it said anything."""
-    limit = None
-    while True:
-        batch = inputs.read(conversation_id, place, limit)
-        db.session.remove()
-        if batch is None:
-            return None
+    batch = None
+    for batch in inputs.batches(conversation_id, place):
         if on_start is not None:
             on_start()
             on_start = None
-        try:
+        with suppress(CutOffAnswer):
             return _step(batch)
-        except CutOffAnswer:
-            count = len({source.message_id for source in batch.call.sources})
-            if count == 1:
-                return replace(_write(batch, None), unreadable=1)
-            limit = count // 2
+    return replace(_write(batch, None), unreadable=1) if batch is not None else None
 
 
 def _step(batch: ExtractionInput) -> Result:

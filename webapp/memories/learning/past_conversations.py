@@ -1,5 +1,6 @@
 """Learning from past conversations: one call at a time, and everything found waits in review."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import select
@@ -48,31 +49,20 @@ def ask_about(conversation_id: int, after: int) -> Step | None:
 
     Raises ModelError.
     """
+    step = None
     with reads_only():
-        return _ask_about(conversation_id, after)
-
-
-def _ask_about(conversation_id: int, after: int) -> Step | None:
-    limit = None
-    while True:
-        batch = inputs.read(conversation_id, after, limit)
-        db.session.remove()
-        if batch is None or not batch.call.sources:
-            return None
-        batch = replace(batch, wants_title=False)
-        if not (batch.call.is_needed and batch.has_substance):
-            return Step(batch, None)
-        try:
-            answer = ask(batch)
-        except CutOffAnswer:
-            count = len({source.message_id for source in batch.call.sources})
-            if count == 1:
-                return Step(batch, None)
-            limit = count // 2
-            continue
-        sent = sum(len(str(message)) for message in batch.call.messages) // 3
-        tokens = (answer.prompt_tokens or sent, answer.completion_tokens or 0)
-        return Step(batch, answer, tokens, extraction.find_similar(batch, answer))
+        for batch in inputs.batches(conversation_id, after):
+            if not batch.call.sources:
+                return None
+            step = Step(replace(batch, wants_title=False), None)
+            if not (batch.call.is_needed and batch.has_substance):
+                return step
+            with suppress(CutOffAnswer):
+                answer = ask(step.batch)
+                sent = sum(len(str(message)) for message in batch.call.messages) // 3
+                tokens = (answer.prompt_tokens or sent, answer.completion_tokens or 0)
+                return Step(step.batch, answer, tokens, extraction.find_similar(batch, answer))
+    return step
 
 
 def write(step: Step) -> LearningCall:
