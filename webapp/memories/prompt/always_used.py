@@ -18,7 +18,7 @@ from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.policy import at_least
 from webapp.memories.schemas import KnownItem
 from webapp.memories.service import readable, shared_in, visible
-from webapp.prompts.values import lines_for
+from webapp.prompts.values import source_of
 from webapp.spaces.members import names_of
 
 MOST = 200
@@ -204,7 +204,7 @@ def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
     ]
 
 
-@lines_for("MEMORIES")
+@source_of("MEMORIES")
 def memory_lines(conversation: Conversation) -> list[str]:
     """Return the lines of memories for every prompt, the profile first; none if memory is off."""
     if not memory_is_on(conversation):
@@ -215,7 +215,7 @@ def memory_lines(conversation: Conversation) -> list[str]:
     ]
 
 
-@lines_for("USER_PROFILE")
+@source_of("USER_PROFILE")
 def profile_lines(conversation: Conversation) -> list[str]:
     """Return the profile, one line per field; none if memory is off, or in a space, which has memories of its own."""
     if not memory_is_on(conversation) or conversation.space_id is not None:
