@@ -15,7 +15,7 @@ from webapp.errors import NotFound
 from webapp.i18n import SOURCE
 from webapp.i18n.calendar import day_and_month_names
 from webapp.memories.lists import FOR_LISTS
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.mentions import Name, Note, names_of
 from webapp.memories.rules.secrets import find_secret
@@ -151,9 +151,7 @@ def _notes(user_id: int) -> list[Note]:
         .where(
             Memory.user_id == user_id,
             Memory.space_id.is_(None),
-            Memory.is_archived.is_(False),
-            Memory.needs_review.is_(False),
-            Memory.valid_to.is_(None),
+            *IN_USE,
             Memory.memory_type != MemoryType.INSTRUCTION.value,
             or_(Memory.source_conversation_id.is_(None), Memory.source_conversation_id.not_in(passing)),
         )
