@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Amount, AwareTime, Day, Flag, Id, JsonObject, Line
+from webapp.http.validation import Amount, AwareTime, Day, Flag, Id, Instant, JsonObject, Line
 from webapp.memories.rules.kinds import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, MEMORY_TYPES, VALUE_MAX
 from webapp.memories.rules.user_decisions import Decision
 from webapp.text.canonical import plain_text
@@ -201,6 +201,16 @@ class ProfileChanges(BaseModel):
     birthday: Annotated[Line, Field(max_length=100), AfterValidator(_birthday)] | None = Field(
         None, description="A date in the past, such as 1990-05-14."
     )
+
+
+class ProfileOut(BaseModel):
+    """The user's profile, as far as it is known."""
+
+    name: str | None = None
+    preferred_name: str | None = None
+    birthday: str | None = None
+    updated_at: Instant | None = None
+    source: str | None = Field(None, description="Who wrote the newest of them: user, extraction, tool or import.")
 
 
 @dataclass(frozen=True, slots=True)
