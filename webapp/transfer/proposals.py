@@ -79,8 +79,8 @@ def decide_batch(user_id: int, import_id: int, decision: Decision, *, after: int
     if decision is Decision.REJECT:
         return DecisionCounts(len(forgetting.forget(user_id, list(ids), cause="rejected").memory_ids), 0, ids[-1])
     query = MemoryQuery(limit=AT_ONCE)
-    pairs = decisions.list_conflict_pairs(user_id, query, Memory.memory_id.in_(ids)).items
-    memory_ids = {row.memory_id for row, other in pairs if other is not None}
+    queue = decisions.review_queue(user_id, query, Memory.memory_id.in_(ids)).items
+    memory_ids = {item.memory.memory_id for item in queue if item.other is not None}
     left = len(memory_ids)
     for memory_id in ids:
         if memory_id in memory_ids:  # keeping it would replace the other one

@@ -1,6 +1,6 @@
 """Memories that wait for the user, the groups they came in, and the decisions on them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -86,14 +86,6 @@ def review_queue(
     user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
 ) -> Page[WaitingMemory]:
     """Return what is waiting for a decision, last changed first; `conditions` and `part` as for `list_memories`."""
-    page = list_conflict_pairs(user_id, query, *conditions, part=part)
-    return Page(with_quotes(page.items, evidence_of(user_id, ids_of(page.items))), page.next_cursor)
-
-
-def list_conflict_pairs(
-    user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
-) -> Page[tuple[Memory, Memory | None]]:
-    """Return the memories of the queue, each with the one it contradicts or would replace."""
     page = list_memories(user_id, query.model_copy(update={"needs_review": True}), *conditions, part=part)
     other_ids = {row.memory_id: row.contradicts_id for row in page.items}
     keyed = [row for row in page.items if row.contradicts_id is None and row.fact_key]
@@ -105,20 +97,15 @@ def list_conflict_pairs(
     if missing:
         memories = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*FOR_LISTS))
         rows |= {row.memory_id: row for row in memories}
-    return Page([(row, rows.get(other_ids[row.memory_id] or 0)) for row in page.items], page.next_cursor)
+    quotes = evidence_of(user_id, rows)
 
+    def waiting(row: Memory) -> WaitingMemory:
+        other = rows.get(other_ids[row.memory_id] or 0)
+        return WaitingMemory(
+            row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ()
+        )
 
-def ids_of(pairs: Iterable[tuple[Memory, Memory | None]]) -> list[int]:
-    return [row.memory_id for pair in pairs for row in pair if row is not None]
-
-
-def with_quotes(
-    pairs: Iterable[tuple[Memory, Memory | None]], quotes: Mapping[int, Sequence[QuotedEvidence]]
-) -> list[WaitingMemory]:
-    return [
-        WaitingMemory(row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ())
-        for row, other in pairs
-    ]
+    return page.map(waiting)
 
 
 def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
