@@ -52,14 +52,6 @@ FactKey = Annotated[Line, Field(max_length=KEY_MAX)]
 FactValue = Annotated[Line, Field(max_length=VALUE_MAX)]
 
 
-class MemoryPath(BaseModel):
-    memory_id: Id
-
-
-class ChangeSetPath(BaseModel):
-    change_set_id: Id
-
-
 class MemoryQuery(PageQuery):
     memory_type: MemoryKind | None = None
     category: Category | None = None
@@ -80,8 +72,7 @@ class ProposalQuery(PageQuery):
     kind: ProposalKind | None = None
 
 
-class ProposalPath(BaseModel):
-    proposal_id: Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
+ProposalId = Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
 
 
 class _OptionalFields(BaseModel):
