@@ -190,7 +190,7 @@ def links_of(names: Sequence[Name]) -> list[Link]:
             names_by_memory.setdefault(number, []).append(rank)
     shared = Counter(pair for ranks in names_by_memory.values() for pair in combinations(ranks, 2))
     strongest = sorted(shared.items(), key=lambda item: (-item[1], item))
-    return [Link(one, other, count) for (one, other), count in strongest]
+    return [Link(*pair, count) for pair, count in strongest]
 
 
 def _linked_names(rank: int, names: Sequence[Name], links: Sequence[Link]) -> list[tuple[Name, int]]:
@@ -216,6 +216,6 @@ def _picture(shape: Shape, entries: Sequence[Entry], links: Sequence[Link]) -> P
     strongest = drawn[0].shared if drawn else 1
     lines = [
         Line(dots[one].x, dots[one].y, dots[other].x, dots[other].y, round(1 + 4 * shared / strongest, 1))
-        for one, other, shared in ((link.one, link.other, link.shared) for link in drawn)
+        for one, other, shared in drawn
     ]
     return Picture(layout, dots, lines)
