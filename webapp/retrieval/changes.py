@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -11,7 +11,6 @@ from sqlalchemy import (
     BigInteger,
     CompoundSelect,
     Insert,
-    Row,
     ScalarSelect,
     Select,
     bindparam,
@@ -192,7 +191,9 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
         return None
     changes: list[Change] = []
     seen = since.version
-    for version, kind, ref_id, from_id in _changes(user_id, since.version, current.version):
+    parameters = {"user": user_id, "since": since.version, "through": current.version}
+    rows = db.session.execute(_between(), parameters) if current.version != since.version else ()
+    for version, kind, ref_id, from_id in rows:
         if version > seen + 1:
             return News(current, complete=False)
         seen = version
@@ -217,12 +218,6 @@ def _change_sets() -> Select[Any]:
         MemoryChangeSet.memory_version > bindparam("since"),
         MemoryChangeSet.memory_version <= bindparam("through"),
     )
-
-
-def _changes(user_id: int, since: int, through: int) -> Iterable[Row[int, str, int, int]]:
-    if through == since:
-        return ()
-    return db.session.execute(_between(), {"user": user_id, "since": since, "through": through})
 
 
 @cache
