@@ -16,7 +16,6 @@ from webapp.memories.rules.decide import decide
 from webapp.memories.rules.policy import for_review
 from webapp.memories.rules.state import Insert
 from webapp.memories.store import versions, writing
-from webapp.memories.store.journal import Journal
 
 CAUSE = "import"
 
@@ -85,16 +84,7 @@ def write(step: Step) -> LearningCall:
     effects = for_review(plan.effects, waiting_refs)
     if not effects:
         return result
-    journal = Journal(batch.user_id, CAUSE, actor="import", conversation_id=batch.conversation_id)
-    writing.apply_plan(
-        effects,
-        journal,
-        space_id=batch.space_id,
-        embedding_model=answer.embedding_model,
-        embeddings=answer.vectors,
-    )
     count = sum(isinstance(effect, Insert) for effect in effects)
-    change_set = journal.close({"added": count, "in_review": count})
-    change_set.model = answer.model
+    change_set = extraction.store(batch, answer, effects, {"added": count, "in_review": count}, cause=CAUSE)
     change_set.prompt_tokens, change_set.completion_tokens = step.tokens
-    return replace(result, proposed=count, change_set_id=journal.id)
+    return replace(result, proposed=count, change_set_id=change_set.change_set_id)
