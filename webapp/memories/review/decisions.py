@@ -1,6 +1,7 @@
 """Memories that wait for the user, the groups they came in, and the decisions on them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,7 +9,7 @@ from blinker import Signal
 from sqlalchemy import ColumnElement, Select, false, select
 
 from webapp.db.base import db, get_or_raise, now
-from webapp.errors import Invalid
+from webapp.errors import Conflict, Invalid
 from webapp.http.paging import Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.lists import FOR_LISTS
@@ -134,6 +135,24 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
         journal.record_change(row)
     journal.close({"updated": 1, "superseded": sum(fields.get("valid_to") is not None for fields in edits.values())})
     return get_memory(user_id, memory_id)
+
+
+def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int]:
+    """Keep or forget some memories, up to 100, that wait; returns how many went, and how many stay as they were.
+
+    What contradicts another memory is not kept, since that takes a decision of its own. Forgetting goes with all that
+    say the same.
+    """
+    queue = review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(memory_ids)).items
+    if decision is Decision.REJECT:
+        ids = [item.memory.memory_id for item in queue]
+        return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), len(memory_ids) - len(ids)
+    count = 0
+    for memory_id in sorted(item.memory.memory_id for item in queue if item.other is None):
+        with suppress(Conflict), db.session.begin_nested():
+            decide_review(user_id, memory_id, ReviewDecision(decision=decision))
+            count += 1
+    return count, len(memory_ids) - count
 
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:
