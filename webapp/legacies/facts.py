@@ -12,7 +12,7 @@ from webapp.errors import NotFound, require
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.legacies.fact_list import KnownFact, category_of, order
 from webapp.memories import service
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store import forgetting
 from webapp.memories.store.forgetting import ForgetReport
@@ -164,12 +164,7 @@ def _own_fact(user_id: int, memory_id: int) -> Memory:
 
 def _usable_facts(statement: Select[Memory], space_id: int) -> Select[Memory]:
     return (
-        statement.where(
-            Memory.space_id == space_id,
-            Memory.valid_to.is_(None),
-            Memory.is_archived == false(),
-            Memory.needs_review == false(),
-        )
+        statement.where(Memory.space_id == space_id, *IN_USE)
         .order_by(Memory.memory_id)
         .limit(MOST)
         .execution_options(populate_existing=True)

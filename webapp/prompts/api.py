@@ -30,17 +30,16 @@ def list_prompts(query: PageQuery) -> PromptList:
     """Every prompt that the product sends to a model."""
     names = list(CATALOGUE)
     keyset = Keyset("prompts", query, int)
-    page = keyset.page_of(service.list_prompts(), lambda state: (names.index(state.definition.name),))
-    prompts = [PromptOut.of(state) for state in page.items]
-    return PromptList(prompts=prompts, next_cursor=page.next_cursor)
+    page = keyset.page_of(service.list_prompts(), lambda prompt: (names.index(prompt.name),)).map(PromptOut.of)
+    return PromptList(prompts=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.get(NAMED)
 @login_required(services=True)
 def get_prompt(name: PromptName) -> PromptWithVersions:
     """A prompt with the text in use and all its versions."""
-    state = service.get_prompt(name)
-    return PromptWithVersions.of_versions(state, list(service.versions(name)))
+    prompt = service.get_prompt(name)
+    return PromptWithVersions.of_versions(prompt, service.versions(name))
 
 
 @blueprint.post(f"{NAMED}/versions", status=201)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -29,6 +28,7 @@ from webapp.memories.schemas import (
     MemoryQuery,
     NewMemory,
     ProfileChanges,
+    ProfileOut,
     ProposalId,
     ProposalQuery,
     RestoreRevision,
@@ -48,7 +48,6 @@ from webapp.memories.showing.responses import (
     History,
     MemoryList,
     MemoryOut,
-    ProfileOut,
     RevisionOut,
 )
 from webapp.memories.store import forgetting
@@ -67,11 +66,10 @@ def list_memories(query: MemoryQuery) -> MemoryList:
     user_id = current_user_id()
     if query.q:
         results = search.search_memories(user_id, query)
-        rows, cursor = [MemoryOut.for_reader(row, user_id, score) for row, score in results.items], results.next_cursor
+        page = results.map(lambda found: MemoryOut.for_reader(found[0], user_id, found[1]))
     else:
-        page = service.list_memories(user_id, query)
-        rows, cursor = [MemoryOut.for_reader(row, user_id) for row in page.items], page.next_cursor
-    return MemoryList(memories=rows, next_cursor=cursor)
+        page = service.list_memories(user_id, query).map(lambda row: MemoryOut.for_reader(row, user_id))
+    return MemoryList(memories=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/memories", responses={200: Digest, 201: MemoryOut})
@@ -134,9 +132,7 @@ def get_evidence(memory_id: Id) -> EvidenceList:
     user_id = current_user_id()
     service.get_memory(user_id, memory_id)
     evidence = revisions.evidence_of(user_id, [memory_id]).get(memory_id, [])
-    return EvidenceList(
-        evidence=[EvidenceOut.of(item.row, item.conversation_id, item.title, item.is_current) for item in evidence]
-    )
+    return EvidenceList(evidence=list(map(EvidenceOut.of, evidence)))
 
 
 @blueprint.post("/memories/<int:memory_id>/review")
@@ -155,7 +151,7 @@ def extract_memories(body: ExtractRequest) -> Answer:
     result, job_id = requests.extract_now(user_id, body.conversation_id)
     change_set = None
     if result.change_set_id is not None:
-        change_set = _change_set(change_sets.get_change_set(user_id, result.change_set_id))
+        change_set = ChangeSetOut.of(change_sets.get_change_set(user_id, result.change_set_id))
     return ExtractionResult(change_set=change_set, counts=result.counts, title=result.title, job_id=job_id)
 
 
@@ -168,26 +164,26 @@ def stop_extracting(body: StopExtraction) -> None:
 @blueprint.get("/memories/changes")
 def list_changes(query: PageQuery) -> ChangeSetList:
     """Return what jobs and you did to memories, newest first."""
-    page = change_sets.list_change_sets(current_user_id(), query)
-    return ChangeSetList(changes=[_change_set(view) for view in page.items], next_cursor=page.next_cursor)
+    page = change_sets.list_change_sets(current_user_id(), query).map(ChangeSetOut.of)
+    return ChangeSetList(changes=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/memories/changes/<int:change_set_id>/undo")
 def undo_changes(change_set_id: Id) -> ChangeSetOut:
     """Undo a change set as a whole. 409 lists the memories that prevent it."""
-    return commit(_change_set(change_sets.undo(current_user_id(), change_set_id)))
+    return commit(ChangeSetOut.of(change_sets.undo(current_user_id(), change_set_id)))
 
 
 @blueprint.get("/profile")
 def get_profile() -> ProfileOut:
     """Return your profile, as far as it is known."""
-    return ProfileOut(**asdict(profile.get_profile(current_user_id())))
+    return profile.get_profile(current_user_id())
 
 
 @blueprint.put("/profile")
 def update_profile(body: ProfileChanges) -> ProfileOut:
     """Change who you are; only the given fields. Null leaves one as it is, an empty text clears it."""
-    return commit(ProfileOut(**asdict(profile.update_profile(current_user_id(), body))))
+    return commit(profile.update_profile(current_user_id(), body))
 
 
 @blueprint.get("/conversations/<int:conversation_id>/dependents")
@@ -204,10 +200,6 @@ def message_dependents(message_id: Id) -> Dependents:
 
 def _dependents(dependent: revisions.DependentMemories) -> Dependents:
     return Dependents(memories=[MemoryOut.of(row) for row in dependent.memories], only_here=dependent.only_here)
-
-
-def _change_set(view: change_sets.ChangeSetView) -> ChangeSetOut:
-    return ChangeSetOut.of(view.row, view.title, view.contents)
 
 
 class ProposalOut(BaseModel):
@@ -257,8 +249,8 @@ class SettledOut(BaseModel):
 @blueprint.get("/proposals")
 def list_proposals(query: ProposalQuery) -> ProposalList:
     """List what waits for you: what is to be forgotten first, then memories in review, last changed first."""
-    page = proposals.list_proposals(current_user_id(), query)
-    return ProposalList(proposals=[ProposalOut.of(item) for item in page.items], next_cursor=page.next_cursor)
+    page = proposals.list_proposals(current_user_id(), query).map(ProposalOut.of)
+    return ProposalList(proposals=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/proposals/<proposal_id>/accept")

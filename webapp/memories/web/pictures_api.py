@@ -70,8 +70,8 @@ def read_timeline(query: TimelineQuery) -> TimelineOut:
     rows, left_out = rows_between(current_user_id(), _moment(query.first), _moment(query.last, days=1))
     spans = [
         RowOut(
-            memory_ids=[span.memory_id for span in row.spans],
-            spans=[SpanOut.model_validate(span, from_attributes=True) for span in row.spans],
+            memory_ids=[span.memory_id for span in row],
+            spans=[SpanOut.model_validate(span, from_attributes=True) for span in row],
         )
         for row in rows
     ]
