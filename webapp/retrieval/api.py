@@ -1,7 +1,6 @@
 """JSON endpoints of search and of receipts."""
 
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.retrieval import receipts, service
@@ -52,5 +51,4 @@ def get_receipt(message_id: Id) -> Receipt:
 def judge(message_id: Id, body: Verdict) -> VerdictDone:
     """Say that something on the receipt is wrong, outdated, not relevant here, or to be forgotten."""
     result = receipts.judge(current_user_id(), message_id, body.kind, body.id, body.verdict)
-    db.session.commit()
     return VerdictDone(**result)
