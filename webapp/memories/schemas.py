@@ -51,13 +51,7 @@ Category = Annotated[Line, Field(max_length=CATEGORY_MAX)]
 FactKey = Annotated[Line, Field(max_length=KEY_MAX)]
 FactValue = Annotated[Line, Field(max_length=VALUE_MAX)]
 
-
-class MemoryPath(BaseModel):
-    memory_id: Id
-
-
-class ChangeSetPath(BaseModel):
-    change_set_id: Id
+ProposalId = Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
 
 
 class MemoryQuery(PageQuery):
@@ -78,10 +72,6 @@ ProposalKind = Literal["remember", "forget", "conflict"]
 
 class ProposalQuery(PageQuery):
     kind: ProposalKind | None = None
-
-
-class ProposalPath(BaseModel):
-    proposal_id: Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
 
 
 class _OptionalFields(BaseModel):

@@ -8,6 +8,7 @@ from webapp.db.base import db
 from webapp.extensions import limiter
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
+from webapp.http.validation import Id
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
 from webapp.tools.schemas import (
@@ -15,7 +16,6 @@ from webapp.tools.schemas import (
     ToolServerChanges,
     ToolServerList,
     ToolServerOut,
-    ToolServerPath,
     WebAccessFields,
     WebAccessOut,
     WebTest,
@@ -79,37 +79,37 @@ def create_tool_server(body: NewToolServer) -> ToolServerOut:
 
 
 @blueprint.get("/tool-servers/<int:server_id>")
-def get_tool_server(path: ToolServerPath) -> ToolServerOut:
+def get_tool_server(server_id: Id) -> ToolServerOut:
     """One server with its tools."""
-    return _out(_row(path))
+    return _out(_row(server_id))
 
 
 @blueprint.patch("/tool-servers/<int:server_id>")
 @session_only
-def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> ToolServerOut:
+def change_tool_server(server_id: Id, body: ToolServerChanges) -> ToolServerOut:
     """Change a server, or which of its tools are on."""
-    row = _row(path)
+    row = _row(server_id)
     servers.update_server(row, body)
     return commit(_out(row))
 
 
 @blueprint.delete("/tool-servers/<int:server_id>")
 @session_only
-def delete_tool_server(path: ToolServerPath) -> None:
+def delete_tool_server(server_id: Id) -> None:
     """Delete a server with what was allowed on it."""
-    servers.delete_server(_row(path))
+    servers.delete_server(_row(server_id))
     db.session.commit()
 
 
 @blueprint.post("/tool-servers/<int:server_id>/test")
 @limit_tries
-def try_tool_server(path: ToolServerPath) -> ToolServerOut:
+def try_tool_server(server_id: Id) -> ToolServerOut:
     """Ask a server which tools it has."""
-    return _out(try_server(_row(path)))
+    return _out(try_server(_row(server_id)))
 
 
-def _row(path: ToolServerPath) -> ToolServer:
-    return servers.get_server(current_user_id(), path.server_id, is_admin=is_admin())
+def _row(server_id: int) -> ToolServer:
+    return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
 
 
 def _out(row: ToolServer) -> ToolServerOut:
