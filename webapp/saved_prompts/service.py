@@ -179,12 +179,7 @@ def import_prompts(
     return len(new), len(prompts) - len(new), rejected
 
 
-def init_library() -> None:
-    """React to memberships of spaces that end."""
-    membership_ends.connect(_membership_ends, weak=False)
-    consequences_asked.connect(_consequences, weak=False)
-
-
+@membership_ends.connect
 def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
     """Take what a member shared out of a space: it is theirs alone again or, if they say so, deleted."""
     conditions = (SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
@@ -194,6 +189,7 @@ def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: boo
         db.session.execute(update(SavedPrompt).where(*conditions).values(space_id=None))
 
 
+@consequences_asked.connect
 def _consequences(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
     count = count_rows(SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
     if not count:

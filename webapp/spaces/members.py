@@ -241,11 +241,7 @@ def _name(space_id: int) -> str:
     return db.session.scalars(select(Space.name).where(Space.space_id == space_id)).one()
 
 
-def init_group_spaces() -> None:
-    """React to the groups the provider reports."""
-    signals.provider_sign_in.connect(_on_vouched_for)
-
-
+@signals.provider_sign_in.connect
 def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
     mapping = app_settings().spaces_of_groups
     if mapping:
