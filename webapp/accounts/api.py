@@ -18,25 +18,28 @@ from webapp.accounts.schemas import (
     PasskeyList,
     PasskeyName,
     PasskeyOut,
+    PasskeyPath,
     PasswordChange,
     PasswordProof,
     Registration,
     SessionList,
     SessionOut,
+    SessionPath,
     SiteChanges,
     SiteOut,
     TokenList,
     TokenOut,
+    TokenPath,
     UserChanges,
     UserList,
     UserOut,
+    UserPath,
     UserQuery,
 )
 from webapp.db.base import db
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
 
 blueprint = api_blueprint("accounts_api", __name__, tag="Accounts", access="user")
 
@@ -106,9 +109,9 @@ def create_token(body: NewToken) -> CreatedToken:
 
 @blueprint.delete("/account/tokens/<int:token_id>")
 @session_only
-def revoke_token(token_id: Id) -> None:
+def revoke_token(path: TokenPath) -> None:
     """Revoke one of your API tokens."""
-    tokens.revoke_token(current_user_id(), token_id)
+    tokens.revoke_token(current_user_id(), path.token_id)
     db.session.commit()
 
 
@@ -123,9 +126,9 @@ def list_sessions(query: PageQuery) -> SessionList:
 
 
 @blueprint.delete("/sessions/<int:session_id>")
-def end_session(session_id: Id) -> None:
+def end_session(path: SessionPath) -> None:
     """Sign out in another browser, or in this one."""
-    service.end_session(current_user_id(), session_id)
+    service.end_session(current_user_id(), path.session_id)
     db.session.commit()
 
 
@@ -152,9 +155,9 @@ def create_user(body: Registration) -> UserOut:
 @admin_only
 @session_only
 @password_required
-def update_user(user_id: Id, body: UserChanges) -> UserOut:
+def update_user(path: UserPath, body: UserChanges) -> UserOut:
     """Give or remove admin rights; deactivate an account, ending its sessions and tokens at once, or reactivate it."""
-    user = service.update_user(user_id, body)
+    user = service.update_user(path.user_id, body)
     return commit(UserOut.from_row(user))
 
 
@@ -200,15 +203,15 @@ def list_passkeys() -> PasskeyList:
 
 @blueprint.patch("/account/passkeys/<int:passkey_id>")
 @session_only
-def rename_passkey(passkey_id: Id, body: PasskeyName) -> PasskeyOut:
+def rename_passkey(path: PasskeyPath, body: PasskeyName) -> PasskeyOut:
     """Rename a passkey; only in a signed-in session."""
-    return commit(PasskeyOut.from_row(passkeys.rename(current_user_id(), passkey_id, body.name)))
+    return commit(PasskeyOut.from_row(passkeys.rename(current_user_id(), path.passkey_id, body.name)))
 
 
 @blueprint.delete("/account/passkeys/<int:passkey_id>")
 @session_only
 @password_required
-def remove_passkey(passkey_id: Id) -> None:
+def remove_passkey(path: PasskeyPath) -> None:
     """Remove a passkey, which then signs nobody in. Only in a session whose password was confirmed recently."""
-    passkeys.remove(current_user_id(), passkey_id)
+    passkeys.remove(current_user_id(), path.passkey_id)
     db.session.commit()

@@ -8,11 +8,11 @@ from pydantic import ValidationError
 from webapp.accounts import groups, idempotency
 from webapp.accounts import service as accounts
 from webapp.accounts.models import UserGroup
-from webapp.admin.group_schemas import GroupChanges, GroupList, GroupOut, NewGroup
+from webapp.admin.group_schemas import GroupChanges, GroupList, GroupOut, GroupPath, NewGroup
 from webapp.db.base import after_commit, db
 from webapp.errors import DomainError, Invalid
 from webapp.http.json_api import api_blueprint
-from webapp.http.validation import Id, parse_id
+from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
@@ -40,23 +40,23 @@ def create_group(body: NewGroup) -> GroupOut:
 
 
 @blueprint.get("/groups/<int:group_id>")
-def get_group(group_id: Id) -> GroupOut:
+def get_group(path: GroupPath) -> GroupOut:
     """One group with its members and limits."""
-    return _out(groups.get_group(group_id))
+    return _out(groups.get_group(path.group_id))
 
 
 @blueprint.patch("/groups/<int:group_id>")
-def update_group(group_id: Id, body: GroupChanges) -> GroupOut:
+def update_group(path: GroupPath, body: GroupChanges) -> GroupOut:
     """Change the name, the members or the limits of a group."""
-    _change(group_id, body)
+    _change(path.group_id, body)
     db.session.commit()
-    return _out(groups.get_group(group_id))
+    return _out(groups.get_group(path.group_id))
 
 
 @blueprint.delete("/groups/<int:group_id>")
-def delete_group(group_id: Id) -> None:
+def delete_group(path: GroupPath) -> None:
     """Delete a group. Its limits go with it, and models that were for it are for admins."""
-    _delete(group_id)
+    _delete(path.group_id)
 
 
 @pages.get("")

@@ -8,6 +8,7 @@ from webapp.conversations.schemas import (
     ConversationLimit,
     ConversationList,
     ConversationOut,
+    ConversationPath,
     ConversationQuery,
     ConversationWithMessages,
     DeleteConversationQuery,
@@ -17,8 +18,10 @@ from webapp.conversations.schemas import (
     FolderFields,
     FolderList,
     FolderOut,
+    FolderPath,
     MessageList,
     MessageOut,
+    MessagePath,
     MessagesQuery,
     NewConversation,
     NewFeedback,
@@ -29,7 +32,6 @@ from webapp.db.base import db
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
 from webapp.providers.model_choice import check_choice
 
 blueprint = api_blueprint("conversations_api", __name__, tag="Conversations", access="user")
@@ -60,9 +62,9 @@ def current_conversation() -> ConversationOut:
 
 
 @blueprint.get("/conversations/<int:conversation_id>")
-def get_conversation(conversation_id: Id, query: ConversationLimit) -> ConversationWithMessages:
+def get_conversation(path: ConversationPath, query: ConversationLimit) -> ConversationWithMessages:
     """A conversation with its newest messages."""
-    row = service.get_conversation(current_user_id(), conversation_id)
+    row = service.get_conversation(current_user_id(), path.conversation_id)
     page = messages.list_messages(row.conversation_id, MessagesQuery(limit=query.limit))
     return ConversationWithMessages(
         **ConversationOut.of(row).model_dump(),
@@ -72,24 +74,24 @@ def get_conversation(conversation_id: Id, query: ConversationLimit) -> Conversat
 
 
 @blueprint.put("/conversations/<int:conversation_id>")
-def update_conversation(conversation_id: Id, body: ConversationChanges) -> ConversationOut:
+def update_conversation(path: ConversationPath, body: ConversationChanges) -> ConversationOut:
     """Change title, archive state or metadata."""
     check_choice(body.model)
-    row = service.update_conversation(current_user_id(), conversation_id, body)
+    row = service.update_conversation(current_user_id(), path.conversation_id, body)
     return commit(ConversationOut.of(row))
 
 
 @blueprint.delete("/conversations/<int:conversation_id>")
-def delete_conversation(conversation_id: Id, query: DeleteConversationQuery) -> None:
+def delete_conversation(path: ConversationPath, query: DeleteConversationQuery) -> None:
     """Delete a conversation and its messages for good; with `forget=memories`, also memories that rest on it alone."""
-    service.delete_conversation(current_user_id(), conversation_id, forget=query.forget == "memories")
+    service.delete_conversation(current_user_id(), path.conversation_id, forget=query.forget == "memories")
     db.session.commit()
 
 
 @blueprint.get("/conversations/<int:conversation_id>/messages")
-def list_messages(conversation_id: Id, query: MessagesQuery) -> MessageList:
+def list_messages(path: ConversationPath, query: MessagesQuery) -> MessageList:
     """A page of messages, oldest first: the newest ones, or those before or after an id."""
-    row = service.get_conversation(current_user_id(), conversation_id)
+    row = service.get_conversation(current_user_id(), path.conversation_id)
     page = messages.list_messages(row.conversation_id, query)
     return MessageList(messages=[MessageOut.of(message) for message in page.items], next_cursor=page.next_cursor)
 
@@ -110,15 +112,15 @@ def create_folder(body: FolderFields) -> FolderOut:
 
 
 @blueprint.patch("/folders/<int:folder_id>")
-def rename_folder(folder_id: Id, body: FolderFields) -> FolderOut:
+def rename_folder(path: FolderPath, body: FolderFields) -> FolderOut:
     """Rename a folder."""
-    return commit(folders.folder_response(folders.rename_folder(current_user_id(), folder_id, body)))
+    return commit(folders.folder_response(folders.rename_folder(current_user_id(), path.folder_id, body)))
 
 
 @blueprint.delete("/folders/<int:folder_id>")
-def delete_folder(folder_id: Id) -> None:
+def delete_folder(path: FolderPath) -> None:
     """Delete a folder; the conversations in it stay."""
-    folders.delete_folder(current_user_id(), folder_id)
+    folders.delete_folder(current_user_id(), path.folder_id)
     db.session.commit()
 
 
@@ -126,21 +128,21 @@ feedback_blueprint = api_blueprint("feedback_api", __name__, tag="Feedback", acc
 
 
 @feedback_blueprint.get("/messages/<int:message_id>/feedback")
-def get_feedback(message_id: Id) -> FeedbackOut:
+def get_feedback(path: MessagePath) -> FeedbackOut:
     """Your rating of a reply."""
-    return FeedbackOut.from_row(feedback.require_feedback(current_user_id(), message_id))
+    return FeedbackOut.from_row(feedback.require_feedback(current_user_id(), path.message_id))
 
 
 @feedback_blueprint.put("/messages/<int:message_id>/feedback")
-def give_feedback(message_id: Id, body: NewFeedback) -> FeedbackOut:
+def give_feedback(path: MessagePath, body: NewFeedback) -> FeedbackOut:
     """Rate a reply, or change its rating."""
-    return commit(FeedbackOut.from_row(feedback.give_feedback(current_user_id(), message_id, body)))
+    return commit(FeedbackOut.from_row(feedback.give_feedback(current_user_id(), path.message_id, body)))
 
 
 @feedback_blueprint.delete("/messages/<int:message_id>/feedback")
-def take_feedback_back(message_id: Id) -> None:
+def take_feedback_back(path: MessagePath) -> None:
     """Remove your rating of a reply."""
-    feedback.take_back(current_user_id(), message_id)
+    feedback.take_back(current_user_id(), path.message_id)
     db.session.commit()
 
 

@@ -1,6 +1,5 @@
 """Endpoints for programs: a view takes and returns models, and the OpenAPI description says what they are."""
 
-import re
 from collections.abc import Callable
 from functools import cache, partial, wraps
 from http import HTTPStatus
@@ -9,7 +8,7 @@ from typing import Any, get_type_hints
 from flask import Response, current_app, request
 from flask_openapi3 import APIBlueprint, Tag
 from flask_openapi3.utils import parse_parameters
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel
 
 from webapp.http.views import Access, ViewResult
 
@@ -50,7 +49,6 @@ class JsonBlueprint(APIBlueprint):
     """A blueprint whose views return models, which are sent as JSON and described as what is answered.
 
     A view that returns None is answered with 204, one that returns a model with `status`, unless it names `responses`.
-    The parts of its URL are arguments of their own, as in pages, and checked by their types.
 
     flask-openapi3 asks the model of a query or a form for its JSON schema with every request, to find out which of its
     fields are lists: half a millisecond each time for something that never changes. Here it is asked once.
@@ -121,30 +119,9 @@ def _describe_answer(
         model = get_type_hints(view)["return"]
         view.status = 204 if model is type(None) else status
         answers = responses or {view.status: None if view.status == 204 else model}
-        return route(rule, responses=answers, **options)(_with_path_model(rule, view))
+        return route(rule, responses=answers, **options)(view)
 
     return decorate
-
-
-def _with_path_model(rule: str, view: Any) -> Any:
-    """Return a view that takes the parts of its URL as one model, as flask-openapi3 has them, and passes them on."""
-    names = re.findall(r"<(?:[^<>:]+:)?(\w+)>", rule)
-    if not names:
-        return view
-    hints = get_type_hints(view, include_extras=True)
-
-    @wraps(view)
-    def with_path(path: BaseModel, **values: Any) -> Any:
-        return view(**dict(path), **values)
-
-    with_path.__annotations__ = {"path": _path_model(tuple((name, hints.pop(name)) for name in names)), **hints}
-    return with_path
-
-
-@cache
-def _path_model(parts: tuple[tuple[str, Any], ...]) -> type[BaseModel]:
-    fields: dict[str, Any] = {name: (kind, ...) for name, kind in parts}
-    return create_model("Path", **fields)
 
 
 def _as_json(result: Any, status: int) -> Any:

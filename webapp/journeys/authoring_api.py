@@ -19,7 +19,7 @@ from webapp.http.views import ViewResult
 from webapp.journeys import authoring
 from webapp.journeys.authoring import Work
 from webapp.journeys.definitions import MAX_TEXT, JourneyBody, read_definition, write_definition
-from webapp.journeys.schemas import Slug
+from webapp.journeys.schemas import JourneyPath
 
 blueprint = api_blueprint("journey_authoring_api", __name__, tag="Journeys", access="user")
 
@@ -112,43 +112,43 @@ def import_journey(body: ImportBody, query: NewJourneyQuery) -> JourneyWork:
 
 
 @blueprint.put("/journeys/<slug>")
-def change_journey(slug: Slug, body: JourneyBody) -> JourneyWork:
+def change_journey(path: JourneyPath, body: JourneyBody) -> JourneyWork:
     """Change the draft of a journey; what is published stays until the draft is."""
-    return commit(JourneyWork.of(authoring.save_draft(current_user_id(), slug, body)))
+    return commit(JourneyWork.of(authoring.save_draft(current_user_id(), path.slug, body)))
 
 
 @blueprint.get("/journeys/<slug>/draft")
-def get_draft(slug: Slug) -> JourneyWork:
+def get_draft(path: JourneyPath) -> JourneyWork:
     """A journey as its author sees it: the draft, its versions, its state."""
-    return JourneyWork.of(authoring.work_on(current_user_id(), slug))
+    return JourneyWork.of(authoring.work_on(current_user_id(), path.slug))
 
 
 @blueprint.post("/journeys/<slug>/publish")
 @idempotency.idempotent
-def publish_journey(slug: Slug, body: PublishWish) -> JourneyWork:
+def publish_journey(path: JourneyPath, body: PublishWish) -> JourneyWork:
     """Publish the draft, or restore an earlier version."""
-    return idempotency.commit(JourneyWork.of(authoring.publish(current_user_id(), slug, body.version)))
+    return idempotency.commit(JourneyWork.of(authoring.publish(current_user_id(), path.slug, body.version)))
 
 
 @blueprint.post("/journeys/<slug>/duplicate", status=201)
 @idempotency.idempotent
-def duplicate_journey(slug: Slug, query: NewJourneyQuery) -> JourneyWork:
+def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> JourneyWork:
     """A copy, as your own draft."""
-    work = authoring.duplicate(current_user_id(), slug, is_private=query.private)
+    work = authoring.duplicate(current_user_id(), path.slug, is_private=query.private)
     return idempotency.commit(JourneyWork.of(work))
 
 
 @blueprint.delete("/journeys/<slug>")
-def archive_journey(slug: Slug) -> None:
+def archive_journey(path: JourneyPath) -> None:
     """Withdraw a journey; a draft that was never published is deleted."""
-    authoring.archive(current_user_id(), slug)
+    authoring.archive(current_user_id(), path.slug)
     db.session.commit()
 
 
 @blueprint.get("/journeys/<slug>/export", responses=FILE)
-def export_journey(slug: Slug, query: ExportQuery) -> ViewResult:
+def export_journey(path: JourneyPath, query: ExportQuery) -> ViewResult:
     """A journey you may change, as a file."""
-    return file_response(authoring.work_on(current_user_id(), slug), query.format)
+    return file_response(authoring.work_on(current_user_id(), path.slug), query.format)
 
 
 def file_response(work: Work, form: Literal["json", "yaml"]) -> Response:

@@ -14,6 +14,20 @@ from webapp.journeys.reports import ReportState
 Slug = Annotated[Line, Field(min_length=1, max_length=100)]
 
 
+class JourneyPath(BaseModel):
+    slug: Slug
+
+
+class PointPath(BaseModel):
+    conversation_id: Id
+    point_slug: Slug
+
+
+class ConversationPointPath(BaseModel):
+    conversation_id: Id
+    point: Slug
+
+
 class PointAnswer(BaseModel):
     """A user's answer about a point: on a memory offered for it (`memory_id`), an answer (`evidence_id`) or all."""
 

@@ -51,7 +51,13 @@ Category = Annotated[Line, Field(max_length=CATEGORY_MAX)]
 FactKey = Annotated[Line, Field(max_length=KEY_MAX)]
 FactValue = Annotated[Line, Field(max_length=VALUE_MAX)]
 
-ProposalId = Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
+
+class MemoryPath(BaseModel):
+    memory_id: Id
+
+
+class ChangeSetPath(BaseModel):
+    change_set_id: Id
 
 
 class MemoryQuery(PageQuery):
@@ -72,6 +78,10 @@ ProposalKind = Literal["remember", "forget", "conflict"]
 
 class ProposalQuery(PageQuery):
     kind: ProposalKind | None = None
+
+
+class ProposalPath(BaseModel):
+    proposal_id: Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
 
 
 class _OptionalFields(BaseModel):

@@ -5,16 +5,16 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import Keyset, PageQuery
-from webapp.http.validation import Id
 from webapp.prompts import service
 from webapp.prompts.catalogue import CATALOGUE, NAMES
 from webapp.prompts.schemas import (
     ActivateQuery,
     NewPromptVersion,
     PromptList,
-    PromptName,
     PromptOut,
+    PromptPath,
     PromptVersionOut,
+    PromptVersionPath,
     PromptWithVersions,
 )
 
@@ -37,22 +37,24 @@ def list_prompts(query: PageQuery) -> PromptList:
 
 @blueprint.get(NAMED)
 @login_required(services=True)
-def get_prompt(name: PromptName) -> PromptWithVersions:
+def get_prompt(path: PromptPath) -> PromptWithVersions:
     """A prompt with the text in use and all its versions."""
-    state = service.get_prompt(name)
-    return PromptWithVersions.of_versions(state, list(service.versions(name)))
+    state = service.get_prompt(path.name)
+    return PromptWithVersions.of_versions(state, list(service.versions(path.name)))
 
 
 @blueprint.post(f"{NAMED}/versions", status=201)
 @idempotency.idempotent
-def add_prompt_version(name: PromptName, query: ActivateQuery, body: NewPromptVersion) -> PromptVersionOut:
+def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVersion) -> PromptVersionOut:
     """Add a version of a prompt. With `set_active` it is in use from the next turn on, in every process."""
-    row = service.add_version(current_user_id(), name, body.prompt_text, set_active=query.set_active, note=body.note)
-    active = service.get_prompt(name).active_version
+    row = service.add_version(
+        current_user_id(), path.name, body.prompt_text, set_active=query.set_active, note=body.note
+    )
+    active = service.get_prompt(path.name).active_version
     return idempotency.commit(PromptVersionOut.of(row, active))
 
 
 @blueprint.post(f"{NAMED}/versions/<int:version>/activate")
-def activate_prompt_version(name: PromptName, version: Id) -> PromptOut:
+def activate_prompt_version(path: PromptVersionPath) -> PromptOut:
     """Put a version into use, a newer or an older one."""
-    return commit(PromptOut.of(service.activate(current_user_id(), name, version)))
+    return commit(PromptOut.of(service.activate(current_user_id(), path.name, path.version)))

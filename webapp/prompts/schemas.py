@@ -19,6 +19,14 @@ PromptText = Annotated[str, Field(min_length=1, max_length=32_768), AfterValidat
 PromptName = Annotated[str, Field(min_length=1, max_length=100, pattern="^[a-z_]+$")]
 
 
+class PromptPath(BaseModel):
+    name: PromptName
+
+
+class PromptVersionPath(PromptPath):
+    version: Id
+
+
 class ActivateQuery(BaseModel):
     set_active: bool = Field(False, description="Activate the new version at once.")
 

@@ -8,7 +8,6 @@ from webapp.extensions import app_settings, limiter
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
 from webapp.i18n.marks import say
 from webapp.llm.settings import ModelSettings
 from webapp.providers import (
@@ -27,14 +26,15 @@ from webapp.providers.schemas import (
     ConnectionChanges,
     ConnectionList,
     ConnectionOut,
+    ConnectionPath,
     ExamQueued,
     LocalServer,
     LocalServerList,
-    LocalServerName,
+    LocalServerPath,
     MemoryGradeOut,
-    ModelId,
     ModelList,
     ModelOut,
+    ModelPath,
     NewConnection,
     Price,
     PullOut,
@@ -77,10 +77,10 @@ def choices() -> list[ModelOut]:
 
 
 @blueprint.post("/models/<path:model_id>/exam", status=202)
-def examine_model(model_id: ModelId) -> ExamQueued:
+def examine_model(path: ModelPath) -> ExamQueued:
     """Examine how well a model writes memories. This takes several calls and a few minutes; the grade is then
     among the models."""
-    return ExamQueued(job_id=grades.request_exam(model_id))
+    return ExamQueued(job_id=grades.request_exam(path.model_id))
 
 
 @blueprint.get("/connections")
@@ -101,15 +101,15 @@ def create_connection(body: NewConnection) -> ConnectionOut:
 
 
 @blueprint.get("/connections/<int:connection_id>")
-def get_connection(connection_id: Id) -> ConnectionOut:
+def get_connection(path: ConnectionPath) -> ConnectionOut:
     """One connection."""
-    return _out(service.get_connection(connection_id))
+    return _out(service.get_connection(path.connection_id))
 
 
 @blueprint.patch("/connections/<int:connection_id>")
-def update_connection(connection_id: Id, body: ConnectionChanges) -> ConnectionOut:
+def update_connection(path: ConnectionPath, body: ConnectionChanges) -> ConnectionOut:
     """Change a connection or the models it offers."""
-    return commit(_out(change_connection(connection_id, body)))
+    return commit(_out(change_connection(path.connection_id, body)))
 
 
 def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
@@ -137,17 +137,17 @@ def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges)
 
 
 @blueprint.delete("/connections/<int:connection_id>")
-def delete_connection(connection_id: Id) -> None:
+def delete_connection(path: ConnectionPath) -> None:
     """Delete a connection with its models."""
-    deletion.delete_connection(connection_id)
+    deletion.delete_connection(path.connection_id)
     db.session.commit()
 
 
 @blueprint.post("/connections/<int:connection_id>/test")
 @limiter.limit("30 per minute")
-def try_connection(connection_id: Id) -> ConnectionOut:
+def try_connection(path: ConnectionPath) -> ConnectionOut:
     """Test what works on a connection, and why something does not."""
-    return _out(run_test(connection_id))
+    return _out(run_test(path.connection_id))
 
 
 def run_test(connection_id: int) -> ModelConnection:
@@ -175,21 +175,21 @@ def detect() -> LocalServerList:
 
 
 @blueprint.post("/local-servers/<name>/pull", status=202)
-def pull(name: LocalServerName, body: PullRequest) -> PullOut:
+def pull(path: LocalServerPath, body: PullRequest) -> PullOut:
     """Let Ollama fetch a model, or resume that. Read how far it has got at the same URL."""
-    return PullOut.from_row(downloads.start_pull(app_settings().local_servers, name, body.model))
+    return PullOut.from_row(downloads.start_pull(app_settings().local_servers, path.name, body.model))
 
 
 @blueprint.get("/local-servers/<name>/pull")
-def show_pull(name: LocalServerName) -> PullOut:
+def show_pull(path: LocalServerPath) -> PullOut:
     """Return how far the last model that was asked for has been fetched."""
-    pull = downloads.find_pull(name)
+    pull = downloads.find_pull(path.name)
     if pull is None:
         raise NotFound("No model has been asked for.")
     return PullOut.from_row(pull)
 
 
 @blueprint.delete("/local-servers/<name>/pull")
-def cancel(name: LocalServerName) -> None:
+def cancel(path: LocalServerPath) -> None:
     """Stop fetching. What has been fetched is kept for the next time."""
-    downloads.cancel_pull(name)
+    downloads.cancel_pull(path.name)

@@ -52,8 +52,13 @@ WORKS = (
 )
 EMBEDS = "Its model that makes the vectors for search and memory, for the whole site: one connection does that."
 
-ModelId = Annotated[Line, Field(max_length=220, description="The id of a model.")]
-LocalServerName = Annotated[str, Field(min_length=1, max_length=100)]
+
+class ConnectionPath(BaseModel):
+    connection_id: Id
+
+
+class ModelPath(BaseModel):
+    model_id: Line = Field(max_length=220, description="The id of a model.")
 
 
 class OfferFields(BaseModel):
@@ -197,6 +202,10 @@ class ModelList(BaseModel):
 def offer_id(connection_id: int, model: str) -> str:
     """Return the id by which a model of a connection is chosen."""
     return f"{connection_id}/{model}"
+
+
+class LocalServerPath(BaseModel):
+    name: Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class LocalServer(Output):

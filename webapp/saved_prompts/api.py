@@ -7,7 +7,6 @@ from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
-from webapp.http.validation import Id
 from webapp.rendering import reader_zone
 from webapp.saved_prompts import service
 from webapp.saved_prompts.schemas import (
@@ -19,6 +18,7 @@ from webapp.saved_prompts.schemas import (
     SavedPromptChanges,
     SavedPromptList,
     SavedPromptOut,
+    SavedPromptPath,
     SavedPromptQuery,
     Values,
 )
@@ -56,36 +56,36 @@ def import_saved_prompts(body: PromptsToImport) -> PromptsImported:
 
 
 @blueprint.get("/saved_prompts/<int:saved_prompt_id>")
-def get_saved_prompt(saved_prompt_id: Id) -> SavedPromptOut:
+def get_saved_prompt(path: SavedPromptPath) -> SavedPromptOut:
     """One prompt, with the variables that it asks for."""
-    return _out(service.get_prompt(current_user_id(), saved_prompt_id))
+    return _out(service.get_prompt(current_user_id(), path.saved_prompt_id))
 
 
 @blueprint.patch("/saved_prompts/<int:saved_prompt_id>")
-def update_saved_prompt(saved_prompt_id: Id, body: SavedPromptChanges) -> SavedPromptOut:
+def update_saved_prompt(path: SavedPromptPath, body: SavedPromptChanges) -> SavedPromptOut:
     """Change a prompt of yours, or one in a space that you own."""
-    return commit(_out(service.update_prompt(current_user_id(), saved_prompt_id, body)))
+    return commit(_out(service.update_prompt(current_user_id(), path.saved_prompt_id, body)))
 
 
 @blueprint.delete("/saved_prompts/<int:saved_prompt_id>")
-def delete_saved_prompt(saved_prompt_id: Id) -> None:
+def delete_saved_prompt(path: SavedPromptPath) -> None:
     """Delete a prompt of yours, or one in a space that you own."""
-    service.delete_prompt(current_user_id(), saved_prompt_id)
+    service.delete_prompt(current_user_id(), path.saved_prompt_id)
     db.session.commit()
 
 
 @blueprint.post("/saved_prompts/<int:saved_prompt_id>/duplicate", status=201)
 @idempotency.idempotent
-def duplicate_saved_prompt(saved_prompt_id: Id) -> SavedPromptOut:
+def duplicate_saved_prompt(path: SavedPromptPath) -> SavedPromptOut:
     """Copy a prompt for yourself."""
-    return idempotency.commit(_out(service.duplicate_prompt(current_user_id(), saved_prompt_id)))
+    return idempotency.commit(_out(service.duplicate_prompt(current_user_id(), path.saved_prompt_id)))
 
 
 @blueprint.post("/saved_prompts/<int:saved_prompt_id>/fill")
-def fill_saved_prompt(saved_prompt_id: Id, body: Values) -> FilledPrompt:
+def fill_saved_prompt(path: SavedPromptPath, body: Values) -> FilledPrompt:
     """The text of a prompt with its variables filled."""
     moment = datetime.now(reader_zone())
-    return FilledPrompt(text=service.fill_prompt(current_user_id(), saved_prompt_id, body.values, moment))
+    return FilledPrompt(text=service.fill_prompt(current_user_id(), path.saved_prompt_id, body.values, moment))
 
 
 def _out(prompt: PromptForReader) -> SavedPromptOut:

@@ -33,6 +33,10 @@ Description = Annotated[Line, Field(max_length=LONGEST_DESCRIPTION), AfterValida
 Content = Annotated[SearchText, Field(min_length=1, max_length=LONGEST_CONTENT), AfterValidator(not_blank)]
 
 
+class SavedPromptPath(BaseModel):
+    saved_prompt_id: Id
+
+
 class SavedPromptQuery(PageQuery):
     q: Line | None = Field(None, max_length=200, description="Words to look for in names and descriptions.")
     space_id: Id | None = Field(None, description="Only those of this space.")

@@ -7,7 +7,6 @@ from webapp.db.base import db
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
 from webapp.schedules import feed, service
 from webapp.schedules.schemas import (
     FeedOut,
@@ -17,6 +16,7 @@ from webapp.schedules.schemas import (
     ScheduleFields,
     ScheduleList,
     ScheduleOut,
+    SchedulePath,
 )
 
 blueprint = api_blueprint("schedules_api", __name__, tag="Schedules", access="user")
@@ -62,36 +62,36 @@ def delete_feed() -> None:
 
 
 @blueprint.get("/schedules/<int:schedule_id>")
-def get_schedule(schedule_id: Id) -> ScheduleOut:
+def get_schedule(path: SchedulePath) -> ScheduleOut:
     """One schedule."""
-    return ScheduleOut.of(service.get_schedule(current_user_id(), schedule_id))
+    return ScheduleOut.of(service.get_schedule(current_user_id(), path.schedule_id))
 
 
 @blueprint.patch("/schedules/<int:schedule_id>")
-def change_schedule(schedule_id: Id, body: ScheduleEdit) -> ScheduleOut:
+def change_schedule(path: SchedulePath, body: ScheduleEdit) -> ScheduleOut:
     """Change a schedule, only the given fields; pause it, or let it go on."""
-    row = service.change_schedule(current_user_id(), schedule_id, body, token_id=require_identity().token_id)
+    row = service.change_schedule(current_user_id(), path.schedule_id, body, token_id=require_identity().token_id)
     return commit(ScheduleOut.of(row))
 
 
 @blueprint.delete("/schedules/<int:schedule_id>")
-def delete_schedule(schedule_id: Id) -> None:
+def delete_schedule(path: SchedulePath) -> None:
     """Delete a schedule; the conversations it began stay."""
-    service.delete_schedule(current_user_id(), schedule_id)
+    service.delete_schedule(current_user_id(), path.schedule_id)
     db.session.commit()
 
 
 @blueprint.post("/schedules/<int:schedule_id>/run", status=202)
 @idempotency.idempotent
-def run_schedule(schedule_id: Id) -> RunOut:
+def run_schedule(path: SchedulePath) -> RunOut:
     """Send its message now, beside its times."""
-    return idempotency.commit(RunOut.of(service.run_now(current_user_id(), schedule_id), None))
+    return idempotency.commit(RunOut.of(service.run_now(current_user_id(), path.schedule_id), None))
 
 
 @blueprint.get("/schedules/<int:schedule_id>/runs")
-def list_runs(schedule_id: Id, query: PageQuery) -> RunList:
+def list_runs(path: SchedulePath, query: PageQuery) -> RunList:
     """The times it was due, newest first, and what became of each."""
-    page = service.list_runs(current_user_id(), schedule_id, query)
+    page = service.list_runs(current_user_id(), path.schedule_id, query)
     runs = [RunOut.of(row, conversation_id) for row, conversation_id in page.items]
     return RunList(runs=runs, next_cursor=page.next_cursor)
 

@@ -35,6 +35,22 @@ PersonaId = Annotated[str | None, AfterValidator(_known_persona)]
 Kind = Literal["project", "legacy"]
 
 
+class SpacePath(BaseModel):
+    space_id: Id
+
+
+class MemberPath(SpacePath):
+    user_id: Id
+
+
+class InvitationPath(SpacePath):
+    invitation_id: Id
+
+
+class DocumentPath(SpacePath):
+    document_id: Id
+
+
 class SpaceQuery(PageQuery):
     kind: Kind | None = None
 

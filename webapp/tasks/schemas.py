@@ -1,12 +1,23 @@
 """Input and output of tasks."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
 from webapp.digests.schemas import ConversationMemoryOut
+from webapp.http.validation import Id
 
-JobId = Annotated[str, Field(max_length=64, description="As the request for it was answered.")]
+
+class TaskPath(BaseModel):
+    job_id: str = Field(max_length=64, description="As the request for it was answered.")
+
+
+class DigestPath(BaseModel):
+    conversation_id: Id
+
+
+class UserPath(BaseModel):
+    user_id: Id
 
 
 class SyncQuery(BaseModel):

@@ -8,7 +8,6 @@ from webapp.db.base import db
 from webapp.extensions import limiter
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
-from webapp.http.validation import Id
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
 from webapp.tools.schemas import (
@@ -16,6 +15,7 @@ from webapp.tools.schemas import (
     ToolServerChanges,
     ToolServerList,
     ToolServerOut,
+    ToolServerPath,
     WebAccessFields,
     WebAccessOut,
     WebTest,
@@ -79,37 +79,37 @@ def create_tool_server(body: NewToolServer) -> ToolServerOut:
 
 
 @blueprint.get("/tool-servers/<int:server_id>")
-def get_tool_server(server_id: Id) -> ToolServerOut:
+def get_tool_server(path: ToolServerPath) -> ToolServerOut:
     """One server with its tools."""
-    return _out(_row(server_id))
+    return _out(_row(path))
 
 
 @blueprint.patch("/tool-servers/<int:server_id>")
 @session_only
-def change_tool_server(server_id: Id, body: ToolServerChanges) -> ToolServerOut:
+def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> ToolServerOut:
     """Change a server, or which of its tools are on."""
-    row = _row(server_id)
+    row = _row(path)
     servers.update_server(row, body)
     return commit(_out(row))
 
 
 @blueprint.delete("/tool-servers/<int:server_id>")
 @session_only
-def delete_tool_server(server_id: Id) -> None:
+def delete_tool_server(path: ToolServerPath) -> None:
     """Delete a server with what was allowed on it."""
-    servers.delete_server(_row(server_id))
+    servers.delete_server(_row(path))
     db.session.commit()
 
 
 @blueprint.post("/tool-servers/<int:server_id>/test")
 @limit_tries
-def try_tool_server(server_id: Id) -> ToolServerOut:
+def try_tool_server(path: ToolServerPath) -> ToolServerOut:
     """Ask a server which tools it has."""
-    return _out(try_server(_row(server_id)))
+    return _out(try_server(_row(path)))
 
 
-def _row(server_id: int) -> ToolServer:
-    return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
+def _row(path: ToolServerPath) -> ToolServer:
+    return servers.get_server(current_user_id(), path.server_id, is_admin=is_admin())
 
 
 def _out(row: ToolServer) -> ToolServerOut:

@@ -13,6 +13,14 @@ from webapp.transfer.models import Import, ImportItem
 MAX_PASTED = 1_000_000
 
 
+class ImportPath(BaseModel):
+    import_id: Id
+
+
+class ExportPath(BaseModel):
+    export_id: Id
+
+
 class PastedImport(BaseModel):
     text: str = Field(min_length=1, max_length=MAX_PASTED, description="A list of memories, one per line.")
     format: Line | None = Field(None, max_length=30)

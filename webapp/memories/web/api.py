@@ -10,11 +10,12 @@ from pydantic import BaseModel, Field
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
+from webapp.conversations.schemas import ConversationPath, MessagePath
 from webapp.extensions import Part
 from webapp.http.answers import commit
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Instant
+from webapp.http.validation import Instant
 from webapp.memories import search, service
 from webapp.memories.history import change_sets, revisions
 from webapp.memories.learning import requests
@@ -23,13 +24,15 @@ from webapp.memories.prompt import profile
 from webapp.memories.review import decisions, proposals
 from webapp.memories.review.proposals import Proposal, SettlementResult
 from webapp.memories.schemas import (
+    ChangeSetPath,
     ExtractRequest,
     ForgetQuery,
     MemoryChanges,
+    MemoryPath,
     MemoryQuery,
     NewMemory,
     ProfileChanges,
-    ProposalId,
+    ProposalPath,
     ProposalQuery,
     RestoreRevision,
     ReviewDecision,
@@ -88,61 +91,61 @@ def create_memory(body: NewMemory) -> Answer:
 
 
 @blueprint.get("/memories/<int:memory_id>")
-def get_memory(memory_id: Id) -> MemoryOut:
+def get_memory(path: MemoryPath) -> MemoryOut:
     """One memory, in whatever state."""
     user_id = current_user_id()
-    return MemoryOut.for_reader(service.read_memory(user_id, memory_id), user_id)
+    return MemoryOut.for_reader(service.read_memory(user_id, path.memory_id), user_id)
 
 
 @blueprint.put("/memories/<int:memory_id>")
-def update_memory(memory_id: Id, body: MemoryChanges) -> MemoryOut:
+def update_memory(path: MemoryPath, body: MemoryChanges) -> MemoryOut:
     """Change a memory; only the given fields. 409 names the memory that already has the key."""
-    return commit(MemoryOut.of(service.update_memory(current_user_id(), memory_id, body)))
+    return commit(MemoryOut.of(service.update_memory(current_user_id(), path.memory_id, body)))
 
 
 @blueprint.delete("/memories/<int:memory_id>")
-def forget_memory(memory_id: Id, query: ForgetQuery) -> ForgottenOrMemory:
+def forget_memory(path: MemoryPath, query: ForgetQuery) -> ForgottenOrMemory:
     """Forget a memory for good and say what was removed. With `archive`, only set it aside."""
     user_id = current_user_id()
     if query.archive:
-        return commit(ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, memory_id))))
-    service.get_memory(user_id, memory_id)
-    forgotten = forgetting.forget(user_id, [memory_id], whole_key=query.whole_key)
+        return commit(ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, path.memory_id))))
+    service.get_memory(user_id, path.memory_id)
+    forgotten = forgetting.forget(user_id, [path.memory_id], whole_key=query.whole_key)
     return commit(ForgottenOrMemory(ForgetReport.of(forgotten)))
 
 
 @blueprint.get("/memories/<int:memory_id>/history")
-def get_history(memory_id: Id) -> History:
+def get_history(path: MemoryPath) -> History:
     """A memory's revisions, with who changed it and why, and every value its key has had."""
     user_id = current_user_id()
     return History(
-        memory_id=memory_id,
-        revisions=[RevisionOut.of(row) for row in revisions.revisions_of(user_id, memory_id)],
-        values=[MemoryOut.of(row) for row in revisions.values_of(user_id, memory_id)],
+        memory_id=path.memory_id,
+        revisions=[RevisionOut.of(row) for row in revisions.revisions_of(user_id, path.memory_id)],
+        values=[MemoryOut.of(row) for row in revisions.values_of(user_id, path.memory_id)],
     )
 
 
 @blueprint.post("/memories/<int:memory_id>/restore")
-def restore_revision(memory_id: Id, body: RestoreRevision) -> MemoryOut:
+def restore_revision(path: MemoryPath, body: RestoreRevision) -> MemoryOut:
     """Restore a memory to a revision."""
-    return commit(MemoryOut.of(revisions.restore_revision(current_user_id(), memory_id, body.revision)))
+    return commit(MemoryOut.of(revisions.restore_revision(current_user_id(), path.memory_id, body.revision)))
 
 
 @blueprint.get("/memories/<int:memory_id>/evidence")
-def get_evidence(memory_id: Id) -> EvidenceList:
+def get_evidence(path: MemoryPath) -> EvidenceList:
     """The messages that a memory rests on, with the quotes."""
     user_id = current_user_id()
-    service.get_memory(user_id, memory_id)
-    evidence = revisions.evidence_of(user_id, [memory_id]).get(memory_id, [])
+    service.get_memory(user_id, path.memory_id)
+    evidence = revisions.evidence_of(user_id, [path.memory_id]).get(path.memory_id, [])
     return EvidenceList(
         evidence=[EvidenceOut.of(item.row, item.conversation_id, item.title, item.is_current) for item in evidence]
     )
 
 
 @blueprint.post("/memories/<int:memory_id>/review")
-def review_memory(memory_id: Id, body: ReviewDecision) -> ForgottenOrMemory:
+def review_memory(path: MemoryPath, body: ReviewDecision) -> ForgottenOrMemory:
     """Decide about a memory in review. `reject` forgets it and returns the report of that."""
-    result = decisions.decide_review(current_user_id(), memory_id, body)
+    result = decisions.decide_review(current_user_id(), path.memory_id, body)
     return commit(ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else ForgetReport.of(result)))
 
 
@@ -173,9 +176,9 @@ def list_changes(query: PageQuery) -> ChangeSetList:
 
 
 @blueprint.post("/memories/changes/<int:change_set_id>/undo")
-def undo_changes(change_set_id: Id) -> ChangeSetOut:
+def undo_changes(path: ChangeSetPath) -> ChangeSetOut:
     """Undo a change set as a whole. 409 lists the memories that prevent it."""
-    return commit(_change_set(change_sets.undo(current_user_id(), change_set_id)))
+    return commit(_change_set(change_sets.undo(current_user_id(), path.change_set_id)))
 
 
 @blueprint.get("/profile")
@@ -191,15 +194,15 @@ def update_profile(body: ProfileChanges) -> ProfileOut:
 
 
 @blueprint.get("/conversations/<int:conversation_id>/dependents")
-def conversation_dependents(conversation_id: Id) -> Dependents:
+def conversation_dependents(path: ConversationPath) -> Dependents:
     """The memories that rest on a conversation."""
-    return _dependents(revisions.conversation_dependents(current_user_id(), conversation_id))
+    return _dependents(revisions.conversation_dependents(current_user_id(), path.conversation_id))
 
 
 @blueprint.get("/messages/<int:message_id>/dependents")
-def message_dependents(message_id: Id) -> Dependents:
+def message_dependents(path: MessagePath) -> Dependents:
     """The memories that rest on a message."""
-    return _dependents(revisions.message_dependents(current_user_id(), message_id))
+    return _dependents(revisions.message_dependents(current_user_id(), path.message_id))
 
 
 def _dependents(dependent: revisions.DependentMemories) -> Dependents:
@@ -262,12 +265,12 @@ def list_proposals(query: ProposalQuery) -> ProposalList:
 
 
 @blueprint.post("/proposals/<proposal_id>/accept")
-def accept_proposal(proposal_id: ProposalId) -> SettledOut:
+def accept_proposal(path: ProposalPath) -> SettledOut:
     """Do what is proposed: keep a memory, in the place of another or not, or forget one for good."""
-    return commit(SettledOut.of(proposals.accept(current_user_id(), proposal_id)))
+    return commit(SettledOut.of(proposals.accept(current_user_id(), path.proposal_id)))
 
 
 @blueprint.post("/proposals/<proposal_id>/discard")
-def discard_proposal(proposal_id: ProposalId) -> SettledOut:
+def discard_proposal(path: ProposalPath) -> SettledOut:
     """Leave everything as it was. What was to be kept is not learned again."""
-    return commit(SettledOut.of(proposals.discard(current_user_id(), proposal_id)))
+    return commit(SettledOut.of(proposals.discard(current_user_id(), path.proposal_id)))
