@@ -14,7 +14,6 @@ from webapp.saved_prompts.schemas import (
     PromptExport,
     PromptsImported,
     PromptsToImport,
-    RefusedPrompt,
     SavedPromptChanges,
     SavedPromptList,
     SavedPromptOut,
@@ -43,15 +42,14 @@ def create_saved_prompt(body: NewSavedPrompt) -> SavedPromptOut:
 @blueprint.get("/saved_prompts/export")
 def export_saved_prompts() -> PromptExport:
     """All prompts that you made, as a file that can be imported again."""
-    return PromptExport.model_validate(service.export_prompts(current_user_id()))
+    return service.export_prompts(current_user_id())
 
 
 @blueprint.post("/saved_prompts/import")
 def import_saved_prompts(body: PromptsToImport) -> PromptsImported:
     """Take in prompts that were exported here or from Open WebUI; those that are there already are skipped."""
-    imported, skipped, rejected = service.import_prompts(current_user_id(), body.prompts, space_id=body.space_id)
-    parts = [RefusedPrompt.from_row(part) for part in rejected]
-    return PromptsImported(imported=imported, skipped=skipped, refused=parts)
+    imported, skipped, refused = service.import_prompts(current_user_id(), body.prompts, space_id=body.space_id)
+    return PromptsImported(imported=imported, skipped=skipped, refused=refused)
 
 
 @blueprint.get("/saved_prompts/<int:saved_prompt_id>")

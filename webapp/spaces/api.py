@@ -10,7 +10,6 @@ from webapp.spaces import documents, members, service
 from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.personas import PERSONAS
 from webapp.spaces.schemas import (
-    ConsequenceOut,
     Consequences,
     DocumentList,
     DocumentOut,
@@ -67,8 +66,7 @@ def update_space(space_id: Id, body: SpaceChanges) -> SpaceOut:
 @blueprint.get("/spaces/<int:space_id>/dependents")
 def dependents(space_id: Id) -> Consequences:
     """Return what happens to your conversations and memories when you leave the space, or it is deleted."""
-    result = members.leave_consequences(current_user_id(), space_id)
-    return Consequences(consequences=list(map(ConsequenceOut.from_row, result)))
+    return Consequences(consequences=members.leave_consequences(current_user_id(), space_id))
 
 
 @blueprint.delete("/spaces/<int:space_id>")
