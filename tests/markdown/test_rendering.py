@@ -171,7 +171,25 @@ def test_task_list() -> None:
 
 ALLOWED = {
     "sup",
-    *("a", "blockquote", "br", "button", "code", "div", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
+    *(
+        "a",
+        "blockquote",
+        "br",
+        "button",
+        "code",
+        "div",
+        "em",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "li",
+        "ol",
+        "p",
+        "pre",
+    ),
     *("s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 ATTRIBUTES = {
