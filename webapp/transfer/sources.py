@@ -30,7 +30,10 @@ MOST_ITEM = 512 * 1024**2
 MOST_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
-WRAPPERS = ("conversations", "data", "chats", "items", "results", "memories")
+WRAPPERS = (
+    *("conversations", "data", "chats", "items", "results", "memories", "history"),
+    *("entities", "relations"),
+)
 """The keys under which programs put the array of what they export."""
 _BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 
