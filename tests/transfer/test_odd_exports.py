@@ -145,6 +145,16 @@ def test_gemini_records_that_name_their_conversation_stay_together(parts):
     assert {"0123456789abcdef", "fedcba9876543210"} < {talk.source_id for talk in talks}
 
 
+def test_gemini_files_that_a_record_names_come_with_its_question(parts):
+    record = {"header": "Gemini Apps", "title": "Prompted What is this?", "time": "2026-05-01T10:00:00Z"}
+    record |= {"imageFile": "a.png", "attachedFiles": ["a.png", "gone.pdf", 7], "subtitles": [{"name": "a.png"}]}
+    for folder in ("Takeout/My Activity/Gemini Apps/", ""):
+        (talk,) = parts("gemini", zipped({f"{folder}MyActivity.json": [record], f"{folder}a.png": b"\x89PNG"}))
+        assert [(file.name, file.member) for file in talk.messages[0].files] == [("a.png", f"{folder}a.png")]
+    (talk,) = parts("gemini", [record], "MyActivity.json")
+    assert talk.messages[0].files == []
+
+
 @pytest.mark.parametrize("filename", ["MyActivity.json", "MyActivity.txt", "download"])
 def test_gemini_as_one_file_of_any_name(parts, tmp_path, filename):
     path = tmp_path / "upload"

@@ -61,6 +61,10 @@ class Upload:
         """The members, without folders and files that operating systems add."""
         return [self.filename] if self._archive is None else self._archive.names
 
+    def has(self, name: str) -> bool:
+        """Return whether a member of this name is in the ZIP."""
+        return self._archive is not None and name in self._archive
+
     def size(self, name: str) -> int:
         """Return the uncompressed bytes that a member claims to have."""
         return self.path.stat().st_size if self._archive is None else self._archive.size(name)
