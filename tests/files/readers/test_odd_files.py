@@ -89,6 +89,24 @@ def test_a_word_document_is_read_whatever_is_odd_in_it(data: bytes, expected: st
     assert text("a.docx", data) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("a.htm", "<p>The roof</p>"),
+        (
+            "a.mht",
+            "Content-Type: multipart/related; boundary=b\n\n--b\nContent-Type: text/html\n\n<p>The roof</p>\n--b--\n",
+        ),
+    ],
+)
+@pytest.mark.parametrize("target", ["/word/", ""])
+def test_a_page_that_word_would_insert_is_read(name: str, page: str, target: str) -> None:
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    relation = f'<Relationship Id="c" Type="{kind}/aFChunk" Target="{target}{name}"/>'
+    parts = {"word/_rels/document.xml.rels": f"<Relationships>{relation}</Relationships>", f"word/{name}": page}
+    assert text("a.docx", word(f'<w:altChunk xmlns:r="{kind}" r:id="c"/>', **parts)) == "The roof"
+
+
 def workbook(change: Callable[[str, str], str | None]) -> bytes:
     book = openpyxl.Workbook()
     book.active.append(["Roof", 0.125])

@@ -1,13 +1,16 @@
 """Word documents: all that is written in them, in order, and what is only drawn."""
 
 import io
+import posixpath
 import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from webapp.files.readers.mail import read_mail
 from webapp.files.readers.office import in_usual_form, parse_xml
+from webapp.files.readers.page import read_page
 from webapp.files.readers.result import Pages, Unreadable, row_text, whole_number, whole_words
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -23,7 +26,7 @@ def read_word(data: bytes) -> Pages:
     with zipfile.ZipFile(io.BytesIO(in_usual_form(data))) as archive:
         names = [name for name in archive.namelist() if name.startswith("word/") and name.endswith(".xml")]
         left_out = Counter[str]()
-        links = _links(archive, left_out)
+        links, inserts = _links(archive, left_out)
         read = ((name[5:-4], parse_xml(archive.read(name), left_out)) for name in names if "/" not in name[5:])
         trees = {name: tree for name, tree in read if tree is not None}
         left_out["picture"] = sum(name.startswith("word/media/") for name in archive.namelist())
@@ -32,7 +35,7 @@ def read_word(data: bytes) -> Pages:
     body = main.find(f"{_W}body") if main is not None else None
     if body is None:
         raise Unreadable("The document is damaged.")
-    word = _Document(trees, links)
+    word = _Document(trees, links, inserts)
     texts = ["\n".join(word.blocks(body))]
     for start, title in _PARTS:
         for name in sorted(name for name in trees if name.startswith(start)):
@@ -48,8 +51,9 @@ def read_word(data: bytes) -> Pages:
 
 
 class _Document:
-    def __init__(self, trees: dict[str, Any], links: dict[str, str]) -> None:
+    def __init__(self, trees: dict[str, Any], links: dict[str, str], inserts: dict[str, str]) -> None:
         self._links = links
+        self._inserts = inserts
         self._levels = _numbering(trees.get("numbering"))
         self._counts: dict[tuple[str, int], int] = {}
         styles = trees.get("styles")
@@ -73,6 +77,8 @@ class _Document:
                 yield from self._table(child)
             elif child.tag == f"{_W}del":
                 yield from (f"[deleted: {line}]" for line in self.blocks(child) if line.strip())
+            elif child.tag == f"{_W}altChunk":
+                yield from self._inserts.get(child.get(_REL, ""), "").splitlines()
             elif child.tag not in (f"{_W}sectPr", _FALLBACK):
                 yield from self.blocks(child)
 
@@ -138,12 +144,21 @@ class _Document:
                 yield from self._runs(child, boxes)
 
 
-def _links(archive: zipfile.ZipFile, left_out: Counter[str]) -> dict[str, str]:
-    """Return the URLs that the document links to, by their ids."""
+def _links(archive: zipfile.ZipFile, left_out: Counter[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the URLs that the document links to, and the texts of the pages that Word would insert, by their ids."""
     name = "word/_rels/document.xml.rels"
     tree = parse_xml(archive.read(name), left_out) if name in archive.namelist() else None
-    links = () if tree is None else tree
-    return {link.get("Id"): link.get("Target", "") for link in links if link.get("TargetMode") == "External"}
+    links, inserts = {}, {}
+    for link in () if tree is None else tree:
+        key, target = link.get("Id", ""), link.get("Target", "")
+        path = posixpath.join("/word", target)[1:]
+        if link.get("TargetMode") == "External":
+            links[key] = target
+        elif link.get("Type", "").endswith("/aFChunk") and path in archive.namelist():
+            data = archive.read(path)
+            pages = read_mail(data) if path.lower().endswith((".mht", ".mhtml")) else read_page(data)
+            inserts[key] = "\n".join(pages.texts).strip()
+    return links, inserts
 
 
 def _numbering(tree: Any) -> dict[tuple[str, int], tuple[str, int]]:
