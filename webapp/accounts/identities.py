@@ -5,6 +5,7 @@ One account is one person's, whoever claims its address.
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ from webapp.i18n.marks import N_
 
 MAX_SUBJECT = 255
 Trust = Literal["claim", "always"]
+_NAMES = ("name", "preferred_username")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +58,18 @@ class ProviderClaims:
     def of(cls, issuer: str, claims: Mapping[str, Any], names: ClaimNames) -> ProviderClaims:
         """From the claims of an ID token. Raises Forbidden if they do not say who it is."""
         subject = claims.get("sub")
-        if not isinstance(subject, str) or not subject.strip() or len(subject) > MAX_SUBJECT:
+        subject = str(subject) if isinstance(subject, str | int) else ""
+        if not subject.strip() or len(subject) > MAX_SUBJECT:
             raise Forbidden("The provider did not say who you are (sub). Ask an admin.")
-        candidates = (find_claim(claims, name) for name in names.emails)
-        email = next((value for value in candidates if isinstance(value, str) and "@" in value), "")
+        emails = [text.strip() for name in names.emails for text in _texts(find_claim(claims, name)) if "@" in text]
+        people = [text for name in _NAMES for text in _texts(claims.get(name))]
         verified = find_claim(claims, names.verified)
         return cls(
             issuer=issuer,
             subject=subject,
-            email=email,
+            email=next(iter(emails), ""),
             is_email_verified=(True if names.trust == "always" else None) if verified is None else _is_true(verified),
-            name=str(claims.get("name") or claims.get("preferred_username") or "")[:200],
+            name=next(filter(None, people), "")[:200],
             groups=_groups(claims, names.groups),
         )
 
@@ -78,6 +81,11 @@ def find_claim(claims: Mapping[str, Any], name: str) -> Any:
     first, point, rest = name.partition(".")
     inner = claims.get(first)
     return find_claim(inner, rest) if point and isinstance(inner, Mapping) else None
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the texts in a claim: some providers send a list of one."""
+    return [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
 
 
 def _is_true(value: Any) -> bool:
@@ -93,6 +101,9 @@ def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str] | None:
     value = find_claim(claims, name)
     if value is None or value == "":
         return frozenset()
+    if isinstance(value, str) and value.startswith("["):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
     groups = [value] if isinstance(value, str) else value
     if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
         return None

@@ -1,6 +1,7 @@
 """Signing in at an OpenID provider (Authlib): discovery, PKCE, state and nonce."""
 
 import logging
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from flask import Flask, current_app, flash, render_template, request, session, url_for
@@ -113,14 +114,16 @@ def _claim_names() -> ClaimNames:
 
 
 def _claims(client: Any, names: ClaimNames) -> dict[str, Any]:
-    """Return the claims of the ID token, with those of the provider's userinfo if the address is not in it."""
+    """Return the claims of the ID token, with those of the provider's userinfo if address or groups are not in it."""
     token = client.authorize_access_token()
     claims = dict(token.get("userinfo") or {})
-    is_told = any(find_claim(claims, name) for name in names.emails)
-    if claims and not is_told and client.load_server_metadata().get("userinfo_endpoint"):
-        profile = client.userinfo(token=token)
-        if profile.get("sub") == claims.get("sub"):  # OpenID Connect Core, 5.3.2: somebody else's is not to be used
-            claims = {**profile, **claims}
+    has_email = any(find_claim(claims, name) for name in names.emails)
+    is_whole = has_email and find_claim(claims, names.groups) is not None
+    if claims and not is_whole and client.load_server_metadata().get("userinfo_endpoint"):
+        with suppress(Exception) if has_email else nullcontext():
+            profile = client.userinfo(token=token)
+            if profile.get("sub") == claims.get("sub"):  # OpenID Connect Core, 5.3.2: another's is not to be used
+                claims = {**profile, **claims}
     return claims
 
 
