@@ -83,7 +83,7 @@ def forget(
         being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=wordings | quotes)
     )
     uses = uses_of()(user_id, ids)
-    tombstones = _bury(user_id, rows, evidence, revisions, whole_key)
+    tombstones = _write_tombstones(user_id, rows, evidence, revisions, whole_key)
     report = ForgetReport(
         memory_ids=ids,
         memories=len(ids),
@@ -131,7 +131,7 @@ def forget_all(user_id: int, *, cause: str = "forget_all") -> int:
     return count
 
 
-def lift(user_id: int, content: str, fact_key: str | None, fact_value: str | None) -> None:
+def remove_tombstones(user_id: int, content: str, fact_key: str | None, fact_value: str | None) -> None:
     """Let the user write again what they had forgotten: its tombstones are removed."""
     digests = tombstone_set(user_id).digests_of(content, fact_key, fact_value)
     db.session.execute(
@@ -170,7 +170,7 @@ def _with_twins(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
     ]
 
 
-def _bury(
+def _write_tombstones(
     user_id: int,
     rows: Iterable[Memory],
     evidence: Sequence[MemoryEvidence],
@@ -178,15 +178,15 @@ def _bury(
     whole_key: bool,
 ) -> int:
     """Write the tombstones of memories, of earlier wordings, and of the words behind them; returns how many are new."""
-    yard = tombstone_set(user_id)
+    stored = tombstone_set(user_id)
     tombstones: set[Tombstone] = set()
     for row in rows:
         quotes = [item.quote for item in evidence if item.memory_id == row.memory_id]
-        tombstones |= yard.tombstones_for(row.content, row.fact_key, row.fact_value, quotes, whole_key)
+        tombstones |= stored.tombstones_for(row.content, row.fact_key, row.fact_value, quotes, whole_key)
     for revision in revisions:
         fields = revision.snapshot
         if fields.get("content"):
-            tombstones |= yard.tombstones_for(fields["content"], fields.get("fact_key"), fields.get("fact_value"))
+            tombstones |= stored.tombstones_for(fields["content"], fields.get("fact_key"), fields.get("fact_value"))
     digests = set(
         db.session.scalars(
             select(MemoryTombstone.digest).where(
@@ -199,7 +199,7 @@ def _bury(
         db.session.execute(
             insert(MemoryTombstone),
             [
-                {"user_id": user_id, "digest": stone.digest, "kind": stone.kind.value, "key_id": yard.key_id}
+                {"user_id": user_id, "digest": stone.digest, "kind": stone.kind.value, "key_id": stored.key_id}
                 for stone in fresh
             ],
         )
