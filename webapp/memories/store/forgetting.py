@@ -57,12 +57,7 @@ class ForgetReport(BaseModel):
 
 
 def forget(
-    user_id: int,
-    memory_ids: Collection[int],
-    *,
-    whole_key: bool = False,
-    cause: str = "forget",
-    conversation_id: int | None = None,
+    user_id: int, memory_ids: Collection[int], *, whole_key: bool = False, cause: str = "forget"
 ) -> ForgetReport:
     """Forget memories of the user, and all others of theirs that say the same; ids that are not theirs are ignored.
 
@@ -98,7 +93,7 @@ def forget(
         used_in=uses.replies,
         used_in_count=uses.count,
         used_by_others=uses.by_others,
-        change_set_id=_note(user_id, rows, uses, cause, conversation_id),
+        change_set_id=_note(user_id, rows, uses, cause),
     )
     for row in rows:
         if row.visibility == "shared":
@@ -123,11 +118,11 @@ def _hold_sources(user_id: int, memory_ids: Collection[int]) -> None:
     db.session.execute(statement.order_by(Conversation.conversation_id).with_for_update())
 
 
-def forget_all(user_id: int, *, cause: str = "forget_all") -> int:
+def forget_all(user_id: int) -> int:
     """Forget every memory of a user, including archived and closed ones; returns how many there were."""
     count = 0
     while ids := db.session.scalars(select(Memory.memory_id).where(Memory.user_id == user_id).limit(BATCH)).all():
-        count += len(forget(user_id, ids, cause=cause).memory_ids)
+        count += len(forget(user_id, ids, cause="forget_all").memory_ids)
     return count
 
 
@@ -241,18 +236,14 @@ def drop_streams(message_ids: Collection[int]) -> None:
         after_commit(partial(texts_removed.send, None, message_ids=sorted(message_ids)))
 
 
-def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str, conversation_id: int | None) -> int:
+def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str) -> int:
     """Return the change set of the forgetting: ids and counts, no text, and nothing to undo."""
-    changes: list[dict[str, Any]] = [
-        {"memory_id": row.memory_id, "before": row.revision, "after": None, "evidence": []} for row in rows
-    ]
     change_set = MemoryChangeSet(
         user_id=user_id,
         cause=cause,
-        conversation_id=conversation_id,
         counts={"forgotten": len(rows), "used_in": uses.count, "used_by_others": uses.by_others},
         reasons={},
-        changes=changes,
+        changes=[{"memory_id": row.memory_id, "before": row.revision, "after": None, "evidence": []} for row in rows],
     )
     db.session.add(change_set)
     db.session.flush()
