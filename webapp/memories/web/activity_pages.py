@@ -146,7 +146,7 @@ def switch_everywhere() -> ViewResult:
 def health() -> ViewResult:
     """Return what may need tidying."""
     return render_template(
-        "memories/health.html", groups=cards.health(current_user_id()), counts=cards.counts(current_user_id())
+        "memories/health.html", findings=cards.health(current_user_id()), counts=cards.counts(current_user_id())
     )
 
 
