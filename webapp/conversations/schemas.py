@@ -36,7 +36,7 @@ class FolderFields(BaseModel):
     name: Line = Field(min_length=1, max_length=100)
 
 
-class FolderOut(BaseModel):
+class FolderOut(Output):
     folder_id: int
     name: str
     conversation_count: int

@@ -27,8 +27,6 @@ def init_journeys(app: Flask) -> None:
     """Wire journeys into an application."""
     guide.put(app, Guide(open_points, store_assessments))
     app.jinja_env.filters["of_journey"] = _of_journey
-    being_forgotten.connect(_forget)
-    account_deleted.connect(_account_deleted)
 
 
 @pass_environment
@@ -37,10 +35,12 @@ def _of_journey(environment: Environment, text: str, journey: Journey) -> str:
     return translate_journey_text(journey, text, environment.language)
 
 
+@account_deleted.connect
 def _account_deleted(_sender: object, *, user_id: int) -> None:
     delete_journeys_of(user_id)
 
 
+@being_forgotten.connect
 def _forget(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], evidence: Sequence[MemoryEvidence], **_: Any
 ) -> None:

@@ -137,8 +137,3 @@ def fact_line(fact: KnownFact) -> tuple[str, str, str]:
     source = "(shared)" if fact.visibility == "shared" else "(personal)"
     attribution = f", said by {' '.join(fact.author.split())}" if fact.author else ""
     return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{attribution}"
-
-
-def order(facts: Sequence[KnownFact]) -> list[KnownFact]:
-    """Facts in order of extraction, that is, by id; stable, so that a prompt changes only where a fact does."""
-    return sorted(facts, key=lambda fact: fact.memory_id)

@@ -233,6 +233,7 @@ def _between() -> Select[int, str, int, int]:
     )
 
 
+@messages_changed.connect
 def _messages_changed(_sender: object, *, conversation: Conversation, first_id: int) -> None:
     """Make search follow the conversation's current content, and have vectors made for what came back without any."""
     if conversation.is_temporary:
@@ -243,12 +244,7 @@ def _messages_changed(_sender: object, *, conversation: Conversation, first_id: 
     note(conversation.user_id, Change("conversation", conversation.conversation_id, first_id))
 
 
+@conversation_shown.connect
 def _conversation_shown(_sender: object, *, conversation: Conversation) -> None:
     if not conversation.is_temporary:
         note(conversation.user_id, Change("conversation", conversation.conversation_id))
-
-
-def init_changes() -> None:
-    """Follow what happens to conversations."""
-    messages_changed.connect(_messages_changed)
-    conversation_shown.connect(_conversation_shown)

@@ -31,7 +31,6 @@ from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
 from webapp.summaries.model_call import ask
 from webapp.summaries.prompt import LegacySummary
-from webapp.summaries.redaction import init_summary_forgetting
 
 log = logging.getLogger(__name__)
 
@@ -136,12 +135,7 @@ def conversations_awaiting_summary(limit: int = 200) -> Sequence[int]:
     ).all()
 
 
-def init_summaries() -> None:
-    """React to changes of the messages that chunks cover, and of the memories they may retell."""
-    messages_changed.connect(_messages_changed)
-    init_summary_forgetting()
-
-
+@messages_changed.connect
 def _messages_changed(_sender: object, *, conversation: Conversation, first_id: int) -> None:
     """Drop chunks over messages that changed, in the same transaction: prompts show those verbatim again."""
     db.session.execute(

@@ -35,11 +35,6 @@ class DecisionCounts:
     last_id: int
 
 
-def init_proposals() -> None:
-    """Provide the review with groups."""
-    review_groups.connect(_groups)
-
-
 def import_memories(row: Import) -> Select[int]:
     """Return the ids of the memories that an import brought, or that were learned from it."""
     return select(MemoryRevision.memory_id).where(
@@ -81,6 +76,7 @@ def _select_waiting(row: Import) -> Select[int]:
     return select(Memory.memory_id).where(condition, *waits(), Memory.memory_id.in_(import_memories(row)))
 
 
+@review_groups.connect
 def _groups(_sender: object, *, user_id: int) -> list[Group]:
     pending = set(
         db.session.scalars(

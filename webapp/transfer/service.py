@@ -41,11 +41,6 @@ MOST_READY = 10
 """The most imports of one user that have been examined and wait to be started."""
 
 
-def init_files() -> None:
-    """React to accounts that are deleted."""
-    account_deleted.connect(_account_deleted)
-
-
 def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
     """Store an uploaded export and have it examined. Raises Invalid, TooLarge, Conflict."""
     _check(user_id, wish)
@@ -208,6 +203,7 @@ def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | Non
     return row
 
 
+@account_deleted.connect
 def _account_deleted(_sender: object, *, user_id: int) -> None:
     """Delete the files with the account, like their rows."""
     for name in stored_files(user_id):

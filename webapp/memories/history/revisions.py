@@ -158,11 +158,7 @@ def message_dependents(user_id: int, message_id: int) -> DependentMemories:
     return _dependents_where(MemoryEvidence.message_id == message_id)
 
 
-def init_dependents() -> None:
-    """React to conversations being deleted."""
-    conversation_deleted.connect(_drop_evidence_of_deleted)
-
-
+@conversation_deleted.connect
 def _drop_evidence_of_deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
     """Remove evidence in a deleted conversation; with `forget`, forget memories that have no other."""
     user_id, condition = conversation.user_id, _in_conversations([conversation.conversation_id])

@@ -178,13 +178,7 @@ def _sentence(item: dict[str, Any], *, is_new: bool = False) -> SentenceOut:
     return SentenceOut(text=item["text"], memory_ids=[number for number, _ in item["memories"]], is_new=is_new)
 
 
-def init_portraits() -> None:
-    """Listen for memories that are forgotten or withdrawn, and for spaces that want no portrait any more."""
-    being_forgotten.connect(_drop_forgotten)
-    being_withdrawn.connect(_withdraw)
-    portrait_ends.connect(_end)
-
-
+@being_forgotten.connect
 def _drop_forgotten(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any
 ) -> None:
@@ -193,6 +187,7 @@ def _drop_forgotten(
     _take_out(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
 
 
+@being_withdrawn.connect
 def _withdraw(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> None:
     """Delete the sentences of spaces that rest on memories no longer shared, and those that repeat what they said."""
     _take_out(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
@@ -227,5 +222,6 @@ def _own_memory_ids(user_id: int, sentences: Collection[dict[str, Any]]) -> set[
     return set(db.session.scalars(statement)) if ids else set()
 
 
+@portrait_ends.connect
 def _end(_sender: Any, *, space_id: int) -> None:
     db.session.execute(delete(Portrait).where(Portrait.space_id == space_id))

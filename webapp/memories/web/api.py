@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from webapp.accounts import idempotency
 from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
 from webapp.extensions import Part
-from webapp.http.answers import commit
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id, Instant
@@ -80,9 +79,9 @@ def create_memory(body: NewMemory) -> Answer:
     if body.conversation_id is not None:
         # The digests domain builds on this one, so it is called through the application.
         answer = digest_upsert()(require_identity(), body.conversation_id, body.memory_data or {})
-        return idempotency.commit(answer, 200), 200
+        return answer, 200
     row = service.create_memory(current_user_id(), body.fields)
-    return idempotency.commit(MemoryOut.of(row), 201), 201
+    return MemoryOut.of(row), 201
 
 
 @blueprint.get("/memories/<int:memory_id>")
@@ -95,7 +94,7 @@ def get_memory(memory_id: Id) -> MemoryOut:
 @blueprint.put("/memories/<int:memory_id>")
 def update_memory(memory_id: Id, body: MemoryChanges) -> MemoryOut:
     """Change a memory; only the given fields. 409 names the memory that already has the key."""
-    return commit(MemoryOut.of(service.update_memory(current_user_id(), memory_id, body)))
+    return MemoryOut.of(service.update_memory(current_user_id(), memory_id, body))
 
 
 @blueprint.delete("/memories/<int:memory_id>")
@@ -103,10 +102,10 @@ def forget_memory(memory_id: Id, query: ForgetQuery) -> ForgottenOrMemory:
     """Forget a memory for good and say what was removed. With `archive`, only set it aside."""
     user_id = current_user_id()
     if query.archive:
-        return commit(ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, memory_id))))
+        return ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, memory_id)))
     service.get_memory(user_id, memory_id)
     forgotten = forgetting.forget(user_id, [memory_id], whole_key=query.whole_key)
-    return commit(ForgottenOrMemory(forgotten))
+    return ForgottenOrMemory(forgotten)
 
 
 @blueprint.get("/memories/<int:memory_id>/history")
@@ -123,7 +122,7 @@ def get_history(memory_id: Id) -> History:
 @blueprint.post("/memories/<int:memory_id>/restore")
 def restore_revision(memory_id: Id, body: RestoreRevision) -> MemoryOut:
     """Restore a memory to a revision."""
-    return commit(MemoryOut.of(revisions.restore_revision(current_user_id(), memory_id, body.revision)))
+    return MemoryOut.of(revisions.restore_revision(current_user_id(), memory_id, body.revision))
 
 
 @blueprint.get("/memories/<int:memory_id>/evidence")
@@ -139,7 +138,7 @@ def get_evidence(memory_id: Id) -> EvidenceList:
 def review_memory(memory_id: Id, body: ReviewDecision) -> ForgottenOrMemory:
     """Decide about a memory in review. `reject` forgets it and returns the report of that."""
     result = decisions.decide_review(current_user_id(), memory_id, body)
-    return commit(ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else result))
+    return ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else result)
 
 
 @blueprint.post("/memories/extract", responses={200: ExtractionResult, 202: ExtractionQueued})
@@ -171,7 +170,7 @@ def list_changes(query: PageQuery) -> ChangeSetList:
 @blueprint.post("/memories/changes/<int:change_set_id>/undo")
 def undo_changes(change_set_id: Id) -> ChangeSetOut:
     """Undo a change set as a whole. 409 lists the memories that prevent it."""
-    return commit(ChangeSetOut.of(change_sets.undo(current_user_id(), change_set_id)))
+    return ChangeSetOut.of(change_sets.undo(current_user_id(), change_set_id))
 
 
 @blueprint.get("/profile")
@@ -183,7 +182,7 @@ def get_profile() -> ProfileOut:
 @blueprint.put("/profile")
 def update_profile(body: ProfileChanges) -> ProfileOut:
     """Change who you are; only the given fields. Null leaves one as it is, an empty text clears it."""
-    return commit(profile.update_profile(current_user_id(), body))
+    return profile.update_profile(current_user_id(), body)
 
 
 @blueprint.get("/conversations/<int:conversation_id>/dependents")
@@ -256,10 +255,10 @@ def list_proposals(query: ProposalQuery) -> ProposalList:
 @blueprint.post("/proposals/<proposal_id>/accept")
 def accept_proposal(proposal_id: ProposalId) -> SettledOut:
     """Do what is proposed: keep a memory, in the place of another or not, or forget one for good."""
-    return commit(SettledOut.of(proposals.accept(current_user_id(), proposal_id)))
+    return SettledOut.of(proposals.accept(current_user_id(), proposal_id))
 
 
 @blueprint.post("/proposals/<proposal_id>/discard")
 def discard_proposal(proposal_id: ProposalId) -> SettledOut:
     """Leave everything as it was. What was to be kept is not learned again."""
-    return commit(SettledOut.of(proposals.discard(current_user_id(), proposal_id)))
+    return SettledOut.of(proposals.discard(current_user_id(), proposal_id))

@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
 from webapp.extensions import this_app
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import AwareTime, Day, Id, Instant
@@ -128,5 +127,4 @@ def read_portrait(query: PortraitQuery) -> Answer:
 def write_portrait(query: PortraitQuery) -> PortraitOut:
     """Have it written anew; a worker does so."""
     service.ask_for_portrait(current_user_id(), query.space_id)
-    db.session.commit()
     return PortraitOut.model_validate(service.portrait_of(current_user_id(), query.space_id), from_attributes=True)
