@@ -49,7 +49,6 @@ from webapp.http.validation import Id
 from webapp.http.views import ViewResult
 from webapp.journeys.schemas import Slug
 from webapp.retrieval.receipts import receipt_of
-from webapp.retrieval.schemas import ReceiptLine
 
 blueprint = api_blueprint("chat_api", __name__, tag="Chat", access="user")
 
@@ -223,7 +222,7 @@ def get_pipeline_steps(message_id: Id) -> PipelineSteps:
             )
             for step in steps
         ],
-        receipt=[ReceiptLine.of(line) for line in receipt_of(current_user_id(), message_id)],
+        receipt=receipt_of(current_user_id(), message_id),
     )
 
 

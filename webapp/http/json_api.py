@@ -19,6 +19,8 @@ Responses = dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None
 Answer = ViewResult | BaseModel | tuple[BaseModel, int]
 """What a view with several answers may return."""
 
+_IN_RULE = re.compile(r"<(?:[^<>:]+:)?([^<>]+)>")
+
 
 class Problem(BaseModel):
     """An RFC 9457 problem."""
@@ -30,27 +32,12 @@ class Problem(BaseModel):
     errors: list[dict[str, Any]] | None = None
 
 
-USUAL_PROBLEMS = {
-    400: "Malformed request",
-    401: "No valid token or session",
-    403: "Not allowed",
-    404: "Unknown, or somebody else's",
-    405: "Method not allowed",
-    409: "Conflict",
-    413: "Too large",
-    415: "Not JSON",
-    422: "Validation failed",
-    429: "Too many requests",
-    503: "A dependency is away",
-}
-"""The problems any endpoint may return, as far as they apply to it (webapp/openapi/document.py)."""
-
-
 class JsonBlueprint(APIBlueprint):
     """A blueprint whose views return models, which are sent as JSON and described as what is answered.
 
+    A view takes each part of its URL as an argument, and what else is sent as `query`, `form` or `body`.
+
     A view that returns None is answered with 204, one that returns a model with `status`, unless it names `responses`.
-    The parts of its URL are arguments of their own, as in pages, and checked by their types.
 
     flask-openapi3 asks the model of a query or a form for its JSON schema with every request, to find out which of its
     fields are lists: half a millisecond each time for something that never changes. Here it is asked once.
@@ -98,7 +85,12 @@ class JsonBlueprint(APIBlueprint):
             if model is not None:
                 _plain(model)
                 model.model_json_schema = classmethod(_described_once)
-        view = APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **options)
+
+        @wraps(func)
+        def spread(path: Any = (), **values: Any) -> Any:
+            return func(**dict(path), **values)
+
+        view = APIBlueprint.create_view_func(spread, header, cookie, path, query, form, *rest, **options)
 
         @wraps(view)
         def answer(**values: Any) -> Any:
@@ -118,33 +110,16 @@ def _describe_answer(
     """Return the decorator of a route that answers with what its view says it returns."""
 
     def decorate(view: Any) -> Any:
-        model = get_type_hints(view)["return"]
+        hints = get_type_hints(view, include_extras=True)
+        if names := _IN_RULE.findall(rule):  # flask-openapi3 wants them in a model
+            fields: dict[str, Any] = {name: hints[name] for name in names}
+            view.__annotations__ = {**hints, "path": create_model("Path", **fields)}
+        model = hints["return"]
         view.status = 204 if model is type(None) else status
         answers = responses or {view.status: None if view.status == 204 else model}
-        return route(rule, responses=answers, **options)(_with_path_model(rule, view))
+        return route(rule, responses=answers, **options)(view)
 
     return decorate
-
-
-def _with_path_model(rule: str, view: Any) -> Any:
-    """Return a view that takes the parts of its URL as one model, as flask-openapi3 has them, and passes them on."""
-    names = re.findall(r"<(?:[^<>:]+:)?(\w+)>", rule)
-    if not names:
-        return view
-    hints = get_type_hints(view, include_extras=True)
-
-    @wraps(view)
-    def with_path(path: BaseModel, **values: Any) -> Any:
-        return view(**dict(path), **values)
-
-    with_path.__annotations__ = {"path": _path_model(tuple((name, hints.pop(name)) for name in names)), **hints}
-    return with_path
-
-
-@cache
-def _path_model(parts: tuple[tuple[str, Any], ...]) -> type[BaseModel]:
-    fields: dict[str, Any] = {name: (kind, ...) for name, kind in parts}
-    return create_model("Path", **fields)
 
 
 def _as_json(result: Any, status: int) -> Any:
@@ -168,21 +143,13 @@ _plain = cache(_describe)
 
 
 def api_blueprint(name: str, import_name: str, *, tag: str, access: Access, url_prefix: str = "/api") -> APIBlueprint:
-    """Return a JSON blueprint with the responses every endpoint can give."""
-    problems: Responses = {
-        status: {
-            "description": text,
-            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-        }
-        for status, text in USUAL_PROBLEMS.items()
-    }
+    """Return a JSON blueprint, each of whose endpoints can give the problems of webapp/openapi/document.py."""
     blueprint = JsonBlueprint(
         name,
         import_name,
         url_prefix=url_prefix,
         abp_tags=[Tag(name=tag)],
         abp_security=[{"token": []}, {"session": []}],
-        abp_responses=problems,
         operation_id_callback=lambda *, name, **_: name,
     )
     blueprint.access = access

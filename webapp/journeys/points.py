@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import false, select
 from sqlalchemy.orm import load_only
 
-from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import NotFound, require
@@ -59,7 +58,7 @@ def journey_view(
         raise NotFound("This conversation has no journey.")
     points = points_of(journey_id)
     conversation_id = conversation.conversation_id if conversation is not None else None
-    is_on = conversation is None or memory_is_on(conversation, get_or_raise(User, user_id))
+    is_on = conversation is None or memory_is_on(conversation)
     stored = db.session.scalars(
         select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id == journey_id)
     )

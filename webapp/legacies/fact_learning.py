@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy import false, select
 
-from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.legacies.extraction_prompt import LegacyFact
@@ -107,9 +106,9 @@ def keep_facts(
             embeddings=vectors.by_text,
             context=tuple(row.content for row in rows if row.role != "user"),
             subject=name,
+            is_trusted=model_call.worker_is_trusted(),
             is_forgotten=tombstone_set(user_id).forbids,
         ),
-        model_call.worker_policy(),
     )
     plan = side_by_side(plan)
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}
@@ -166,7 +165,4 @@ def _operation(
 
 def extracts_facts(conversation: Conversation) -> bool:
     """Return whether summaries of a conversation look for facts: in a legacy, with memory on."""
-    owner = db.session.get(User, conversation.user_id)
-    if owner is None or not conversation.makes_memory:
-        return False
-    return legacy_of(conversation) is not None and memory_is_on(conversation, owner)
+    return conversation.makes_memory and legacy_of(conversation) is not None and memory_is_on(conversation)

@@ -14,7 +14,7 @@ from webapp.memories import service
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store import forgetting
-from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.forgetting import ForgetReport
 from webapp.spaces import members
 from webapp.spaces.models import Space
 from webapp.spaces.service import get_space
@@ -117,7 +117,7 @@ def set_visibility(user_id: int, memory_id: int, visibility: str) -> Fact:
 _CAUSES = {"shared": "shared", "private": "withdrawn"}
 
 
-def delete_fact(user_id: int, memory_id: int) -> Forgotten:
+def delete_fact(user_id: int, memory_id: int) -> ForgetReport:
     """Forget a fact of one's own for good. Raises NotFound."""
     memory = _own_fact(user_id, memory_id)
     return forgetting.forget(user_id, [memory.memory_id])

@@ -51,8 +51,6 @@ Category = Annotated[Line, Field(max_length=CATEGORY_MAX)]
 FactKey = Annotated[Line, Field(max_length=KEY_MAX)]
 FactValue = Annotated[Line, Field(max_length=VALUE_MAX)]
 
-ProposalId = Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
-
 
 class MemoryQuery(PageQuery):
     memory_type: MemoryKind | None = None
@@ -72,6 +70,9 @@ ProposalKind = Literal["remember", "forget", "conflict"]
 
 class ProposalQuery(PageQuery):
     kind: ProposalKind | None = None
+
+
+ProposalId = Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
 
 
 class _OptionalFields(BaseModel):

@@ -52,8 +52,8 @@ WORKS = (
 )
 EMBEDS = "Its model that makes the vectors for search and memory, for the whole site: one connection does that."
 
+
 ModelId = Annotated[Line, Field(max_length=220, description="The id of a model.")]
-LocalServerName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class OfferFields(BaseModel):
@@ -197,6 +197,9 @@ class ModelList(BaseModel):
 def offer_id(connection_id: int, model: str) -> str:
     """Return the id by which a model of a connection is chosen."""
     return f"{connection_id}/{model}"
+
+
+LocalServerName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class LocalServer(Output):

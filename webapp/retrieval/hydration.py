@@ -71,7 +71,7 @@ def load_memory_hits(statement: Select[*tuple[Any, ...]], scope: Scope, reason: 
     """Usable memories that a statement selects, best first."""
     passages = [
         replace(item, score=item.extra["worth"] / ORDINARY, reason=reason)
-        for item in _as_seen(_memory_rows(statement), scope)
+        for item in _as_seen(_as_memories(db.session.execute(_of_memories(statement))), scope)
     ]
     return sorted(passages, key=lambda item: (-item.score, item.id))
 
@@ -91,10 +91,6 @@ def _ids(room: int) -> list[BindParameter[int]]:
 
 def _memories(ids: Sequence[int]) -> Iterable[_Read]:
     return _as_memories(_by_id(_memories_by_id, ids))
-
-
-def _memory_rows(statement: Select[*tuple[Any, ...]]) -> Iterable[_Read]:
-    return _as_memories(db.session.execute(_of_memories(statement)))
 
 
 # Building a statement costs about as much as sending it: those of every reply are built once.

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from webapp.db.base import db
@@ -57,8 +57,8 @@ def search(
     filters = Filter(
         entry.scope(user_id, space_id),
         frozenset(kinds),
-        since=_midnight(since) if since else None,
-        until=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
+        since=datetime.combine(since, time(), UTC) if since else None,
+        until=datetime.combine(until + timedelta(days=1), time(), UTC) if until and until < date.max else None,
         speaker=speaker,
     )
     ranked = entry.index.search(q, meaning, filters, 3 * limit + 10, prefix=q[-1:].isalnum())
@@ -72,10 +72,6 @@ def search(
     clock.lap("load")
     result.items = sorted(passages, key=lambda item: -item.score)[:limit]
     return result
-
-
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def first_of_each(hits: Iterable[Hit]) -> list[Hit]:

@@ -17,9 +17,10 @@ from webapp.files import service as files
 from webapp.files.kinds import picture_kind, safe_name
 from webapp.files.models import File, MessageFile
 from webapp.files.uploads import take_in
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import ReadConversation, ReadFile
 from webapp.transfer.models import RestoredRow
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 BROUGHT = "file"
 WHOLE_TOKENS = 2_000

@@ -22,6 +22,7 @@ from webapp.errors import DomainError
 from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.outside_proposals import propose
 from webapp.transfer import import_learning, storage
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.assets import ConversationFiles, store_files
 from webapp.transfer.content import REFUSED_FILES, Part, ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.import_writer import WriteResult, space_of_project, write_conversation, write_project
@@ -29,7 +30,7 @@ from webapp.transfer.models import LEFT_OUT, Import, ImportItem
 from webapp.transfer.readers import READERS
 from webapp.transfer.restore import job as restoring
 from webapp.transfer.schemas import LearnFields
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
 

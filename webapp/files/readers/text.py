@@ -8,13 +8,14 @@ from collections import Counter
 
 from webapp.files.readers.result import Pages, Unreadable, table_pages, whole_words
 
-BOMS = (
+_BOMS = (
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+_WITH_ZEROS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 _SAMPLE = 200_000
 _SEPARATORS = ",;\t|"
 _MOST_BROKEN = 0.01
@@ -23,18 +24,34 @@ _SEP_LINE = re.compile(r"\Asep=(.)\r?\n?", re.IGNORECASE)
 
 def decode(data: bytes) -> str:
     """Return text in whatever encoding it is; a byte that fits none costs one character."""
-    for mark, encoding in BOMS:
+    return data.decode(encoding_of(data), "replace").removeprefix("\ufeff")
+
+
+def encoding_of(data: bytes) -> str:
+    """Return the encoding of a text or of its beginning."""
+    for mark, encoding in _BOMS:
         if data.startswith(mark):
-            return data.decode(encoding, "replace").removeprefix("\ufeff")
+            return encoding
+    sample = data[:_SAMPLE]
+    if b"\0" in sample:
+        return max(_WITH_ZEROS, key=lambda encoding: _plain_characters(sample, encoding))
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    if broken <= max(1, len(text) * _MOST_BROKEN) and broken < sum(byte > 127 for byte in data[:_SAMPLE]):
-        return text
-    if not broken and b"\x1b$" not in data[:_SAMPLE]:  # with which Japanese in ASCII begins
-        return text
+    if broken <= max(1, len(text) * _MOST_BROKEN) and broken < sum(byte > 127 for byte in sample):
+        return "utf-8"
+    if not broken and b"\x1b$" not in sample:  # with which Japanese in ASCII begins
+        return "utf-8"
     import chardet  # noqa: PLC0415  # a library is loaded only for its kind of file
 
-    return data.decode(chardet.detect(data[:_SAMPLE])["encoding"] or "cp1252", "replace")
+    return chardet.detect(sample)["encoding"] or "cp1252"
+
+
+def _plain_characters(data: bytes, encoding: str) -> int:
+    """Return how many plain characters, of which every text has some, are in an encoding more than impossible ones."""
+    text = data.decode(encoding, "replace")
+    return sum(char.isascii() and (char.isprintable() or char.isspace()) for char in text) - sum(
+        char in "\0\ufffd" for char in text
+    )
 
 
 def read_text(data: bytes) -> Pages:

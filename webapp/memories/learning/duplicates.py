@@ -144,7 +144,7 @@ def _similar_pairs(group: Sequence[Memory]) -> list[Pair]:
         left, right = group[line], group[column]
         cosine = float(similar[line, column])
         is_settled = right.memory_id in (left.settled_with or ()) or left.memory_id in (right.settled_with or ())
-        if is_settled or not may_be_same(left.content, right.content, cosine, MAYBE_SAME_AT):
+        if is_settled or not may_be_same(left.content, right.content, cosine):
             continue
         first, other = sorted((left, right), key=lambda row: (not _is_own(row), -len(row.content), row.memory_id))
         if not _is_own(other):

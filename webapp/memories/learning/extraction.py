@@ -143,7 +143,7 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby
         )
         if conversation is None or conversation.extracted_through != batch.watermark:
             return Result()
-        if conversation.space_id != batch.space_id or not extracts(conversation, inputs.owner_of(conversation)):
+        if conversation.space_id != batch.space_id or not extracts(conversation):
             return Result()
         result = Result(read=True)
         if answer is not None:
@@ -184,7 +184,7 @@ def _store_points(conversation: Conversation, batch: ExtractionInput, answer: An
 
 def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None) -> Result:
     operations = answer.extraction.operations
-    plan = decide(operations, state_of(batch, answer, nearby), answer.policy)
+    plan = decide(operations, state_of(batch, answer, nearby))
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
@@ -223,6 +223,7 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | No
         context=batch.call.context,
         foreign=batch.call.foreign,
         secrets=answer.extraction.secrets,
+        is_trusted=answer.is_trusted,
         is_forgotten=tombstone_set(batch.user_id).forbids,
     )
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sqlalchemy import false, select
 
-from webapp.accounts.models import User
 from webapp.conversations import titles
 from webapp.conversations.current_messages import count_current, current
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.tool_records import outside_texts
-from webapp.db.base import db, get_or_raise
+from webapp.db.base import db
 from webapp.db.index_hints import use_index
 from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
@@ -62,7 +61,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     Ends with no transaction open; an embedding, where one is needed, is computed with no connection held.
     """
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
-    if conversation is None or not extracts(conversation, owner_of(conversation)):
+    if conversation is None or not extracts(conversation):
         return None
     user_id, space_id, watermark = conversation.user_id, conversation.space_id, conversation.extracted_through
     still_holds = watch(user_id)
@@ -102,10 +101,6 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
         guided.keys[: call.points],
         tuple(parts),
     )
-
-
-def owner_of(conversation: Conversation) -> User:
-    return get_or_raise(User, conversation.user_id)
 
 
 def has_newer(conversation: Conversation, watermark: int) -> bool:

@@ -86,11 +86,11 @@ def write(step: Step) -> LearningCall:
     conversation = db.session.scalar(
         select(Conversation).where(Conversation.conversation_id == batch.conversation_id).with_for_update()
     )
-    if answer is None or conversation is None or not extracts(conversation, inputs.owner_of(conversation)):
+    if answer is None or conversation is None or not extracts(conversation):
         return result
     versions.hold(batch.user_id)
     state = extraction.state_of(batch, answer, step.nearby)
-    plan = decide(answer.extraction.operations, state, answer.policy)
+    plan = decide(answer.extraction.operations, state)
     waiting_refs = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}
     effects = for_review(plan.effects, waiting_refs)
     if not effects:

@@ -198,7 +198,7 @@ def _wants_everything(user_id: int, conversation_id: int) -> bool:
     Always in a legacy: its summaries read it, and keep no record of that.
     """
     conversation = get_conversation(user_id, conversation_id)
-    if not memory_is_on(conversation, inputs.owner_of(conversation)):
+    if not memory_is_on(conversation):
         raise Conflict("Memory is switched off here.")
     if not conversation.makes_memory:
         raise Conflict("This conversation only reads memory; it does not create any.")

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, Row, Select, bindparam, false, select
 
-from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, get_or_raise, now
+from webapp.db.base import db, now
 from webapp.db.index_hints import use_index
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
@@ -208,7 +207,7 @@ def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
 @lines_for("MEMORIES")
 def memory_lines(conversation: Conversation) -> list[str]:
     """Return the lines of memories for every prompt, the profile first; none if memory is off."""
-    if not _is_on(conversation):
+    if not memory_is_on(conversation):
         return []
     return [
         f"{item.content} (said by {' '.join(item.author.split())})" if item.author else item.content
@@ -219,10 +218,6 @@ def memory_lines(conversation: Conversation) -> list[str]:
 @lines_for("USER_PROFILE")
 def profile_lines(conversation: Conversation) -> list[str]:
     """Return the profile, one line per field; none if memory is off, or in a space, which has memories of its own."""
-    if not _is_on(conversation) or conversation.space_id is not None:
+    if not memory_is_on(conversation) or conversation.space_id is not None:
         return []
     return [f"{name.replace('_', ' ')}: {value}" for name, value in profile_values(conversation.user_id).items()]
-
-
-def _is_on(conversation: Conversation) -> bool:
-    return memory_is_on(conversation, get_or_raise(User, conversation.user_id))

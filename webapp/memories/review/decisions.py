@@ -8,17 +8,17 @@ from blinker import Signal
 from sqlalchemy import ColumnElement, Select, false, select
 
 from webapp.db.base import db, get_or_raise, now
-from webapp.errors import Conflict, Invalid
+from webapp.errors import Invalid
 from webapp.http.paging import Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.lists import FOR_LISTS
 from webapp.memories.models import Memory
 from webapp.memories.rules.state import Moment, latest
-from webapp.memories.rules.user_decisions import Decision, ReviewConflict, settle
+from webapp.memories.rules.user_decisions import Decision, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
 from webapp.memories.store import forgetting, versions, writing
-from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import Journal
 
 review_groups = Signal()
@@ -121,7 +121,7 @@ def with_quotes(
     ]
 
 
-def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | Forgotten:
+def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
     """Carry out the user's decision; returns the memory as it is now or, for `reject`, the report of its forgetting.
 
     Raises NotFound, Conflict if the decision does not fit the memories, Invalid for a missing date.
@@ -135,20 +135,17 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     other_id = _other_of(user_id, memory, body.other_id)
     memories = {item.ref: item for item in writing.load_known([memory_id, *([other_id] if other_id else [])])}
     other = memories.get(other_id) if other_id else None
-    try:
-        edits = settle(body.decision, memories[memory_id], other, now(), body.until)
-    except ReviewConflict as error:
-        raise Conflict(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+    edits = settle(body.decision, memories[memory_id], other, now(), body.until)
     if body.decision is Decision.REJECT:
         return forgetting.forget(user_id, [memory_id], cause="rejected")
     journal = Journal(user_id, f"review_{body.decision.value}")
-    for edit in edits:
-        row = get_or_raise(Memory, edit.ref)
-        for name, value in edit.fields.items():
+    for ref, fields in edits.items():
+        row = get_or_raise(Memory, ref)
+        for name, value in fields.items():
             setattr(row, _COLUMNS.get(name, name), sorted(value) if isinstance(value, frozenset) else value)
         check_key(row)
         journal.record_change(row)
-    journal.close({"updated": 1, "superseded": sum(edit.fields.get("valid_to") is not None for edit in edits)})
+    journal.close({"updated": 1, "superseded": sum(fields.get("valid_to") is not None for fields in edits.values())})
     return get_memory(user_id, memory_id)
 
 

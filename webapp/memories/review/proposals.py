@@ -26,7 +26,7 @@ from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ProposalKind, ProposalQuery, ReviewDecision
 from webapp.memories.service import get_memory
 from webapp.memories.store import forgetting, versions
-from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import Journal
 
 WAITS = timedelta(days=60)
@@ -72,7 +72,7 @@ class SettlementResult:
 
     status: Literal["kept", "forgotten", "discarded"]
     memory: Memory | None = None
-    report: Forgotten | None = None
+    report: ForgetReport | None = None
 
 
 def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:

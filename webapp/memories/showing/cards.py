@@ -20,10 +20,10 @@ from webapp.memories.history.change_sets import ChangeSetView
 from webapp.memories.history.revisions import QuotedEvidence
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.prompt.conversation_memory import Switches, switches
-from webapp.memories.rules.health import Finding
 from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
 from webapp.memories.search import find_memories
-from webapp.memories.showing import admin_view, texts
+from webapp.memories.showing import texts
+from webapp.memories.showing.health import Finding, check_health
 
 COUNTED_TO = 1_000
 """Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""
@@ -221,7 +221,7 @@ def health(user_id: int) -> list[HealthGroup]:
     """Return what may need tidying, each finding with at most MOST_GROUPS groups of memories."""
     findings = {
         finding: groups[: AT_ONCE if finding is Finding.STILL_TRUE else MOST_GROUPS]
-        for finding, groups in admin_view.check_health(user_id).items()
+        for finding, groups in check_health(user_id).items()
     }
     ids = {ref for groups in findings.values() for group in groups for ref in group}
     rows = db.session.scalars(service.visible(user_id).where(Memory.memory_id.in_(ids))).all() if ids else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import date, datetime
 from typing import Any
 
@@ -10,7 +9,7 @@ from pydantic import BaseModel, Field, RootModel
 
 from webapp.http.validation import Instant, Output, utc_text
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
-from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import TIME_FIELDS
 
 
@@ -171,39 +170,6 @@ class ExtractionResult(BaseModel):
 
 class ExtractionQueued(BaseModel):
     job_id: str
-
-
-class UsedInOut(BaseModel):
-    message_id: int
-    conversation_id: int
-    is_shared: bool = Field(description="Whether a link shows it to others.")
-
-
-class ForgetReport(BaseModel):
-    """The report of a forgetting: what it removed and what it could not: the named messages still contain the words,
-    and the named replies may say them in others."""
-
-    memory_ids: list[int]
-    memories: int
-    evidence: int
-    revisions: int
-    vectors: int
-    tombstones: int
-    copies: int = Field(description="Replies, tool calls and stored answers from which its text was taken.")
-    copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
-    quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
-    still_said_in: list[int] = Field(description="Your messages that contain the words.")
-    used_in: list[UsedInOut] = Field(
-        description="Replies that were written with it and may say it in other words: those behind a link first, then "
-        "the newest; at most 50."
-    )
-    used_in_count: int = Field(description="How many such replies there are.")
-    used_by_others: int = Field(description="Replies to other members of a space that were written with it.")
-    change_set_id: int | None = None
-
-    @classmethod
-    def of(cls, forgotten: Forgotten) -> ForgetReport:
-        return cls(memories=len(forgotten.memory_ids), **asdict(forgotten))
 
 
 class ForgottenOrMemory(RootModel[ForgetReport | MemoryOut]):

@@ -1,11 +1,11 @@
 """Forgetting for good: tombstones first, then the memory with everything that repeats what it said."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from blinker import Signal
+from pydantic import BaseModel, Field
 from sqlalchemy import delete, func, insert, or_, select
 
 from webapp.background import events
@@ -32,27 +32,27 @@ texts_removed = Signal()
 """Sent after the commit with `message_ids`: replies that lost a forgotten text, or whose streams contained one."""
 
 
-@dataclass(frozen=True)
-class Forgotten:
-    """The removed memories, and the user's own messages that still contain the words.
+class ForgetReport(BaseModel):
+    """The report of a forgetting: what it removed and what it could not: the named messages still contain the words,
+    and the named replies may say them in others."""
 
-    Of the `copies`, `copies_of_others` were in replies to other members; `quoted_by_others` counts messages in which
-    they themselves repeat it, which are theirs and stay. `used_in` names replies whose prompts held it, which may say
-    it in other words: at most MOST_NAMED of the `used_in_count`, and of those to other members only their number.
-    """
-
-    memory_ids: list[int]
+    memory_ids: list[int] = []
+    memories: int = 0
     evidence: int = 0
     revisions: int = 0
     vectors: int = 0
     tombstones: int = 0
-    copies: int = 0
-    copies_of_others: int = 0
-    quoted_by_others: int = 0
-    still_said_in: list[int] = field(default_factory=list)
-    used_in: list[UsedIn] = field(default_factory=list)
-    used_in_count: int = 0
-    used_by_others: int = 0
+    copies: int = Field(0, description="Replies, tool calls and stored answers from which its text was taken.")
+    copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
+    quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
+    still_said_in: list[int] = Field([], description="Your messages that contain the words.")
+    used_in: list[UsedIn] = Field(
+        [],
+        description="Replies that were written with it and may say it in other words: those behind a link first, then "
+        "the newest; at most 50.",
+    )
+    used_in_count: int = Field(0, description="How many such replies there are.")
+    used_by_others: int = Field(0, description="Replies to other members of a space that were written with it.")
     change_set_id: int | None = None
 
 
@@ -63,7 +63,7 @@ def forget(
     whole_key: bool = False,
     cause: str = "forget",
     conversation_id: int | None = None,
-) -> Forgotten:
+) -> ForgetReport:
     """Forget memories of the user, and all others of theirs that say the same; ids that are not theirs are ignored.
 
     The words stay in the messages where the user said them.
@@ -73,7 +73,7 @@ def forget(
     versions.hold(user_id)
     rows = _with_twins(user_id, memory_ids)
     if not rows:
-        return Forgotten([])
+        return ForgetReport()
     ids = [row.memory_id for row in rows]
     evidence = db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))).all()
     revisions = db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids))).all()
@@ -84,8 +84,9 @@ def forget(
     )
     uses = uses_of()(user_id, ids)
     tombstones = _bury(user_id, rows, evidence, revisions, whole_key)
-    report = Forgotten(
+    report = ForgetReport(
         memory_ids=ids,
+        memories=len(ids),
         evidence=len(evidence),
         revisions=len(revisions) + _strip_revisions(user_id, wordings, ids),
         vectors=sum(row.embedding is not None for row in rows),

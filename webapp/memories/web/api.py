@@ -44,7 +44,6 @@ from webapp.memories.showing.responses import (
     EvidenceOut,
     ExtractionQueued,
     ExtractionResult,
-    ForgetReport,
     ForgottenOrMemory,
     History,
     MemoryList,
@@ -53,6 +52,7 @@ from webapp.memories.showing.responses import (
     RevisionOut,
 )
 from webapp.memories.store import forgetting
+from webapp.memories.store.forgetting import ForgetReport
 
 blueprint = api_blueprint("memories_api", __name__, tag="Memories", access="user")
 
@@ -108,7 +108,7 @@ def forget_memory(memory_id: Id, query: ForgetQuery) -> ForgottenOrMemory:
         return commit(ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, memory_id))))
     service.get_memory(user_id, memory_id)
     forgotten = forgetting.forget(user_id, [memory_id], whole_key=query.whole_key)
-    return commit(ForgottenOrMemory(ForgetReport.of(forgotten)))
+    return commit(ForgottenOrMemory(forgotten))
 
 
 @blueprint.get("/memories/<int:memory_id>/history")
@@ -143,7 +143,7 @@ def get_evidence(memory_id: Id) -> EvidenceList:
 def review_memory(memory_id: Id, body: ReviewDecision) -> ForgottenOrMemory:
     """Decide about a memory in review. `reject` forgets it and returns the report of that."""
     result = decisions.decide_review(current_user_id(), memory_id, body)
-    return commit(ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else ForgetReport.of(result)))
+    return commit(ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else result))
 
 
 @blueprint.post("/memories/extract", responses={200: ExtractionResult, 202: ExtractionQueued})
@@ -250,7 +250,7 @@ class SettledOut(BaseModel):
         return cls(
             status=result.status,
             memory=MemoryOut.of(result.memory) if result.memory else None,
-            report=ForgetReport.of(result.report) if result.report else None,
+            report=result.report,
         )
 
 

@@ -19,7 +19,7 @@ from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import ReviewDecision
 from webapp.memories.showing import cards
 from webapp.memories.store import forgetting
-from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.web.pages import fragment
 
 blueprint = PageBlueprint("memory_bulk", __name__, access="user")
@@ -84,7 +84,7 @@ def review() -> ViewResult:
         except Conflict:
             waiting_count += 1
             continue
-        if isinstance(result, Forgotten):
+        if isinstance(result, ForgetReport):
             forgotten_ids.update(result.memory_ids)
         else:
             count += 1

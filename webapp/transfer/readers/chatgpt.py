@@ -47,7 +47,7 @@ class ChatGPT:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether a conversation with a `mapping` is in it."""
-        return upload.has_record(_files(upload)[:2], _is_conversation)
+        return upload.has_record(_files(upload), _is_conversation)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield conversations, then memories."""

@@ -149,8 +149,14 @@ def _name(record: _Activity) -> str:
 
 
 def _json(upload: Upload) -> list[str]:
+    """The JSON files in the folders in which a file has Gemini's records: one may be damaged from its beginning on."""
     names = [name for name in upload.names if name.lower().endswith(".json")]
-    return [name for name in names if upload.first_record(name, partial(_is_record, name)) is not None]
+    found = {_folder(name) for name in names if upload.first_record(name, partial(_is_record, name)) is not None}
+    return [name for name in names if _folder(name) in found]
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
 
 
 def _html(upload: Upload) -> list[str]:

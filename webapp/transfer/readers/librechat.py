@@ -25,7 +25,7 @@ class LibreChat:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether the first JSON file is a conversation of LibreChat's."""
-        return upload.has_record(upload.json_names[:3], _is_conversation)
+        return upload.has_record(upload.json_names, _is_conversation)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the conversations: one per file, or several in an array."""

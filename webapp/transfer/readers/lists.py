@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable, instant, parse_line, text_or_none
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 _LARGE = 64 * 1024**2
 _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)

@@ -20,7 +20,7 @@ class ShareGPT:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether the first item is a list of turns with `from` and `value`."""
-        return upload.has_record(upload.json_names[:2], _is_conversation)
+        return upload.has_record(upload.json_names, _is_conversation)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the conversations."""

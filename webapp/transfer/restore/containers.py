@@ -25,8 +25,9 @@ from webapp.spaces.chunks import PAGE_END, parts_of
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.originals import NONE, Original
 from webapp.spaces.schemas import MAX_DOCUMENTS
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.restore.values import RestoreBatch, attributes, is_id, moment
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
 

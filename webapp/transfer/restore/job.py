@@ -25,13 +25,14 @@ from webapp.memories.store import versions
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.spaces.originals import Original
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import instant, parse_line
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.restore import containers, conversations, finish
 from webapp.transfer.restore.containers import keep_originals, originals_in
 from webapp.transfer.restore.tables import TABLES, Table
 from webapp.transfer.restore.values import RestoreBatch
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
 
