@@ -1,6 +1,6 @@
 """A user's memory in this process: the engine's own rules on plain data, without database or web."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, bu
 from webapp.memories.rules import statements
 from webapp.memories.rules.check import as_stored
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.state import KnownMemory, State, apply_effects
+from webapp.memories.rules.state import Effect, KnownMemory, State, apply_effect
 from webapp.memories.rules.working_copy import Plan
 from webapp.prompts.catalogue import default_text
 
@@ -68,6 +68,14 @@ class Bench:
         self.sessions += 1
         self.plans.append((call, found, plan))
         return plan
+
+
+def apply_effects(memories: Iterable[KnownMemory], effects: Iterable[Effect]) -> tuple[KnownMemory, ...]:
+    """Return the memories after all effects, in order of reference."""
+    by_ref = {memory.ref: memory for memory in memories}
+    for effect in effects:
+        apply_effect(by_ref, effect)
+    return tuple(by_ref[ref] for ref in sorted(by_ref))
 
 
 def _settled(memories: Sequence[KnownMemory]) -> tuple[KnownMemory, ...]:

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from fakemodel.tasks import run_task
 from fakemodel.tasks.memory_operations import operations_of
 from fakemodel.tasks.request import TaskRequest
+from testkit.memory_extraction import apply_effects
 from tests.memories.worlds import INSTRUCTIONS
 from webapp.llm.structured import Part, schema_of
 from webapp.memories.learning import journey_points as guided
 from webapp.memories.learning.model_call import SCHEMA_NAME
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.state import State, apply_effects
+from webapp.memories.rules.state import State
 from webapp.memories.rules.statements import FIELD, read_statements, statements_schema
 
 START = datetime(2026, 11, 21, tzinfo=UTC)

@@ -32,8 +32,6 @@ from webapp.accounts.schemas import (
     UserOut,
     UserQuery,
 )
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
@@ -51,7 +49,7 @@ def get_account() -> AccountOut:
 def update_account(body: AccountChanges) -> AccountOut:
     """Change your name or settings."""
     user = service.update_account(current_user_id(), body)
-    return commit(AccountOut.of(user))
+    return AccountOut.of(user)
 
 
 @blueprint.delete("/account")
@@ -60,7 +58,6 @@ def delete_account(body: PasswordProof) -> None:
     """Delete your account and everything that is yours, for good."""
     user_id = _password_attempt()
     deletion.delete_account(user_id, body.password)
-    db.session.commit()
 
 
 @blueprint.post("/account/password")
@@ -101,7 +98,7 @@ def list_tokens() -> TokenList:
 def create_token(body: NewToken) -> CreatedToken:
     """Create an API token. It is shown only in this response; only a signed-in session may create one."""
     token, secret = tokens.create_token(current_user_id(), body)
-    return idempotency.commit(CreatedToken(token=secret, details=TokenOut.from_row(token)))
+    return CreatedToken(token=secret, details=TokenOut.from_row(token))
 
 
 @blueprint.delete("/account/tokens/<int:token_id>")
@@ -109,7 +106,6 @@ def create_token(body: NewToken) -> CreatedToken:
 def revoke_token(token_id: Id) -> None:
     """Revoke one of your API tokens."""
     tokens.revoke_token(current_user_id(), token_id)
-    db.session.commit()
 
 
 @blueprint.get("/sessions")
@@ -126,7 +122,6 @@ def list_sessions(query: PageQuery) -> SessionList:
 def end_session(session_id: Id) -> None:
     """Sign out in another browser, or in this one."""
     service.end_session(current_user_id(), session_id)
-    db.session.commit()
 
 
 @blueprint.get("/users")
@@ -145,7 +140,7 @@ def list_users(query: UserQuery) -> UserList:
 def create_user(body: Registration) -> UserOut:
     """Create an account for somebody, whether or not registration is open."""
     user = service.create_user(body)
-    return idempotency.commit(UserOut.from_row(user))
+    return UserOut.from_row(user)
 
 
 @blueprint.put("/users/<int:user_id>")
@@ -155,7 +150,7 @@ def create_user(body: Registration) -> UserOut:
 def update_user(user_id: Id, body: UserChanges) -> UserOut:
     """Give or remove admin rights; deactivate an account, ending its sessions and tokens at once, or reactivate it."""
     user = service.update_user(user_id, body)
-    return commit(UserOut.from_row(user))
+    return UserOut.from_row(user)
 
 
 @blueprint.get("/site")
@@ -173,7 +168,6 @@ def update_site(body: SiteChanges) -> SiteOut:
         service.set_registration_open(body.registration_open)
     if "schedules_per_person" in body.model_fields_set:
         site.set_setting(site.SCHEDULES_PER_PERSON, body.schedules_per_person)
-    db.session.commit()
     return _site()
 
 
@@ -202,7 +196,7 @@ def list_passkeys() -> PasskeyList:
 @session_only
 def rename_passkey(passkey_id: Id, body: PasskeyName) -> PasskeyOut:
     """Rename a passkey; only in a signed-in session."""
-    return commit(PasskeyOut.from_row(passkeys.rename(current_user_id(), passkey_id, body.name)))
+    return PasskeyOut.from_row(passkeys.rename(current_user_id(), passkey_id, body.name))
 
 
 @blueprint.delete("/account/passkeys/<int:passkey_id>")
@@ -211,4 +205,3 @@ def rename_passkey(passkey_id: Id, body: PasskeyName) -> PasskeyOut:
 def remove_passkey(passkey_id: Id) -> None:
     """Remove a passkey, which then signs nobody in. Only in a session whose password was confirmed recently."""
     passkeys.remove(current_user_id(), passkey_id)
-    db.session.commit()

@@ -36,7 +36,7 @@ def create_group(body: NewGroup) -> GroupOut:
     """Make a group. Whoever the OpenID provider says is in a group of this name joins it when they sign in."""
     row = groups.create_group(body.name)
     _change(row.group_id, GroupChanges(user_ids=body.user_ids, quotas=body.quotas))
-    return idempotency.commit(_out(row))
+    return _out(row)
 
 
 @blueprint.get("/groups/<int:group_id>")
@@ -49,7 +49,6 @@ def get_group(group_id: Id) -> GroupOut:
 def update_group(group_id: Id, body: GroupChanges) -> GroupOut:
     """Change the name, the members or the limits of a group."""
     _change(group_id, body)
-    db.session.commit()
     return _out(groups.get_group(group_id))
 
 

@@ -43,7 +43,6 @@ from webapp.conversations.reasoning import get_reasoning
 from webapp.conversations.schemas import MessageOut, NewConversation
 from webapp.db.base import db
 from webapp.extensions import app_settings, limiter, redis, this_app
-from webapp.http.answers import commit
 from webapp.http.json_api import Answer, Responses, api_blueprint
 from webapp.http.validation import Id
 from webapp.http.views import ViewResult
@@ -185,7 +184,7 @@ def list_versions(message_id: Id) -> Versions:
 def restore_version(message_id: Id, version_id: Id) -> Restored:
     """Put an earlier version back, with what followed it then."""
     row = service.restore_version(current_user_id(), message_id, version_id)
-    return commit(Restored(message=MessageOut.of(row)))
+    return Restored(message=MessageOut.of(row))
 
 
 @blueprint.get("/messages/<int:message_id>/response", responses={200: MessageOut, 202: StillWriting})

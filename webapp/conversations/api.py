@@ -25,8 +25,6 @@ from webapp.conversations.schemas import (
     ReadableFeedback,
     ReadableFeedbackList,
 )
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
@@ -48,7 +46,7 @@ def create_conversation(body: NewConversation) -> ConversationOut:
     """Create a conversation."""
     check_choice(body.model)
     row = service.create_conversation(current_user_id(), body)
-    return idempotency.commit(ConversationOut.of(row))
+    return ConversationOut.of(row)
 
 
 @blueprint.get("/conversations/current")
@@ -56,7 +54,7 @@ def create_conversation(body: NewConversation) -> ConversationOut:
 def current_conversation() -> ConversationOut:
     """The active conversation, created if there is none."""
     row = service.current_conversation(current_user_id())
-    return commit(ConversationOut.of(row))
+    return ConversationOut.of(row)
 
 
 @blueprint.get("/conversations/<int:conversation_id>")
@@ -76,14 +74,13 @@ def update_conversation(conversation_id: Id, body: ConversationChanges) -> Conve
     """Change title, archive state or metadata."""
     check_choice(body.model)
     row = service.update_conversation(current_user_id(), conversation_id, body)
-    return commit(ConversationOut.of(row))
+    return ConversationOut.of(row)
 
 
 @blueprint.delete("/conversations/<int:conversation_id>")
 def delete_conversation(conversation_id: Id, query: DeleteConversationQuery) -> None:
     """Delete a conversation and its messages for good; with `forget=memories`, also memories that rest on it alone."""
     service.delete_conversation(current_user_id(), conversation_id, forget=query.forget == "memories")
-    db.session.commit()
 
 
 @blueprint.get("/conversations/<int:conversation_id>/messages")
@@ -106,20 +103,19 @@ def list_folders(query: PageQuery) -> FolderList:
 def create_folder(body: FolderFields) -> FolderOut:
     """Create a folder."""
     row = folders.create_folder(current_user_id(), body)
-    return idempotency.commit(folders.folder_response(row, 0))
+    return folders.folder_response(row, 0)
 
 
 @blueprint.patch("/folders/<int:folder_id>")
 def rename_folder(folder_id: Id, body: FolderFields) -> FolderOut:
     """Rename a folder."""
-    return commit(folders.folder_response(folders.rename_folder(current_user_id(), folder_id, body)))
+    return folders.folder_response(folders.rename_folder(current_user_id(), folder_id, body))
 
 
 @blueprint.delete("/folders/<int:folder_id>")
 def delete_folder(folder_id: Id) -> None:
     """Delete a folder; the conversations in it stay."""
     folders.delete_folder(current_user_id(), folder_id)
-    db.session.commit()
 
 
 feedback_blueprint = api_blueprint("feedback_api", __name__, tag="Feedback", access="user")
@@ -134,14 +130,13 @@ def get_feedback(message_id: Id) -> FeedbackOut:
 @feedback_blueprint.put("/messages/<int:message_id>/feedback")
 def give_feedback(message_id: Id, body: NewFeedback) -> FeedbackOut:
     """Rate a reply, or change its rating."""
-    return commit(FeedbackOut.from_row(feedback.give_feedback(current_user_id(), message_id, body)))
+    return FeedbackOut.from_row(feedback.give_feedback(current_user_id(), message_id, body))
 
 
 @feedback_blueprint.delete("/messages/<int:message_id>/feedback")
 def take_feedback_back(message_id: Id) -> None:
     """Remove your rating of a reply."""
     feedback.take_back(current_user_id(), message_id)
-    db.session.commit()
 
 
 @feedback_blueprint.get("/feedback/counts")
@@ -160,5 +155,4 @@ def list_readable_feedback(query: PageQuery) -> ReadableFeedbackList:
     items = [
         ReadableFeedback(**FeedbackOut.from_row(item.feedback).model_dump(), reply=item.reply) for item in page.items
     ]
-    db.session.commit()
     return ReadableFeedbackList(feedback=items, next_cursor=page.next_cursor)

@@ -17,7 +17,8 @@ from webapp.digests.schemas import ConversationMemoryData, stored_digest
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.secrets import find_secret
-from webapp.prompts.values import digest_source
+from webapp.prompts.placeholders import DIGEST
+from webapp.prompts.values import source_of
 
 
 def existing_conversation(conversation_id: int) -> Conversation:
@@ -176,7 +177,7 @@ def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> Conversat
     return data.without(lambda text: bool(find_secret(text)))
 
 
-@digest_source
+@source_of(DIGEST)
 def _for_prompts(conversation: Conversation) -> dict[str, Any] | None:
     row = find_digest(conversation.conversation_id) if memory_is_on(conversation) else None
     return row.memory_data if row is not None else None

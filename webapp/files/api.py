@@ -45,15 +45,14 @@ def create_file() -> FileOut:
     if file is None:
         raise Invalid.field("file", "is missing")
     row = take_in(current_user_id(), file.filename or "file", stream_of(file))
-    return idempotency.commit(FileOut.from_row(row))
+    return FileOut.from_row(row)
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/files", status=201)
 @idempotency.idempotent
 def add_file_to_space(space_id: Id, body: FileAsDocument) -> DocumentOut:
     """Make one of your files a document of a space: its text is found there page by page, and members can open it."""
-    document = add_to_space(current_user_id(), space_id, body.file_id, body.title)
-    return idempotency.commit(document)
+    return add_to_space(current_user_id(), space_id, body.file_id, body.title)
 
 
 @blueprint.get("/files")
@@ -99,7 +98,6 @@ def file_picture(file_id: Id, query: PictureQuery) -> Any:
 def delete_file(file_id: Id) -> None:
     """Delete a file; conversations it was attached to lose it."""
     service.delete_file(current_user_id(), file_id)
-    db.session.commit()
 
 
 @blueprint.get(

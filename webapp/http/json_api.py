@@ -11,6 +11,7 @@ from flask_openapi3 import APIBlueprint, Tag
 from flask_openapi3.utils import parse_parameters
 from pydantic import BaseModel, create_model
 
+from webapp.db.base import db
 from webapp.http.views import Access, ViewResult
 
 Responses = dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None]
@@ -38,6 +39,7 @@ class JsonBlueprint(APIBlueprint):
     A view takes each part of its URL as an argument, and what else is sent as `query`, `form` or `body`.
 
     A view that returns None is answered with 204, one that returns a model with `status`, unless it names `responses`.
+    What it changed is committed once it has returned, if it may write (webapp/accounts/access.py).
 
     flask-openapi3 asks the model of a query or a form for its JSON schema with every request, to find out which of its
     fields are lists: half a millisecond each time for something that never changes. Here it is asked once.
@@ -94,7 +96,10 @@ class JsonBlueprint(APIBlueprint):
 
         @wraps(view)
         def answer(**values: Any) -> Any:
-            return _as_json(view(**values), func.status)
+            result = view(**values)
+            if request.method not in ("GET", "HEAD") or getattr(func, "writes", False):
+                db.session.commit()
+            return _as_json(result, func.status)
 
         return answer
 

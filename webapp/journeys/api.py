@@ -6,8 +6,8 @@ from flask import Response, jsonify, url_for
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db, now
-from webapp.http.answers import commit, download
+from webapp.db.base import now
+from webapp.http.answers import download
 from webapp.http.json_api import Responses, api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
@@ -133,7 +133,6 @@ def skip(conversation_id: Id, point: Slug, body: SkipWish) -> PointOut:
 def guide(conversation_id: Id, body: GuideState) -> GuideState:
     """Stop the questions of a guided conversation, or let them go on."""
     pause(current_user_id(), conversation_id, paused=body.paused)
-    db.session.commit()
     return body
 
 
@@ -149,7 +148,7 @@ def reopen(conversation_id: Id, point: Slug, body: ReopenWish) -> PointOut:
 def reset(conversation_id: Id, point: Slug) -> PointReset:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""
     count = service.reset_here(current_user_id(), conversation_id, point)
-    return idempotency.commit(PointReset(conversations_read_again=count))
+    return PointReset(conversations_read_again=count)
 
 
 def _take(conversation_id: int, point: str, body: PointAnswer) -> PointView:
@@ -168,4 +167,4 @@ def _take(conversation_id: int, point: str, body: PointAnswer) -> PointView:
 
 def _point_response(conversation_id: int, view: PointView) -> PointOut:
     _, journey = service.conversation_view(current_user_id(), conversation_id)
-    return commit(PointOut.from_view(view, journey.next_slug if journey else None))
+    return PointOut.from_view(view, journey.next_slug if journey else None)

@@ -10,9 +10,8 @@ from pydantic import BaseModel, Field
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.answers import commit, download
+from webapp.http.answers import download
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Instant, Whole
 from webapp.http.views import ViewResult
@@ -96,7 +95,7 @@ class ExportQuery(BaseModel):
 def create_journey(body: JourneyBody, query: NewJourneyQuery) -> JourneyWork:
     """Write a journey: a draft, which people see once it is published."""
     work = authoring.create_draft(current_user_id(), body, is_private=query.private)
-    return idempotency.commit(JourneyWork.of(work))
+    return JourneyWork.of(work)
 
 
 @blueprint.post("/journeys/import", status=201)
@@ -108,13 +107,13 @@ def import_journey(body: ImportBody, query: NewJourneyQuery) -> JourneyWork:
     except ValueError as error:
         raise Invalid.field("text", str(error)) from None
     work = authoring.create_draft(current_user_id(), definition, is_private=query.private)
-    return idempotency.commit(JourneyWork.of(work))
+    return JourneyWork.of(work)
 
 
 @blueprint.put("/journeys/<slug>")
 def change_journey(slug: Slug, body: JourneyBody) -> JourneyWork:
     """Change the draft of a journey; what is published stays until the draft is."""
-    return commit(JourneyWork.of(authoring.save_draft(current_user_id(), slug, body)))
+    return JourneyWork.of(authoring.save_draft(current_user_id(), slug, body))
 
 
 @blueprint.get("/journeys/<slug>/draft")
@@ -127,7 +126,7 @@ def get_draft(slug: Slug) -> JourneyWork:
 @idempotency.idempotent
 def publish_journey(slug: Slug, body: PublishWish) -> JourneyWork:
     """Publish the draft, or restore an earlier version."""
-    return idempotency.commit(JourneyWork.of(authoring.publish(current_user_id(), slug, body.version)))
+    return JourneyWork.of(authoring.publish(current_user_id(), slug, body.version))
 
 
 @blueprint.post("/journeys/<slug>/duplicate", status=201)
@@ -135,14 +134,13 @@ def publish_journey(slug: Slug, body: PublishWish) -> JourneyWork:
 def duplicate_journey(slug: Slug, query: NewJourneyQuery) -> JourneyWork:
     """A copy, as your own draft."""
     work = authoring.duplicate(current_user_id(), slug, is_private=query.private)
-    return idempotency.commit(JourneyWork.of(work))
+    return JourneyWork.of(work)
 
 
 @blueprint.delete("/journeys/<slug>")
 def archive_journey(slug: Slug) -> None:
     """Withdraw a journey; a draft that was never published is deleted."""
     authoring.archive(current_user_id(), slug)
-    db.session.commit()
 
 
 @blueprint.get("/journeys/<slug>/export", responses=FILE)

@@ -16,7 +16,7 @@ from webapp.journeys.evidence_matches import keyword_count
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
 from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory, Quote
 from webapp.journeys.relevance import relevant_memories
-from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.models import IN_USE, Memory, MemoryEvidence
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.kinds import MemoryType
 
@@ -204,9 +204,7 @@ def _prefilled(
         .where(
             Memory.user_id == user_id,
             Memory.space_id.is_(None),
-            Memory.valid_to.is_(None),
-            Memory.is_archived == false(),
-            Memory.needs_review == false(),
+            *IN_USE,
             # How somebody wants to be answered says nothing about a topic.
             Memory.memory_type != MemoryType.INSTRUCTION.value,
         )

@@ -2,8 +2,6 @@
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
@@ -32,21 +30,20 @@ def list_facts(space_id: Id, query: PageQuery) -> FactList:
 def add_fact(space_id: Id, body: NewFact) -> FactOut:
     """Write a fact by hand; private unless you share it."""
     fact = facts.add_fact(current_user_id(), space_id, body.category, body.content, shared=body.visibility == "shared")
-    return idempotency.commit(FactOut.of(fact))
+    return FactOut.of(fact)
 
 
 @blueprint.patch("/ai/facts/<int:memory_id>/visibility")
 def set_visibility(memory_id: Id, body: VisibilityChange) -> FactOut:
     """Share a fact of yours with the members of its legacy, or withdraw it."""
     fact = facts.set_visibility(current_user_id(), memory_id, body.visibility)
-    return commit(FactOut.of(fact))
+    return FactOut.of(fact)
 
 
 @blueprint.delete("/ai/facts/<int:memory_id>")
 def delete_fact(memory_id: Id) -> None:
     """Forget a fact of yours for good."""
     facts.delete_fact(current_user_id(), memory_id)
-    db.session.commit()
 
 
 @blueprint.get("/conversations/<int:conversation_id>/move")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from sqlalchemy import false, select
+from sqlalchemy import select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
@@ -13,7 +13,7 @@ from webapp.legacies.extraction_prompt import LegacyFact
 from webapp.legacies.fact_list import SHOWN, KnownFacts, category_of, ground, list_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.memories.learning import model_call
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.kinds import CONTENT_MAX
@@ -129,13 +129,7 @@ def list_facts(user_id: int, space_id: int) -> KnownFacts:
     """Return the user's newest facts of a legacy that are in use, for the prompt that finds more."""
     rows = db.session.execute(
         select(Memory.memory_id, Memory.content)
-        .where(
-            Memory.user_id == user_id,
-            Memory.space_id == space_id,
-            Memory.valid_to.is_(None),
-            Memory.is_archived == false(),
-            Memory.needs_review == false(),
-        )
+        .where(Memory.user_id == user_id, Memory.space_id == space_id, *IN_USE)
         .order_by(Memory.memory_id.desc())
         .limit(SHOWN)
     ).all()

@@ -11,7 +11,7 @@ from webapp.errors import NotFound, require
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.legacies.fact_list import KnownFact, category_of
 from webapp.memories import service
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store import forgetting
 from webapp.memories.store.forgetting import ForgetReport
@@ -162,14 +162,7 @@ def _usable_facts(user_id: int, space_id: int) -> Select[Memory]:
 
 def _readable(user_id: int, space_id: int) -> Select[Memory]:
     return (
-        service.readable(user_id)
-        .where(
-            Memory.space_id == space_id,
-            Memory.valid_to.is_(None),
-            Memory.is_archived == false(),
-            Memory.needs_review == false(),
-        )
-        .execution_options(populate_existing=True)
+        service.readable(user_id).where(Memory.space_id == space_id, *IN_USE).execution_options(populate_existing=True)
     )
 
 

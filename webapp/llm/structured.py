@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from json_repair import repair_json
+from pydantic import BaseModel, ValidationError
 
 from .errors import MalformedOutput
 from .reply_markup import answer_text
@@ -35,6 +36,7 @@ _UNSUPPORTED = (
 )
 
 
+Model = TypeVar("Model", bound=BaseModel)
 _LONGEST_HEAD = 500
 _TYPOGRAPHIC = re.compile("[“”„]")
 
@@ -172,6 +174,15 @@ def none_is_empty(value: object) -> object:
     return [] if value is None else value
 
 
+def readable_items(model: type[Model], items: Iterable[object]) -> list[Model]:
+    """Return the well-formed items of a list in an answer; a malformed one costs only itself."""
+    values = []
+    for item in items:
+        with suppress(ValidationError, RecursionError):
+            values.append(model.model_validate(item))
+    return values
+
+
 def complete_items(text: str, field: str) -> list[Any]:
     """Return the complete objects in the list `field` of a JSON object that was cut off; none if cut off before it."""
     match = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
@@ -215,7 +226,11 @@ class Part:
 
 def schema_of(parts: Iterable[Part]) -> dict[str, Any]:
     """Return the JSON schema of an answer to all the parts, in their order."""
-    properties = {part.field: dict(part.schema) for part in parts}
+    return object_schema(**{part.field: dict(part.schema) for part in parts})
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """Return the JSON schema of an object with exactly these properties, as strict servers want it."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 

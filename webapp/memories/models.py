@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     event,
+    false,
     func,
     select,
     text,
@@ -140,6 +141,10 @@ class Memory(Base):
     known_rank: Mapped[float | None] = mapped_column(Float, Computed(_KNOWN, persisted=False))
     # For the indexes of lists, where "has no end" and "has one" are two values, not a value and a range.
     is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False))
+
+
+IN_USE = (Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false())
+"""The conditions of a memory that may be used: neither closed nor archived nor in review."""
 
 
 class MemoryEvidence(Base):

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, or_, select
+from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
@@ -13,7 +13,7 @@ from webapp.errors import Conflict, Invalid, NotFound
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 from webapp.memories import lists
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.grounding import value_after
 from webapp.memories.rules.kinds import MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.secrets import find_secret
@@ -45,13 +45,7 @@ def readable(user_id: int) -> Select[Memory]:
 
 def shared_in(spaces: Select[int] | Collection[int]) -> ColumnElement[bool]:
     """Return the condition for what every member of some spaces may read there."""
-    return (
-        (Memory.visibility == "shared")
-        & Memory.space_id.in_(spaces)
-        & Memory.valid_to.is_(None)
-        & (Memory.is_archived == false())
-        & (Memory.needs_review == false())
-    )
+    return and_(Memory.visibility == "shared", Memory.space_id.in_(spaces), *IN_USE)
 
 
 def read_memory(user_id: int, memory_id: int) -> Memory:

@@ -97,7 +97,7 @@ def create_connection(body: NewConnection) -> ConnectionOut:
     db.session.rollback()  # nothing is held while the server answers
     _require(connection_setup.settings_of(body), body)
     body, result = (body, None) if body.models is not None else connection_setup.complete(body)
-    return idempotency.commit(_out(service.create_connection(body, result)))
+    return _out(service.create_connection(body, result))
 
 
 @blueprint.get("/connections/<int:connection_id>")
@@ -109,7 +109,7 @@ def get_connection(connection_id: Id) -> ConnectionOut:
 @blueprint.patch("/connections/<int:connection_id>")
 def update_connection(connection_id: Id, body: ConnectionChanges) -> ConnectionOut:
     """Change a connection or the models it offers."""
-    return commit(_out(change_connection(connection_id, body)))
+    return _out(change_connection(connection_id, body))
 
 
 def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
@@ -140,7 +140,6 @@ def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges)
 def delete_connection(connection_id: Id) -> None:
     """Delete a connection with its models."""
     deletion.delete_connection(connection_id)
-    db.session.commit()
 
 
 @blueprint.post("/connections/<int:connection_id>/test")

@@ -1,7 +1,6 @@
 """JSON endpoints of search and of receipts."""
 
 from webapp.accounts.auth import current_user_id
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.retrieval import receipts, service
@@ -49,4 +48,4 @@ def get_receipt(message_id: Id) -> Receipt:
 @blueprint.post("/messages/<int:message_id>/receipt/feedback")
 def judge(message_id: Id, body: Verdict) -> VerdictDone:
     """Say that something on the receipt is wrong, outdated, not relevant here, or to be forgotten."""
-    return commit(receipts.judge(current_user_id(), message_id, body))
+    return receipts.judge(current_user_id(), message_id, body)

@@ -27,6 +27,7 @@ FOUND = "retrieved"
 FOUND_BY = ("words", "words nearby", "meaning", "words and meaning", "words nearby and meaning")
 """The reasons of what was found, also of what is in another part of the context because every reply sees it."""
 COPIED_AT_ONCE = 40
+_COPIED = ("kind", "revision", "stage", "rank", "injected", "from_char", "to_char")
 
 
 def store(message_id: int, items: Iterable[ReceiptItem]) -> None:
@@ -39,17 +40,11 @@ def store(message_id: int, items: Iterable[ReceiptItem]) -> None:
     reasons = {(item.kind, item.id): item.reason for item in items if item.stage == FOUND}
     rows = [
         {
+            **{name: getattr(item, name) for name in _COPIED},
             "message_id": message_id,
-            "kind": item.kind,
             "passage_id": item.id,
-            "revision": item.revision,
-            "stage": item.stage,
-            "rank": item.rank,
             "score": float(item.score),
             "reason": reasons.get((item.kind, item.id), item.reason)[:200],
-            "injected": item.injected,
-            "from_char": item.from_char,
-            "to_char": item.to_char,
         }
         for item in items
         if item.injected or (item.kind, item.id) not in shown_keys

@@ -4,8 +4,6 @@ from datetime import datetime
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.rendering import reader_zone
@@ -38,7 +36,7 @@ def list_saved_prompts(query: SavedPromptQuery) -> SavedPromptList:
 @idempotency.idempotent
 def create_saved_prompt(body: NewSavedPrompt) -> SavedPromptOut:
     """Save a prompt, for yourself or for the members of a space."""
-    return idempotency.commit(_out(service.create_prompt(current_user_id(), body)))
+    return _out(service.create_prompt(current_user_id(), body))
 
 
 @blueprint.get("/saved_prompts/export")
@@ -51,7 +49,6 @@ def export_saved_prompts() -> PromptExport:
 def import_saved_prompts(body: PromptsToImport) -> PromptsImported:
     """Take in prompts that were exported here or from Open WebUI; those that are there already are skipped."""
     imported, skipped, refused = service.import_prompts(current_user_id(), body.prompts, space_id=body.space_id)
-    db.session.commit()
     return PromptsImported(imported=imported, skipped=skipped, refused=refused)
 
 
@@ -64,21 +61,20 @@ def get_saved_prompt(saved_prompt_id: Id) -> SavedPromptOut:
 @blueprint.patch("/saved_prompts/<int:saved_prompt_id>")
 def update_saved_prompt(saved_prompt_id: Id, body: SavedPromptChanges) -> SavedPromptOut:
     """Change a prompt of yours, or one in a space that you own."""
-    return commit(_out(service.update_prompt(current_user_id(), saved_prompt_id, body)))
+    return _out(service.update_prompt(current_user_id(), saved_prompt_id, body))
 
 
 @blueprint.delete("/saved_prompts/<int:saved_prompt_id>")
 def delete_saved_prompt(saved_prompt_id: Id) -> None:
     """Delete a prompt of yours, or one in a space that you own."""
     service.delete_prompt(current_user_id(), saved_prompt_id)
-    db.session.commit()
 
 
 @blueprint.post("/saved_prompts/<int:saved_prompt_id>/duplicate", status=201)
 @idempotency.idempotent
 def duplicate_saved_prompt(saved_prompt_id: Id) -> SavedPromptOut:
     """Copy a prompt for yourself."""
-    return idempotency.commit(_out(service.duplicate_prompt(current_user_id(), saved_prompt_id)))
+    return _out(service.duplicate_prompt(current_user_id(), saved_prompt_id))
 
 
 @blueprint.post("/saved_prompts/<int:saved_prompt_id>/fill")

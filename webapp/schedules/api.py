@@ -3,8 +3,6 @@
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, session_only, writes
 from webapp.accounts.identity import require_identity
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
@@ -35,7 +33,7 @@ def list_schedules(query: PageQuery) -> ScheduleList:
 def create_schedule(body: ScheduleFields) -> ScheduleOut:
     """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
     row = service.create_schedule(current_user_id(), body, token_id=require_identity().token_id)
-    return idempotency.commit(ScheduleOut.of(row))
+    return ScheduleOut.of(row)
 
 
 @blueprint.get("/schedules/feed")
@@ -58,7 +56,6 @@ def renew_feed() -> FeedOut:
 def delete_feed() -> None:
     """Withdraw the URL of your calendar."""
     feed.delete_feed(current_user_id())
-    db.session.commit()
 
 
 @blueprint.get("/schedules/<int:schedule_id>")
@@ -71,21 +68,20 @@ def get_schedule(schedule_id: Id) -> ScheduleOut:
 def change_schedule(schedule_id: Id, body: ScheduleEdit) -> ScheduleOut:
     """Change a schedule, only the given fields; pause it, or let it go on."""
     row = service.change_schedule(current_user_id(), schedule_id, body, token_id=require_identity().token_id)
-    return commit(ScheduleOut.of(row))
+    return ScheduleOut.of(row)
 
 
 @blueprint.delete("/schedules/<int:schedule_id>")
 def delete_schedule(schedule_id: Id) -> None:
     """Delete a schedule; the conversations it began stay."""
     service.delete_schedule(current_user_id(), schedule_id)
-    db.session.commit()
 
 
 @blueprint.post("/schedules/<int:schedule_id>/run", status=202)
 @idempotency.idempotent
 def run_schedule(schedule_id: Id) -> RunOut:
     """Send its message now, beside its times."""
-    return idempotency.commit(RunOut.of(service.run_now(current_user_id(), schedule_id), None))
+    return RunOut.of(service.run_now(current_user_id(), schedule_id), None)
 
 
 @blueprint.get("/schedules/<int:schedule_id>/runs")
@@ -97,4 +93,4 @@ def list_runs(schedule_id: Id, query: PageQuery) -> RunList:
 
 
 def _feed(calendar: feed.Feed, status: int = 200) -> FeedOut:
-    return idempotency.commit(FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at))
+    return FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at)

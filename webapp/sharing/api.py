@@ -5,7 +5,6 @@ from flask import url_for
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db
 from webapp.extensions import limiter
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
@@ -26,7 +25,7 @@ def create_share(conversation_id: Id, body: NewShare) -> ShareOut:
     """Share a conversation, or a range of it, by a link."""
     user_id = current_user_id()
     row = service.create_share(user_id, conversation_id, body)
-    return idempotency.commit(_out(row, get_conversation(user_id, conversation_id).title))
+    return _out(row, get_conversation(user_id, conversation_id).title)
 
 
 @blueprint.get("/shares")
@@ -40,7 +39,6 @@ def list_shares(query: ShareQuery) -> ShareList:
 def revoke_share(share_id: Id) -> None:
     """End a link at once."""
     service.revoke_share(current_user_id(), share_id)
-    db.session.commit()
 
 
 def share_url(row: ConversationShare) -> str:

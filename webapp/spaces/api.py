@@ -2,9 +2,7 @@
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
 from webapp.extensions import limiter
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
@@ -49,7 +47,7 @@ def list_spaces(query: SpaceQuery) -> SpaceList:
 def create_space(body: NewSpace) -> SpaceOut:
     """Create a project or a legacy."""
     row = service.create_space(current_user_id(), body)
-    return idempotency.commit(service.view_space(current_user_id(), row.space_id))
+    return service.view_space(current_user_id(), row.space_id)
 
 
 @blueprint.get("/spaces/<int:space_id>")
@@ -62,7 +60,7 @@ def get_space(space_id: Id) -> SpaceOut:
 def update_space(space_id: Id, body: SpaceChanges) -> SpaceOut:
     """Change name, description, instructions or persona, as the owner."""
     service.update_space(current_user_id(), space_id, body)
-    return commit(service.view_space(current_user_id(), space_id))
+    return service.view_space(current_user_id(), space_id)
 
 
 @blueprint.get("/spaces/<int:space_id>/dependents")
@@ -75,7 +73,6 @@ def dependents(space_id: Id) -> Consequences:
 def delete_space(space_id: Id, query: SpaceEnd) -> None:
     """Delete a space with its documents, as the owner. Everybody keeps their conversations and memories from it."""
     service.delete_space(current_user_id(), space_id, forget=query.forget == "memories")
-    db.session.commit()
 
 
 @blueprint.get("/spaces/<int:space_id>/members")
@@ -89,15 +86,14 @@ def list_members(space_id: Id) -> MemberList:
 @idempotency.idempotent
 def invite(space_id: Id, body: Invitation) -> MemberOut:
     """Invite somebody by the address of their account, as the owner. The response never says whether there is one."""
-    member = members.invite(current_user_id(), space_id, body.email)
-    return idempotency.commit(member)
+    return members.invite(current_user_id(), space_id, body.email)
 
 
 @blueprint.post("/spaces/<int:space_id>/members/accept")
 def accept(space_id: Id) -> SpaceOut:
     """Accept your invitation."""
     members.accept(current_user_id(), space_id)
-    return commit(service.view_space(current_user_id(), space_id))
+    return service.view_space(current_user_id(), space_id)
 
 
 @blueprint.delete("/spaces/<int:space_id>/members/<int:user_id>")
@@ -105,21 +101,19 @@ def remove_member(space_id: Id, user_id: Id, query: SpaceEnd) -> None:
     """Decline an invitation, leave, or, as the owner, remove a member."""
     forget = query.forget == "memories"
     members.remove(current_user_id(), space_id, user_id, forget=forget)
-    db.session.commit()
 
 
 @blueprint.delete("/spaces/<int:space_id>/invitations/<int:invitation_id>")
 def withdraw_invitation(space_id: Id, invitation_id: Id) -> None:
     """Withdraw an invitation, as the owner."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
-    db.session.commit()
 
 
 @blueprint.post("/spaces/<int:space_id>/owner")
 def hand_over(space_id: Id, body: NewOwner) -> SpaceOut:
     """Hand the space over to another member, as the owner."""
     members.hand_over(current_user_id(), space_id, body.user_id)
-    return commit(service.view_space(current_user_id(), space_id))
+    return service.view_space(current_user_id(), space_id)
 
 
 @blueprint.get("/spaces/<int:space_id>/documents")
@@ -133,8 +127,7 @@ def list_documents(space_id: Id, query: PageQuery) -> DocumentList:
 @idempotency.idempotent
 def add_document(space_id: Id, body: NewDocument) -> DocumentOut:
     """Add a text; replies in the space can draw on it once it is indexed."""
-    document = documents.add_document(current_user_id(), space_id, body)
-    return idempotency.commit(document)
+    return documents.add_document(current_user_id(), space_id, body)
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
@@ -150,7 +143,6 @@ def get_document(space_id: Id, document_id: Id) -> DocumentWithText:
 def delete_document(space_id: Id, document_id: Id) -> None:
     """Delete a document, as the owner or the person who added it."""
     documents.delete_document(current_user_id(), space_id, document_id)
-    db.session.commit()
 
 
 @blueprint.get("/ai/personas")

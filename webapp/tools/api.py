@@ -6,7 +6,6 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import admin_only, current_user_id, session_only
 from webapp.db.base import db
 from webapp.extensions import limiter
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.tools import servers
@@ -39,7 +38,7 @@ def get_web_access() -> WebAccessOut:
 @admin_only
 def set_web_access(body: WebAccessFields) -> WebAccessOut:
     """Set up the search engine, and switch the web on or off. The key goes in and never comes out."""
-    return commit(WebAccessOut.of(web.set_access(body)))
+    return WebAccessOut.of(web.set_access(body))
 
 
 @blueprint.post("/web-access/test")
@@ -75,7 +74,7 @@ def list_tool_servers() -> ToolServerList:
 def create_tool_server(body: NewToolServer) -> ToolServerOut:
     """Add an MCP server. Its token goes in and never comes out; its tools are known once it is tested, and off."""
     row = servers.create_server(current_user_id(), body, is_admin=is_admin())
-    return idempotency.commit(_out(row))
+    return _out(row)
 
 
 @blueprint.get("/tool-servers/<int:server_id>")
@@ -90,7 +89,7 @@ def change_tool_server(server_id: Id, body: ToolServerChanges) -> ToolServerOut:
     """Change a server, or which of its tools are on."""
     row = _row(server_id)
     servers.update_server(row, body)
-    return commit(_out(row))
+    return _out(row)
 
 
 @blueprint.delete("/tool-servers/<int:server_id>")
@@ -98,7 +97,6 @@ def change_tool_server(server_id: Id, body: ToolServerChanges) -> ToolServerOut:
 def delete_tool_server(server_id: Id) -> None:
     """Delete a server with what was allowed on it."""
     servers.delete_server(_row(server_id))
-    db.session.commit()
 
 
 @blueprint.post("/tool-servers/<int:server_id>/test")

@@ -2,7 +2,6 @@
 
 from webapp.accounts import service as accounts
 from webapp.accounts.auth import current_identity, current_user_id, login_required
-from webapp.db.base import db
 from webapp.errors import Forbidden
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
@@ -53,5 +52,4 @@ def _quotas_of(user_id: int | None) -> Quotas:
 
 def _set(user_id: int | None, body: Quotas) -> Quotas:
     service.set_quotas(user_id, body.quotas)
-    db.session.commit()
     return _quotas_of(user_id)

@@ -2,8 +2,6 @@
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, password_required
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import Responses, api_blueprint
 from webapp.http.validation import Id
 from webapp.http.views import ViewResult
@@ -48,7 +46,7 @@ def list_webhooks() -> WebhookList:
 def create_webhook(body: NewWebhook) -> CreatedWebhook:
     """Have a URL told what happens. The answer holds the secret, this once. One made by a token ends with it."""
     row, secret = service.create_webhook(current_user_id(), body)
-    return idempotency.commit(CreatedWebhook.of(row, secret=secret))
+    return CreatedWebhook.of(row, secret=secret)
 
 
 @blueprint.patch("/webhooks/<int:webhook_id>")
@@ -56,14 +54,13 @@ def create_webhook(body: NewWebhook) -> CreatedWebhook:
 def change_webhook(webhook_id: Id, body: WebhookChanges) -> WebhookOut:
     """Change a webhook; only the given fields."""
     row = service.change_webhook(current_user_id(), webhook_id, body)
-    return commit(WebhookOut.of(row))
+    return WebhookOut.of(row)
 
 
 @blueprint.delete("/webhooks/<int:webhook_id>")
 def delete_webhook(webhook_id: Id) -> None:
     """End a webhook at once, and what waits for it."""
     service.delete_webhook(current_user_id(), webhook_id)
-    db.session.commit()
 
 
 @blueprint.post("/webhooks/<int:webhook_id>/secret")
@@ -71,13 +68,13 @@ def delete_webhook(webhook_id: Id) -> None:
 def renew_secret(webhook_id: Id) -> CreatedWebhook:
     """A new secret; the old one signs nothing any more."""
     row, secret = service.renew_secret(current_user_id(), webhook_id)
-    return commit(CreatedWebhook.of(row, secret=secret))
+    return CreatedWebhook.of(row, secret=secret)
 
 
 @blueprint.post("/webhooks/<int:webhook_id>/test", status=202)
 def test_webhook(webhook_id: Id) -> DeliveryOut:
     """Send a `ping`."""
-    return commit(DeliveryOut.from_row(service.ping(current_user_id(), webhook_id)))
+    return DeliveryOut.from_row(service.ping(current_user_id(), webhook_id))
 
 
 @blueprint.get("/webhooks/<int:webhook_id>/deliveries")

@@ -3,9 +3,10 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 
+from testkit.memory_extraction import apply_effects
 from tests.memories.worlds import NAME, NOON, stored, worlds
 from webapp.errors import Conflict
-from webapp.memories.rules.state import Draft, Insert, State, apply_effects
+from webapp.memories.rules.state import Draft, Insert, State
 from webapp.memories.rules.user_decisions import (
     Decision,
     is_earlier,

@@ -5,12 +5,13 @@ from typing import Any
 
 from hypothesis import given, settings
 
+from testkit.memory_extraction import apply_effects
 from testkit.people import post_form
 from tests.memories.conversing import answers, converse, memories_of, operation, say
 from tests.memories.worlds import batches, worlds
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.state import Close, KnownMemory, State, apply_effects
+from webapp.memories.rules.state import Close, KnownMemory, State
 from webapp.memories.rules.working_copy import Plan
 from webapp.memories.showing.change_lines import ChangeLine, label, lines_of
 from webapp.memories.showing.texts import refusal_summary

@@ -15,14 +15,14 @@ from typing import Annotated
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, Field
 from redis.exceptions import RedisError
-from sqlalchemy import exists, false, select
+from sqlalchemy import exists, select
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import redis
 from webapp.llm.structured import none_is_empty
-from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.models import IN_USE, Memory, MemoryRevision
 from webapp.memories.rules.policy import MAYBE_SAME_AT
 from webapp.memories.rules.relations import may_be_same
 from webapp.memories.store import versions
@@ -116,9 +116,7 @@ def _pairs(user_id: int) -> list[Pair]:
         .where(
             ~is_restored,
             Memory.user_id == user_id,
-            Memory.valid_to.is_(None),
-            Memory.is_archived == false(),
-            Memory.needs_review == false(),
+            *IN_USE,
             Memory.fact_key.is_(None),
             Memory.embedding.is_not(None),
         )

@@ -4,7 +4,8 @@ If it is killed or runs twice, the watermark and the memories still move togethe
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from sqlalchemy import select
@@ -23,8 +24,7 @@ from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.prompt.conversation_memory import extracts
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.state import State
-from webapp.memories.rules.working_copy import Plan
+from webapp.memories.rules.state import Effect, State
 from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
@@ -70,22 +70,14 @@ def extract(
 
 def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
     """Read on and ask; with fewer messages if an answer about more was cut off before it said anything."""
-    limit = None
-    while True:
-        batch = inputs.read(conversation_id, place, limit)
-        db.session.remove()
-        if batch is None:
-            return None
+    batch = None
+    for batch in inputs.batches(conversation_id, place):
         if on_start is not None:
             on_start()
             on_start = None
-        try:
+        with suppress(CutOffAnswer):
             return _step(batch)
-        except CutOffAnswer:
-            count = len({source.message_id for source in batch.call.sources})
-            if count == 1:
-                return replace(_write(batch, None), unreadable=1)
-            limit = count // 2
+    return replace(_write(batch, None), unreadable=1) if batch is not None else None
 
 
 def _step(batch: ExtractionInput) -> Result:
@@ -190,7 +182,9 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
     # Refusals are reported along with other changes; on their own, only those worth a line of their own.
     is_told = bool(plan.effects) or not texts.TOLD_ALONE.isdisjoint(reasons)
-    change_set = _store(batch, answer, plan, counts, reasons) if is_told else None
+    change_set = store(batch, answer, plan.effects, counts, reasons) if is_told else None
+    if change_set is not None:
+        change_set.through_message_id = batch.call.covers_through
     log.info(
         "memories extracted",
         extra={"conversation_id": batch.conversation_id, "operations": len(operations), **counts, "reasons": reasons},
@@ -228,19 +222,25 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | No
     )
 
 
-def _store(
-    batch: ExtractionInput, answer: Answer, plan: Plan, counts: dict[str, int], reasons: dict[str, int]
+def store(
+    batch: ExtractionInput,
+    answer: Answer,
+    effects: Iterable[Effect],
+    counts: dict[str, int],
+    reasons: dict[str, int] | None = None,
+    *,
+    cause: str = "extraction",
 ) -> MemoryChangeSet:
-    journal = Journal(batch.user_id, "extraction", actor="extraction", conversation_id=batch.conversation_id)
+    """Write what was decided about an answer; returns its change set."""
+    journal = Journal(batch.user_id, cause, actor=cause, conversation_id=batch.conversation_id)
     writing.apply_plan(
-        plan.effects,
+        effects,
         journal,
         space_id=batch.space_id,
         embedding_model=answer.embedding_model,
         embeddings=answer.vectors,
     )
     change_set = journal.close(counts, reasons)
-    change_set.through_message_id = batch.call.covers_through
     change_set.model = answer.model
     change_set.prompt_tokens = answer.prompt_tokens
     change_set.completion_tokens = answer.completion_tokens

@@ -1,6 +1,6 @@
 """The input of an extraction: the new messages of a conversation, and the memories that they may be about."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -101,6 +101,19 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
         guided.keys[: call.points],
         tuple(parts),
     )
+
+
+def batches(conversation_id: int, after: int | None) -> Iterator[ExtractionInput]:
+    """Yield what to ask about next, and if that is not enough, the same about half of the messages, down to one.
+
+    Whoever takes another has had an answer that was cut off before it said anything. No connection is held.
+    """
+    limit: int | None = None
+    while limit != 0 and (batch := read(conversation_id, after, limit)) is not None:
+        db.session.remove()
+        yield batch
+        limit = len({source.message_id for source in batch.call.sources}) // 2
+    db.session.remove()
 
 
 def has_newer(conversation: Conversation, watermark: int) -> bool:

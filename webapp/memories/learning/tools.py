@@ -14,12 +14,12 @@ from webapp.memories.learning.models import ForgetProposal
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.evidence import find_own_quote
-from webapp.memories.rules.operations import MemoryOperation, one_line
+from webapp.memories.rules.evidence import find_quote
+from webapp.memories.rules.operations import MemoryOperation, Unit, one_line
 from webapp.memories.rules.policy import for_review
 from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage, State
 from webapp.memories.rules.statements import optional_text
-from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
+from webapp.memories.schemas import MemoryKind, MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.store import tombstones, versions, writing
 from webapp.memories.store.journal import Journal, statement_hash
@@ -85,7 +85,7 @@ def remember(
     versions.hold(conversation.user_id)
     sources = _user_messages(turn)
     quote = args.quote or args.content
-    source = next((s for s in reversed(sources) if find_own_quote(quote, s.content, s.others)), None)
+    source = next((s for s in reversed(sources) if find_quote(quote, s.content, s.others)), None)
     if source is None:
         return refusal_text("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
     operation = MemoryOperation(

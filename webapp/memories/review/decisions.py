@@ -1,6 +1,7 @@
 """Memories that wait for the user, the groups they came in, and the decisions on them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,7 +9,7 @@ from blinker import Signal
 from sqlalchemy import ColumnElement, Select, false, select
 
 from webapp.db.base import db, get_or_raise, now
-from webapp.errors import Invalid
+from webapp.errors import Conflict, Invalid
 from webapp.http.paging import Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.lists import FOR_LISTS
@@ -86,14 +87,6 @@ def review_queue(
     user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
 ) -> Page[WaitingMemory]:
     """Return what is waiting for a decision, last changed first; `conditions` and `part` as for `list_memories`."""
-    page = list_conflict_pairs(user_id, query, *conditions, part=part)
-    return Page(with_quotes(page.items, evidence_of(user_id, ids_of(page.items))), page.next_cursor)
-
-
-def list_conflict_pairs(
-    user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
-) -> Page[tuple[Memory, Memory | None]]:
-    """Return the memories of the queue, each with the one it contradicts or would replace."""
     page = list_memories(user_id, query.model_copy(update={"needs_review": True}), *conditions, part=part)
     other_ids = {row.memory_id: row.contradicts_id for row in page.items}
     keyed = [row for row in page.items if row.contradicts_id is None and row.fact_key]
@@ -105,20 +98,15 @@ def list_conflict_pairs(
     if missing:
         memories = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*FOR_LISTS))
         rows |= {row.memory_id: row for row in memories}
-    return Page([(row, rows.get(other_ids[row.memory_id] or 0)) for row in page.items], page.next_cursor)
+    quotes = evidence_of(user_id, rows)
 
+    def waiting(row: Memory) -> WaitingMemory:
+        other = rows.get(other_ids[row.memory_id] or 0)
+        return WaitingMemory(
+            row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ()
+        )
 
-def ids_of(pairs: Iterable[tuple[Memory, Memory | None]]) -> list[int]:
-    return [row.memory_id for pair in pairs for row in pair if row is not None]
-
-
-def with_quotes(
-    pairs: Iterable[tuple[Memory, Memory | None]], quotes: Mapping[int, Sequence[QuotedEvidence]]
-) -> list[WaitingMemory]:
-    return [
-        WaitingMemory(row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ())
-        for row, other in pairs
-    ]
+    return page.map(waiting)
 
 
 def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
@@ -147,6 +135,24 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
         journal.record_change(row)
     journal.close({"updated": 1, "superseded": sum(fields.get("valid_to") is not None for fields in edits.values())})
     return get_memory(user_id, memory_id)
+
+
+def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int]:
+    """Keep or forget some memories, up to 100, that wait; returns how many went, and how many stay as they were.
+
+    What contradicts another memory is not kept, since that takes a decision of its own. Forgetting goes with all that
+    say the same.
+    """
+    queue = review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(memory_ids)).items
+    if decision is Decision.REJECT:
+        ids = [item.memory.memory_id for item in queue]
+        return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), len(memory_ids) - len(ids)
+    count = 0
+    for memory_id in sorted(item.memory.memory_id for item in queue if item.other is None):
+        with suppress(Conflict), db.session.begin_nested():
+            decide_review(user_id, memory_id, ReviewDecision(decision=decision))
+            count += 1
+    return count, len(memory_ids) - count
 
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:

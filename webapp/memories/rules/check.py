@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from webapp.memories.rules.evidence import (
-    find_own_quote,
     find_quote,
     has_substance,
     injected_spans,
@@ -144,7 +143,7 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
     """Return where the quote stands: in the named message, or in the only one that contains it."""
     source = next((message for message in messages if message.number == operation.message_number), None)
     user_messages = {message.message_id: message for message in reversed(messages) if message.role == "user"}.values()
-    matches = [(m, span) for m in user_messages if (span := find_own_quote(operation.quote, m.content, m.others))]
+    matches = [(m, span) for m in user_messages if (span := find_quote(operation.quote, m.content, m.others))]
     place = next(((m, span) for m, span in matches if source is not None and m.message_id == source.message_id), None)
     if place is None and len(matches) == 1:
         place = matches[0]

@@ -151,12 +151,5 @@ def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
 
 def was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
     """Tell whether the same words already stand as a memory on one side of a contradiction with the target."""
-    return (
-        board.find(
-            lambda memory: (
-                memory.rests_on(claim.evidence)
-                and (memory.contradicts == target.ref or memory.ref == target.contradicts)
-            )
-        )
-        is not None
-    )
+    resting = board.find_all(lambda memory: memory.rests_on(claim.evidence))
+    return any(memory.contradicts == target.ref or memory.ref == target.contradicts for memory in resting)

@@ -265,11 +265,3 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
     if not isinstance(effect, Flag):
         memory = replace(memory, evidence=memory.evidence + effect.evidence)
     memories[effect.ref] = memory
-
-
-def apply_effects(memories: Iterable[KnownMemory], effects: Iterable[Effect]) -> tuple[KnownMemory, ...]:
-    """Return the memories after all effects, in order of reference."""
-    by_ref = {memory.ref: memory for memory in memories}
-    for effect in effects:
-        apply_effect(by_ref, effect)
-    return tuple(by_ref[ref] for ref in sorted(by_ref))

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from webapp.llm.structured import object_schema
 from webapp.memories.rules.kinds import CONTENT_MAX, KEY_MAX, VALUE_MAX, MemoryType, canonical_fact_key
 from webapp.memories.rules.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit, one_line
 from webapp.text.canonical import plain_text
@@ -235,14 +236,14 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
         "message": {"type": "integer", "enum": list(messages)} if messages else {"type": "integer"},
         "quote": {"type": "string"},
     }
-    passed = _object(**properties, about=_one_of(*(subject.value for subject in PASSED_OVER)))
+    passed = object_schema(**properties, about=_one_of(*(subject.value for subject in PASSED_OVER)))
     fields: dict[str, Any] = {}
     if memories:
         fields = {
             "action": _one_of(*(action.value for action in Action)),
             "memory": {"type": "integer", "enum": [0, *memories]},
         }
-    user = _object(
+    user = object_schema(
         **properties,
         about=_one_of(Topic.USER.value),
         content={"type": "string"},
@@ -253,7 +254,7 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
         until={"type": "string"},
         confidence={"type": "number", "enum": list(SURENESS)},
     )
-    other = _object(
+    other = object_schema(
         **properties,
         about=_one_of(Topic.THEIRS.value, Topic.ANSWERS.value),
         content={"type": "string"},
@@ -265,7 +266,3 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
 
 def _one_of(*values: str) -> dict[str, Any]:
     return {"type": "string", "enum": list(values)}
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -8,7 +8,9 @@ from typing import Any
 from pydantic import BaseModel, Field, RootModel
 
 from webapp.http.validation import Instant, Output, utc_text
-from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
+from webapp.memories.history.change_sets import ChangeSetView
+from webapp.memories.history.revisions import QuotedEvidence
+from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import TIME_FIELDS
 
@@ -88,8 +90,13 @@ class EvidenceOut(Output):
     is_current: bool = Field(description="False when the message has since been edited away.")
 
     @classmethod
-    def of(cls, row: MemoryEvidence, conversation_id: int, title: str | None, is_current: bool) -> EvidenceOut:
-        return cls.from_row(row, conversation_id=conversation_id, conversation_title=title, is_current=is_current)
+    def of(cls, item: QuotedEvidence) -> EvidenceOut:
+        return cls.from_row(
+            item.row,
+            conversation_id=item.conversation_id,
+            conversation_title=item.title,
+            is_current=item.is_current,
+        )
 
 
 class EvidenceList(BaseModel):
@@ -141,17 +148,9 @@ class ChangeSetOut(Output):
     completion_tokens: int | None
 
     @classmethod
-    def of(cls, row: MemoryChangeSet, title: str | None, contents: dict[int, str]) -> ChangeSetOut:
-        return cls.from_row(
-            row,
-            conversation_title=title,
-            changes=[
-                ChangeOut(
-                    memory_id=c["memory_id"], before=c["before"], after=c["after"], content=contents.get(c["memory_id"])
-                )
-                for c in row.changes
-            ],
-        )
+    def of(cls, view: ChangeSetView) -> ChangeSetOut:
+        changes = [ChangeOut(**change, content=view.contents.get(change["memory_id"])) for change in view.row.changes]
+        return cls.from_row(view.row, conversation_title=view.title, changes=changes)
 
 
 class ChangeSetList(BaseModel):
@@ -174,14 +173,6 @@ class ExtractionQueued(BaseModel):
 
 class ForgottenOrMemory(RootModel[ForgetReport | MemoryOut]):
     """The report; or the memory, if it was not forgotten."""
-
-
-class ProfileOut(BaseModel):
-    name: str | None
-    preferred_name: str | None
-    birthday: str | None
-    updated_at: Instant | None
-    source: str | None = Field(description="Who wrote the newest of them: user, extraction, tool or import.")
 
 
 class Dependents(BaseModel):

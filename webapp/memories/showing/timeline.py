@@ -58,11 +58,8 @@ class Span:
     width: float
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Memories of which each replaced the one before, oldest first."""
-
-    spans: Sequence[Span]
+Row = Sequence[Span]
+"""Memories of which each replaced the one before, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +115,8 @@ def _latest_rows(
     latest = rows[:limit]
     texts = _texts(user_id, [item.memory_id for row in latest for item in row])
     until = min(end, now())
-    spans = ([_span(item, texts, start, until) for item in row if item.memory_id in texts] for row in latest)
-    return list(map(Row, spans)), len(rows) - len(latest)
+    spans: list[Row] = [[_span(item, texts, start, until) for item in row if item.memory_id in texts] for row in latest]
+    return spans, len(rows) - len(latest)
 
 
 def _select_spans(user_id: int, kind: str) -> list[_Held]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -11,7 +10,6 @@ from pydantic import BaseModel, Field
 from webapp.accounts import idempotency
 from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
 from webapp.extensions import Part
-from webapp.http.answers import commit
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id, Instant
@@ -29,6 +27,7 @@ from webapp.memories.schemas import (
     MemoryQuery,
     NewMemory,
     ProfileChanges,
+    ProfileOut,
     ProposalId,
     ProposalQuery,
     RestoreRevision,
@@ -48,7 +47,6 @@ from webapp.memories.showing.responses import (
     History,
     MemoryList,
     MemoryOut,
-    ProfileOut,
     RevisionOut,
 )
 from webapp.memories.store import forgetting
@@ -67,11 +65,10 @@ def list_memories(query: MemoryQuery) -> MemoryList:
     user_id = current_user_id()
     if query.q:
         results = search.search_memories(user_id, query)
-        rows, cursor = [MemoryOut.for_reader(row, user_id, score) for row, score in results.items], results.next_cursor
+        page = results.map(lambda found: MemoryOut.for_reader(found[0], user_id, found[1]))
     else:
-        page = service.list_memories(user_id, query)
-        rows, cursor = [MemoryOut.for_reader(row, user_id) for row in page.items], page.next_cursor
-    return MemoryList(memories=rows, next_cursor=cursor)
+        page = service.list_memories(user_id, query).map(lambda row: MemoryOut.for_reader(row, user_id))
+    return MemoryList(memories=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/memories", responses={200: Digest, 201: MemoryOut})
@@ -82,9 +79,9 @@ def create_memory(body: NewMemory) -> Answer:
     if body.conversation_id is not None:
         # The digests domain builds on this one, so it is called through the application.
         answer = digest_upsert()(require_identity(), body.conversation_id, body.memory_data or {})
-        return idempotency.commit(answer, 200), 200
+        return answer, 200
     row = service.create_memory(current_user_id(), body.fields)
-    return idempotency.commit(MemoryOut.of(row), 201), 201
+    return MemoryOut.of(row), 201
 
 
 @blueprint.get("/memories/<int:memory_id>")
@@ -97,7 +94,7 @@ def get_memory(memory_id: Id) -> MemoryOut:
 @blueprint.put("/memories/<int:memory_id>")
 def update_memory(memory_id: Id, body: MemoryChanges) -> MemoryOut:
     """Change a memory; only the given fields. 409 names the memory that already has the key."""
-    return commit(MemoryOut.of(service.update_memory(current_user_id(), memory_id, body)))
+    return MemoryOut.of(service.update_memory(current_user_id(), memory_id, body))
 
 
 @blueprint.delete("/memories/<int:memory_id>")
@@ -105,10 +102,10 @@ def forget_memory(memory_id: Id, query: ForgetQuery) -> ForgottenOrMemory:
     """Forget a memory for good and say what was removed. With `archive`, only set it aside."""
     user_id = current_user_id()
     if query.archive:
-        return commit(ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, memory_id))))
+        return ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, memory_id)))
     service.get_memory(user_id, memory_id)
     forgotten = forgetting.forget(user_id, [memory_id], whole_key=query.whole_key)
-    return commit(ForgottenOrMemory(forgotten))
+    return ForgottenOrMemory(forgotten)
 
 
 @blueprint.get("/memories/<int:memory_id>/history")
@@ -125,7 +122,7 @@ def get_history(memory_id: Id) -> History:
 @blueprint.post("/memories/<int:memory_id>/restore")
 def restore_revision(memory_id: Id, body: RestoreRevision) -> MemoryOut:
     """Restore a memory to a revision."""
-    return commit(MemoryOut.of(revisions.restore_revision(current_user_id(), memory_id, body.revision)))
+    return MemoryOut.of(revisions.restore_revision(current_user_id(), memory_id, body.revision))
 
 
 @blueprint.get("/memories/<int:memory_id>/evidence")
@@ -134,16 +131,14 @@ def get_evidence(memory_id: Id) -> EvidenceList:
     user_id = current_user_id()
     service.get_memory(user_id, memory_id)
     evidence = revisions.evidence_of(user_id, [memory_id]).get(memory_id, [])
-    return EvidenceList(
-        evidence=[EvidenceOut.of(item.row, item.conversation_id, item.title, item.is_current) for item in evidence]
-    )
+    return EvidenceList(evidence=list(map(EvidenceOut.of, evidence)))
 
 
 @blueprint.post("/memories/<int:memory_id>/review")
 def review_memory(memory_id: Id, body: ReviewDecision) -> ForgottenOrMemory:
     """Decide about a memory in review. `reject` forgets it and returns the report of that."""
     result = decisions.decide_review(current_user_id(), memory_id, body)
-    return commit(ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else result))
+    return ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else result)
 
 
 @blueprint.post("/memories/extract", responses={200: ExtractionResult, 202: ExtractionQueued})
@@ -155,7 +150,7 @@ def extract_memories(body: ExtractRequest) -> Answer:
     result, job_id = requests.extract_now(user_id, body.conversation_id)
     change_set = None
     if result.change_set_id is not None:
-        change_set = _change_set(change_sets.get_change_set(user_id, result.change_set_id))
+        change_set = ChangeSetOut.of(change_sets.get_change_set(user_id, result.change_set_id))
     return ExtractionResult(change_set=change_set, counts=result.counts, title=result.title, job_id=job_id)
 
 
@@ -168,26 +163,26 @@ def stop_extracting(body: StopExtraction) -> None:
 @blueprint.get("/memories/changes")
 def list_changes(query: PageQuery) -> ChangeSetList:
     """Return what jobs and you did to memories, newest first."""
-    page = change_sets.list_change_sets(current_user_id(), query)
-    return ChangeSetList(changes=[_change_set(view) for view in page.items], next_cursor=page.next_cursor)
+    page = change_sets.list_change_sets(current_user_id(), query).map(ChangeSetOut.of)
+    return ChangeSetList(changes=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/memories/changes/<int:change_set_id>/undo")
 def undo_changes(change_set_id: Id) -> ChangeSetOut:
     """Undo a change set as a whole. 409 lists the memories that prevent it."""
-    return commit(_change_set(change_sets.undo(current_user_id(), change_set_id)))
+    return ChangeSetOut.of(change_sets.undo(current_user_id(), change_set_id))
 
 
 @blueprint.get("/profile")
 def get_profile() -> ProfileOut:
     """Return your profile, as far as it is known."""
-    return ProfileOut(**asdict(profile.get_profile(current_user_id())))
+    return profile.get_profile(current_user_id())
 
 
 @blueprint.put("/profile")
 def update_profile(body: ProfileChanges) -> ProfileOut:
     """Change who you are; only the given fields. Null leaves one as it is, an empty text clears it."""
-    return commit(ProfileOut(**asdict(profile.update_profile(current_user_id(), body))))
+    return profile.update_profile(current_user_id(), body)
 
 
 @blueprint.get("/conversations/<int:conversation_id>/dependents")
@@ -204,10 +199,6 @@ def message_dependents(message_id: Id) -> Dependents:
 
 def _dependents(dependent: revisions.DependentMemories) -> Dependents:
     return Dependents(memories=[MemoryOut.of(row) for row in dependent.memories], only_here=dependent.only_here)
-
-
-def _change_set(view: change_sets.ChangeSetView) -> ChangeSetOut:
-    return ChangeSetOut.of(view.row, view.title, view.contents)
 
 
 class ProposalOut(BaseModel):
@@ -257,17 +248,17 @@ class SettledOut(BaseModel):
 @blueprint.get("/proposals")
 def list_proposals(query: ProposalQuery) -> ProposalList:
     """List what waits for you: what is to be forgotten first, then memories in review, last changed first."""
-    page = proposals.list_proposals(current_user_id(), query)
-    return ProposalList(proposals=[ProposalOut.of(item) for item in page.items], next_cursor=page.next_cursor)
+    page = proposals.list_proposals(current_user_id(), query).map(ProposalOut.of)
+    return ProposalList(proposals=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/proposals/<proposal_id>/accept")
 def accept_proposal(proposal_id: ProposalId) -> SettledOut:
     """Do what is proposed: keep a memory, in the place of another or not, or forget one for good."""
-    return commit(SettledOut.of(proposals.accept(current_user_id(), proposal_id)))
+    return SettledOut.of(proposals.accept(current_user_id(), proposal_id))
 
 
 @blueprint.post("/proposals/<proposal_id>/discard")
 def discard_proposal(proposal_id: ProposalId) -> SettledOut:
     """Leave everything as it was. What was to be kept is not learned again."""
-    return commit(SettledOut.of(proposals.discard(current_user_id(), proposal_id)))
+    return SettledOut.of(proposals.discard(current_user_id(), proposal_id))

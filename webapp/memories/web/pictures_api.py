@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
 from webapp.extensions import this_app
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import AwareTime, Day, Id, Instant
@@ -70,8 +69,8 @@ def read_timeline(query: TimelineQuery) -> TimelineOut:
     rows, left_out = rows_between(current_user_id(), _moment(query.first), _moment(query.last, days=1))
     spans = [
         RowOut(
-            memory_ids=[span.memory_id for span in row.spans],
-            spans=[SpanOut.model_validate(span, from_attributes=True) for span in row.spans],
+            memory_ids=[span.memory_id for span in row],
+            spans=[SpanOut.model_validate(span, from_attributes=True) for span in row],
         )
         for row in rows
     ]
@@ -133,5 +132,4 @@ def read_portrait(query: PortraitQuery) -> Answer:
 def write_portrait(query: PortraitQuery) -> PortraitOut:
     """Have it written anew; a worker does so."""
     service.ask_for_portrait(current_user_id(), query.space_id)
-    db.session.commit()
     return PortraitOut.model_validate(service.portrait_of(current_user_id(), query.space_id), from_attributes=True)
