@@ -5,6 +5,7 @@ import gzip
 import json
 import socket
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -220,9 +221,11 @@ def test_pages_as_they_come(site: Site, open_house: None, body: Any, kind: str, 
 def test_a_page_without_end_is_cut_off_and_one_that_is_long_is_shortened(
     client: ApiClient, model: ServerHandle, searxng: Site, open_house: None
 ) -> None:
-    searxng.answer = lambda _asked: (200, {"Content-Type": "text/html"}, _drip())
-    calls(model, ("read_page", {"url": searxng.url}))
-    assert "larger than" in ask(client, f"Read {searxng.url}")["tool_calls"][0]["output"]["detail"]
+    packed = {"Content-Encoding": "gzip"}
+    for headers, body in (({}, _drip()), (packed, chain([gzip.compress(PAGE.encode())], _drip()))):
+        searxng.answer = lambda _asked, more=headers, body=body: (200, {"Content-Type": "text/html", **more}, body)
+        calls(model, ("read_page", {"url": searxng.url}))
+        assert "larger than" in ask(client, f"Read {searxng.url}")["tool_calls"][0]["output"]["detail"]
     searxng.says(f"<p>{'word ' * 100_000}</p>")
     calls(model, *[("read_page", {"url": searxng.url})] * 7)
     reply = ask(client, f"Read {searxng.url}")

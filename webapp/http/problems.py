@@ -105,7 +105,7 @@ def _message(item: Mapping[str, Any]) -> str:
 
 def validation_problem(error: ValidationError) -> Response:
     """Return the 422 for a request that does not fit its model; for an address that nothing can have, the 404."""
-    if error.title.endswith("Path"):  # the error has no more of its model than the name
+    if error.title == "Path":  # the error has no more of its model than the name
         return problem(404, "Not found", "There is nothing at this address.")
     body = request.get_json(silent=True)
     values = {**request.values, **(body if isinstance(body, dict) else {})}

@@ -60,11 +60,10 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
     ).all()
     evidence = load_evidence([row.point_memory_id for row in stored])
     conversations = _last_conversations(user_id)
-    owner = get_or_raise(User, user_id)
     progress = []
     for journey in journeys:
         conversation = conversations.get(journey.journey_id)
-        is_known = conversation is None or memory_is_on(conversation, owner)
+        is_known = conversation is None or memory_is_on(conversation)
         memories = {row.point_id: row for row in stored if is_known}
         views = point_views(points[journey.journey_id], memories, evidence)
         progress.append(JourneyProgress(JourneyView(journey, views), conversation))

@@ -7,6 +7,7 @@ import ipaddress
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -187,28 +188,34 @@ def request(
     parts = check_url(url, schemes=schemes)
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    connection: HTTPConnection = HTTPConnection(host, port, timeout=seconds)
-    if parts.scheme == "https":
-        connection = HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
-    plain = _connected(_addresses(host, port, allowed), seconds)
+    connection: HTTPConnection = HTTPConnection(host, port)
+    line = _connected(_addresses(host, port, allowed), seconds)
     # Every read has its own time limit, and there may be many reads: when all time is up, the connection is cut.
-    cut = threading.Timer(seconds, _shut, (plain,))
+    end = time.monotonic() + seconds
+    cut = threading.Timer(seconds, lambda: _shut(line))
     cut.daemon = True
     cut.start()
     try:
-        context = getattr(connection, "_context", None)
-        connection.sock = context.wrap_socket(plain, server_hostname=host) if context else plain
+        if parts.scheme == "https":
+            tls = ssl.create_default_context()
+            connection = HTTPSConnection(host, port, context=tls)
+            line = encrypted = tls.wrap_socket(line, server_hostname=host, do_handshake_on_connect=False)
+            encrypted.do_handshake()
+        connection.sock = line
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection.request(
             method, target, body, {"User-Agent": "Commonplace", **(headers or {}), "Connection": "close"}
         )
-        return _read(connection.getresponse(), most)
+        answer = _read(connection.getresponse(), most)
     except (HTTPException, OSError, ValueError) as error:
-        raise RequestFailed(_in_words(error)) from None
+        raise RequestFailed(LATE if time.monotonic() >= end else _in_words(error)) from None
     finally:
         cut.cancel()
         connection.close()
-        plain.close()
+        line.close()
+    if time.monotonic() >= end:  # what was read until the line was cut is no answer
+        raise RequestFailed(LATE)
+    return answer
 
 
 def _addresses(host: str, port: int, allowed: AllowedHosts) -> list[tuple[int, tuple[str, int]]]:
@@ -255,7 +262,7 @@ def _read(answer: HTTPResponse, most: int) -> Answer:
 
 def _shut(line: socket.socket) -> None:
     with suppress(OSError):
-        line.shutdown(socket.SHUT_RDWR)
+        socket.socket.shutdown(line, socket.SHUT_RDWR)  # of an encrypted one, too, in the middle of a read
 
 
 def _in_words(error: Exception) -> str:

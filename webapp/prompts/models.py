@@ -6,6 +6,7 @@ from sqlalchemy import ForeignKey, ForeignKeyConstraint, String, Text, UniqueCon
 from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.prompts.catalogue import CATALOGUE, Definition
 
 ORIGINS = ("default", "admin")
 
@@ -43,6 +44,11 @@ class Prompt(Base):
     active_version: Mapped[int]
     activated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     activated_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+
+    @property
+    def definition(self) -> Definition:
+        """Return what the catalogue says of it."""
+        return CATALOGUE[self.name]
 
 
 class PromptActivation(Base):

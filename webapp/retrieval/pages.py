@@ -69,7 +69,7 @@ def judge(message_id: int) -> ViewResult:
     user_id = current_user_id()
     problem = ""
     try:
-        receipts.judge(user_id, message_id, body.kind, body.id, body.verdict)
+        receipts.judge(user_id, message_id, body)
         db.session.commit()
     except Conflict as error:
         db.session.rollback()

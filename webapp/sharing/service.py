@@ -12,7 +12,7 @@ from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db
+from webapp.db.base import count_rows, db
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
@@ -49,8 +49,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
     conversation = get_conversation(user_id, conversation_id, lock=True)
     if conversation.is_temporary:
         raise Conflict("A temporary conversation cannot be shared.")
-    count = db.session.query(ConversationShare).filter_by(conversation_id=conversation_id).count()
-    if count >= MOST_LINKS:
+    if count_rows(ConversationShare.conversation_id == conversation_id) >= MOST_LINKS:
         raise Conflict(
             say("This conversation already has %(most_links)s links. Revoke some first.", most_links=MOST_LINKS)
         )

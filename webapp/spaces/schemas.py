@@ -10,6 +10,7 @@ from webapp.http.validation import Id, Input, Instant, Line, Output, not_blank
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
+from webapp.spaces.signals import Consequence
 
 MAX_INSTRUCTIONS = 8_000
 MAX_DOCUMENT = 1_000_000
@@ -32,22 +33,6 @@ Name = Annotated[Line, Field(min_length=1, max_length=200), AfterValidator(lambd
 LongText = Annotated[Line, BeforeValidator(_line_ends)]
 PersonaId = Annotated[str | None, AfterValidator(_known_persona)]
 Kind = Literal["project", "legacy"]
-
-
-class SpacePath(BaseModel):
-    space_id: Id
-
-
-class MemberPath(SpacePath):
-    user_id: Id
-
-
-class InvitationPath(SpacePath):
-    invitation_id: Id
-
-
-class DocumentPath(SpacePath):
-    document_id: Id
 
 
 class SpaceQuery(PageQuery):
@@ -167,16 +152,10 @@ class DocumentList(BaseModel):
     next_cursor: str | None
 
 
-class ConsequenceOut(Output):
-    kind: str
-    count: int
-    sentence: str
-
-
 class Consequences(BaseModel):
     """The consequences of an action that has not happened."""
 
-    consequences: list[ConsequenceOut]
+    consequences: list[Consequence]
 
 
 class PersonaOut(Output):

@@ -201,15 +201,16 @@ async def _decompress(response: Any, headers: Mapping[str, str]) -> AsyncGenerat
     if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise ToolFailed("The answer is compressed in a way that is not known here.")
     box = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed not in ("", "identity") else None
-    size = 0
+    received = size = 0  # what follows the end of something compressed is received, and nothing more
     async for piece in response.aiter_raw():
+        received += len(piece)
         if box is not None:
             try:
                 piece = box.decompress(piece, MOST_BYTES + 1 - size)  # noqa: PLW2901
             except zlib.error:
                 raise ToolFailed("The answer is broken.") from None
         size += len(piece)
-        if size > MOST_BYTES or (box is not None and box.unconsumed_tail):
+        if max(received, size) > MOST_BYTES or (box is not None and box.unconsumed_tail):
             raise ToolFailed(f"The answer is larger than {MOST_BYTES // 1024**2} MB.")
         yield piece
 

@@ -149,8 +149,8 @@ def purge(moment: datetime) -> int:
         select(Export).where(Export.status == "ready", Export.expires_at < moment).limit(200)
     ).all()
     for row in rows:
-        storage.drop(row.stored_as)
-        row.status, row.stored_as = "expired", None
+        storage.drop_file_of(row)
+        row.status = "expired"
     db.session.flush()
     return len(rows)
 
@@ -234,12 +234,8 @@ def _exports_of(user_id: int) -> Select[Export]:
     return select(Export).where(Export.user_id == user_id)
 
 
-def init_export_expiry() -> None:
-    """React to what is forgotten or withdrawn."""
-    being_forgotten.connect(_outdate)
-    statements_withdrawn.connect(_outdate)
-
-
+@being_forgotten.connect
+@statements_withdrawn.connect
 def _outdate(_sender: Any, *, user_id: int, **_: Any) -> None:
     """End the user's exports, including those being written."""
     rows = db.session.scalars(

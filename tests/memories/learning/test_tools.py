@@ -64,6 +64,19 @@ def test_remember_keeps_what_the_user_said_and_the_reply_shows_it(app, client, u
     assert remembered(app, user) == [("Vegan.", False), ("Nie je mięsa.", False)]
 
 
+def test_what_is_forgotten_goes_from_the_call_in_the_models_words_too(app, client, user, model, untrusted) -> None:
+    """Of a model that failed its exam the memory is the user's own sentence, and the call says it in others."""
+    calls_tool(model, "remember", content="Beekeeping by a tide mill.", quote="I have hives beside the old mill")
+    reply = send(client, "I have hives beside the old mill")
+    (row,) = memories_of(app, user.user_id)
+    assert row.content == "I have hives beside the old mill"
+    assert found_in(app, "Beekeeping") == {"messages"}
+    client.delete(f"/api/memories/{row.memory_id}")
+    assert found_in(app, "Beekeeping") == set()
+    (call,) = client.get(f"/api/conversations/{reply['conversation_id']}").json["messages"][-1]["tool_calls"]
+    assert (call["tool_name"], call["output"]["status"]) == ("remember", "remembered")
+
+
 SECRET = "My password is hunter2-and-more"
 
 

@@ -575,3 +575,15 @@ def test_a_row_names_only_what_sets_it_apart(browser, user, remember):
     for memory_id, title, other in ((old, "Later values", "Lives in York"), (new, "Earlier values", "Lives in Leeds")):
         page = browser.get(f"/memories/{memory_id}").text
         assert other in page.partition(title)[2] and page.count(" values</p>") == 1, title
+
+
+def test_what_contradicts_another_is_left_when_several_are_kept(app, browser, user, remember):
+    held, against, alone = (remember(user, text) for text in ("Likes tea", "Hates tea", "Likes chalk"))
+    with app.app_context(), write_transaction():
+        waits = update(Memory).where(Memory.memory_id.in_([against, alone])).values(needs_review=True)
+        db.session.execute(waits)
+        db.session.execute(update(Memory).where(Memory.memory_id == against).values(contradicts_id=held))
+    assert post_form(browser, "/memories/review", ids=[against, alone], decision="accept").status_code == 303
+    assert "1 memory kept. 1 left as they were: they contradict another." in browser.get("/memories/review").text
+    states = {row.memory_id: (row.needs_review, row.valid_to is None) for row in memories_of(app, user.user_id)}
+    assert states == {held: (False, True), against: (True, True), alone: (False, True)}

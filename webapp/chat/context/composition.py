@@ -82,7 +82,7 @@ def compose(
     May return the database connection to the pool. Raises BudgetTooSmall.
     """
     opening, request, window = particulars.opening, particulars.request, particulars.window
-    remembers = memory_is_on(conversation, owner)
+    remembers = memory_is_on(conversation)
     question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
     if opening:
         question = replace(question, text=opening.about, before="")

@@ -204,7 +204,9 @@ def _forms(texts: Collection[str]) -> list[str]:
 def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> Any:
     def strip(part: Any, is_related: bool) -> Any:
         if isinstance(part, dict):
-            is_related = is_related or part.get("memory_id") in memory_ids
+            output = part.get("output")  # of a tool call, whose input is in the model's words
+            told = (part, output) if isinstance(output, dict) else (part,)
+            is_related = is_related or any(item.get("memory_id") in memory_ids for item in told)
             return {name: strip(item, is_related and name not in _NAMES) for name, item in part.items()}
         if isinstance(part, list):
             return [strip(item, is_related) for item in part]
