@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from flask import session
 from sqlalchemy import delete, select
@@ -19,24 +19,13 @@ from sqlalchemy import delete, select
 from webapp.accounts import service
 from webapp.accounts.models import User, UserIdentity
 from webapp.accounts.schemas import Registration, UserChanges
+from webapp.config import Settings
 from webapp.db.base import db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.i18n.marks import N_
 
 MAX_SUBJECT = 255
-Trust = Literal["claim", "always"]
 _NAMES = ("name", "preferred_username")
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimNames:
-    """Names of the claims that a provider uses. `emails`: those that may hold the address, of which the first counts.
-    `trust`: whether an address of which it does not say that it is verified counts as verified."""
-
-    emails: tuple[str, ...] = ("email",)
-    verified: str = "email_verified"
-    groups: str = "groups"
-    trust: Trust = "claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +44,30 @@ class ProviderClaims:
     groups: frozenset[str] | None = frozenset()
 
     @classmethod
-    def of(cls, issuer: str, claims: Mapping[str, Any], names: ClaimNames) -> ProviderClaims:
+    def of(cls, issuer: str, claims: Mapping[str, Any], settings: Settings) -> ProviderClaims:
         """From the claims of an ID token. Raises Forbidden if they do not say who it is."""
         subject = claims.get("sub")
-        subject = str(subject) if isinstance(subject, str | int) else ""
+        subject = str(subject) if isinstance(subject, str | int) and not isinstance(subject, bool) else ""
         if not subject.strip() or len(subject) > MAX_SUBJECT:
             raise Forbidden("The provider did not say who you are (sub). Ask an admin.")
-        emails = [text.strip() for name in names.emails for text in _texts(find_claim(claims, name)) if "@" in text]
-        people = [text for name in _NAMES for text in _texts(claims.get(name))]
-        verified = find_claim(claims, names.verified)
+        people = (text for name in _NAMES for text in _texts(claims.get(name)))
+        verified = find_claim(claims, settings.oidc_email_verified_claim)
+        otherwise = True if settings.oidc_email_verified == "always" else None
         return cls(
             issuer=issuer,
             subject=subject,
-            email=next(iter(emails), ""),
-            is_email_verified=(True if names.trust == "always" else None) if verified is None else _is_true(verified),
+            email=find_email(claims, settings),
+            is_email_verified=otherwise if verified is None else _is_true(verified),
             name=next(filter(None, people), "")[:200],
-            groups=_groups(claims, names.groups),
+            groups=_groups(claims, settings.oidc_groups_claim),
         )
+
+
+def find_email(claims: Mapping[str, Any], settings: Settings) -> str:
+    """Return the address in the first claim of the admin's list that holds one, or nothing."""
+    names = (name.strip() for name in settings.oidc_email_claim.split(","))
+    texts = (text.strip() for name in names for text in _texts(find_claim(claims, name)))
+    return next((text for text in texts if "@" in text), "")
 
 
 def find_claim(claims: Mapping[str, Any], name: str) -> Any:

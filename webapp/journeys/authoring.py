@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import delete, false, or_, select
 
 from webapp.accounts.models import User
+from webapp.accounts.signals import account_deleted
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
@@ -207,7 +208,8 @@ def visible_journey(user_id: int, slug: str) -> Journey | None:
     )
 
 
-def delete_journeys_of(user_id: int) -> None:
+@account_deleted.connect
+def _account_deleted(_sender: object, *, user_id: int) -> None:
     """Delete the journeys that belong to a user alone."""
     db.session.execute(delete(Journey).where(Journey.owner_id == user_id))
 

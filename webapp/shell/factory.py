@@ -49,7 +49,7 @@ RECEIVERS = {
     "chat": "turns.runtime",
     "digests": "redaction",
     "files": "documents service",
-    "journeys": "setup",
+    "journeys": "authoring setup",
     "legacies": "conversation_moves membership_end visibility",
     "memories": "history.revisions portrait.service",
     "retrieval": "changes invalidation setup",

@@ -149,8 +149,8 @@ def purge(moment: datetime) -> int:
         select(Export).where(Export.status == "ready", Export.expires_at < moment).limit(200)
     ).all()
     for row in rows:
-        storage.drop(row.stored_as)
-        row.status, row.stored_as = "expired", None
+        storage.drop_file_of(row)
+        row.status = "expired"
     db.session.flush()
     return len(rows)
 

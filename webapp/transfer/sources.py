@@ -15,6 +15,7 @@ from typing import IO, Any, TextIO
 
 import ijson
 
+from webapp.extensions import app_settings
 from webapp.files.readers.text import decode, encoding_of
 from webapp.i18n.marks import N_
 from webapp.transfer.archives import Archive, ImportRefused
@@ -72,6 +73,11 @@ class Upload:
     def open(self, name: str) -> AbstractContextManager[IO[bytes]]:
         """Yield a member's bytes. Raises ImportRefused if it is encrypted or broken."""
         return self.path.open("rb") if self._archive is None else self._archive.open(name)
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file to store, one more at most than it may have. Raises ImportRefused."""
+        with self.open(name) as file:
+            return file.read(app_settings().max_file_bytes + 1)
 
     def peek(self, name: str) -> str:
         """Return the beginning of a member as text."""
