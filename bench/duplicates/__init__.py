@@ -2,7 +2,7 @@
 
 `python -m bench duplicates [--embedder multilingual]` embeds `pairs.tsv` (same or not, language, two statements) with
 the product's embedder and prints, for each threshold, how many of the equal pairs the product would merge and how many
-others it would merge wrongly, by its rule (`engine.likeness.compare`) and by the vectors alone; then the pairs that it
+others it would merge wrongly, by its rule (`relations.is_same`) and by the vectors alone; then the pairs that it
 gets wrong at its own threshold, and what is left to the nightly check. The threshold and the rule were tuned on these
 very pairs: that they hold here says little about unseen pairs.
 """

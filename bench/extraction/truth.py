@@ -19,7 +19,7 @@ from bench.report import table
 from testkit.memory_extraction import Bench
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.state import KnownMemory
-from webapp.memories.rules.statements import KEPT, KEYS
+from webapp.memories.rules.statements import KEYS, MEMORY_TOPICS
 from webapp.text.canonical import canonical_statement, plain_text
 
 AS_GIVEN, KEY_LOST, REWORDED, REVIEW, LOST = "as given", "key lost", "own words", "review", "lost"
@@ -51,7 +51,7 @@ def fates(case: dict[str, Any], *, trusted: bool) -> Iterable[Fate]:
         }
         items = [_item(statement, known) for statement in session["statements"]]
         plan = bench.take(call, items)
-        kept = [statement for statement in session["statements"] if statement["about"] in KEPT]
+        kept = [statement for statement in session["statements"] if statement["about"] in MEMORY_TOPICS]
         for index, statement in enumerate(kept):
             yield _fate(case, statement, bench.memories, plan.rejections.get(index))
 

@@ -163,9 +163,9 @@ def _next_batch(conversation_id: int, after: int, limit: int) -> Batch | None:
         rows = [row for row in rows if row.message_id < (streaming.reply_to_id or streaming.message_id)]
     if legacy is None or not rows:
         return None
-    yard = tombstone_set(conversation.user_id)
+    tombstones = tombstone_set(conversation.user_id)
     transcript = [
-        TranscriptMessage(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
+        TranscriptMessage(row.message_id, row.role, tombstones.without_quotes(row.content), row.created_at)
         for row in rows
         if row.content.strip()
     ]

@@ -194,7 +194,6 @@ class MemoryChangeSet(Base):
     model: Mapped[str | None] = mapped_column(String(200))
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
-    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
     undoes_id: Mapped[int | None]
@@ -220,7 +219,6 @@ class MemoryRevision(Base):
     change_set_id: Mapped[int | None] = mapped_column(
         ForeignKey("memory_change_sets.change_set_id", ondelete="SET NULL"), index=True
     )
-    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
 
@@ -234,7 +232,6 @@ class MemoryTombstone(Base):
     digest: Mapped[str] = mapped_column(Key(64), primary_key=True)
     kind: Mapped[str] = mapped_column(String(10))
     key_id: Mapped[str | None] = mapped_column(Key(16))
-    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
 
@@ -285,5 +282,4 @@ class AdminAccess(Base):
     admin_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
     what: Mapped[str] = mapped_column(String(50))
-    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

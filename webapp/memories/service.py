@@ -127,7 +127,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     )
     _refuse_secrets(draft.content, draft.fact_value, draft.fact_key, draft.category)
     versions.hold(user_id)
-    forgetting.lift(user_id, draft.content, draft.fact_key, draft.fact_value)
+    forgetting.remove_tombstones(user_id, draft.content, draft.fact_key, draft.fact_value)
     moment = now()
     same_scope = Memory.space_id.is_(None) if fields.space_id is None else Memory.space_id == fields.space_id
     same_scope &= Memory.only_conversation_id.is_not_distinct_from(fields.only_conversation_id)
@@ -197,7 +197,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
         memory.superseded_by_id = None
     check_key(memory)  # before any other query, which would flush it unchecked
     if {"content", "fact_key", "fact_value"} & fields.keys():
-        forgetting.lift(user_id, memory.content, memory.fact_key, memory.fact_value)
+        forgetting.remove_tombstones(user_id, memory.content, memory.fact_key, memory.fact_value)
     if was_shared and (memory.visibility != "shared" or memory.space_id != old_space_id):
         withdraw(user_id, [memory])
     journal = Journal(user_id, cause)

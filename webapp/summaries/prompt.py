@@ -18,7 +18,7 @@ from webapp.prompts.transcript import TranscriptMessage, escape_block, numbered_
 from webapp.text.sentences import is_question, sentence_texts, whole_sentences_end
 from webapp.text.words import language_name, stems, words
 
-_ASKED = {
+_REQUESTS = {
     "German": "Schreibe die Zusammenfassung auf Deutsch.",
     "French": "Écris le résumé en français.",
     "Spanish": "Escribe el resumen en español.",
@@ -74,7 +74,7 @@ def build_messages(
         parts.append(f"<earlier_summary>\n{escape_block(earlier[-EARLIER_CHARS:])}\n</earlier_summary>")
     parts += numbered_lines(transcript, limit)
     # In the language of what the user said; English is that of the prompt.
-    if line := _ASKED.get(language_name(item.content for item in transcript if item.role == "user")):
+    if line := _REQUESTS.get(language_name(item.content for item in transcript if item.role == "user")):
         parts.append(f"\n{line}")
     return [
         {"role": "system", "content": instructions},

@@ -168,9 +168,9 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
         return None  # this is asked again when that reply ends
     before = _newest_summary(conversation_id)
     # Forgotten words are not retold: they are the user's, and stay in their message only.
-    yard = tombstone_set(conversation.user_id)
+    tombstones = tombstone_set(conversation.user_id)
     transcript = tuple(
-        TranscriptMessage(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
+        TranscriptMessage(row.message_id, row.role, tombstones.without_quotes(row.content), row.created_at)
         for row in rows
         if row.content.strip() and (row.role == "user" or row.status in FINISHED)
     )

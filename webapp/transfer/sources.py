@@ -31,7 +31,10 @@ MOST_ITEM = 512 * 1024**2
 MOST_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
-WRAPPERS = ("conversations", "data", "chats", "items", "results", "memories")
+WRAPPERS = (
+    *("conversations", "data", "chats", "items", "results", "memories", "history"),
+    *("entities", "relations"),
+)
 """The keys under which programs put the array of what they export."""
 _BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 
@@ -58,6 +61,10 @@ class Upload:
     def names(self) -> list[str]:
         """The members, without folders and files that operating systems add."""
         return [self.filename] if self._archive is None else self._archive.names
+
+    def has(self, name: str) -> bool:
+        """Return whether a member of this name is in the ZIP."""
+        return self._archive is not None and name in self._archive
 
     def size(self, name: str) -> int:
         """Return the uncompressed bytes that a member claims to have."""

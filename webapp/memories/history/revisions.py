@@ -15,8 +15,9 @@ from webapp.errors import Conflict, NotFound
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.service import check_key, get_memory
-from webapp.memories.store import forgetting, tombstones, versions
+from webapp.memories.store import forgetting, versions
 from webapp.memories.store.journal import Journal, restore, snapshot, statement_hash
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import is_member
 from webapp.spaces.signals import touch
 
@@ -86,7 +87,7 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     )
     if fields is None:
         raise NotFound("There is no such revision.")
-    if is_forgotten(tombstones.tombstone_set(user_id), fields):
+    if is_forgotten(tombstone_set(user_id), fields):
         raise Conflict("What this memory said then was forgotten. Forgotten things do not come back.")
     # The words are restored, not the audience they had.
     fields = {**fields, "visibility": memory.visibility, "space_id": memory.space_id}
@@ -115,9 +116,9 @@ def recount(memory_ids: Iterable[int]) -> None:
     db.session.flush()
 
 
-def is_forgotten(yard: TombstoneSet, fields: Mapping[str, Any]) -> bool:
+def is_forgotten(tombstones: TombstoneSet, fields: Mapping[str, Any]) -> bool:
     """Return whether the tombstones forbid a memory with these fields."""
-    return yard.forbids(str(fields.get("content") or ""), fields.get("fact_key"), fields.get("fact_value"))
+    return tombstones.forbids(str(fields.get("content") or ""), fields.get("fact_key"), fields.get("fact_value"))
 
 
 def put_back(memory: Memory, fields: Mapping[str, Any]) -> None:

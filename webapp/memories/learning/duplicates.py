@@ -172,15 +172,15 @@ def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
         row.memory_id: row
         for row in db.session.scalars(
             select(Memory)
-            .where(Memory.user_id == user_id, Memory.memory_id.in_(ids))
+            .where(Memory.user_id == user_id, Memory.memory_id.in_(ids), *IN_USE)
             .execution_options(populate_existing=True)
         )
     }
-    current_state = {memory_id: (row.revision, _in_use(row)) for memory_id, row in rows.items()}
+    current_revisions = {memory_id: row.revision for memory_id, row in rows.items()}
     removed_ids: set[int] = set()
     for pair in pairs:
         revisions = ((pair.kept_id, pair.revisions[0]), (pair.other, pair.revisions[1]))
-        unchanged = all(current_state.get(memory_id) == (revision, True) for memory_id, revision in revisions)
+        unchanged = all(current_revisions.get(memory_id) == revision for memory_id, revision in revisions)
         if unchanged and not {pair.kept_id, pair.other} & removed_ids:
             removed_ids.add(pair.other)
     if not removed_ids:
@@ -192,10 +192,6 @@ def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
         journal.record_change(rows[memory_id])
     journal.close({"tidied": len(removed_ids)})
     return len(removed_ids)
-
-
-def _in_use(memory: Memory) -> bool:
-    return memory.valid_to is None and not memory.is_archived and not memory.needs_review
 
 
 def _unseen(user_id: int, pairs: Sequence[Pair]) -> list[Pair]:

@@ -16,8 +16,8 @@ from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.structured import Part, instructions_of
 from webapp.memories.learning import journey_points
-from webapp.memories.learning.later_domains import GuidePoints, PointKey, guide
-from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
+from webapp.memories.learning.later_domains import guide
+from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, OpenPoint, build_extraction
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import extracts
 from webapp.memories.prompt.profile import profile_values
@@ -49,7 +49,7 @@ class ExtractionInput:
     wants_title: bool
     first_words: str
     still_holds: Callable[[], bool]
-    points: tuple[PointKey, ...] = ()
+    points: tuple[int, ...] = ()
     parts: tuple[Part, ...] = ()
 
 
@@ -75,17 +75,17 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     if substance:
         profile = profile_values(user_id) if space_id is None else {}
         related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], user_texts)
-    guided = GuidePoints()
+    points: Sequence[OpenPoint] = ()
     if user_texts:
-        guided = guide().open_points(conversation)  # in a guided conversation a bare "no" is an answer
-        substance = substance or bool(guided.points)
+        points = guide().open_points(conversation)  # in a guided conversation a bare "no" is an answer
+        substance = substance or bool(points)
     parts = [Part(statements.FIELD, {}, prompts.active("extraction").text)]
-    if guided.points:
+    if points:
         parts.append(Part(journey_points.FIELD, journey_points.points_schema(), prompts.active("points").text))
     if wants_title:
         parts.append(titles.part(prompts.active("titles").text))
     db.session.rollback()
-    call = build_extraction(lines, related, profile, guided.points, instructions=instructions_of(parts), limit=limit)
+    call = build_extraction(lines, related, profile, points, instructions=instructions_of(parts), limit=limit)
     numbers = [source.number for source in call.sources]
     parts[0] = replace(parts[0], schema=statements.statements_schema(numbers, list(call.numbered)))
     return ExtractionInput(
@@ -98,7 +98,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
         wants_title,
         first,
         still_holds,
-        guided.keys[: call.points],
+        tuple(point.key for point in points[: call.points]),
         tuple(parts),
     )
 

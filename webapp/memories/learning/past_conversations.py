@@ -15,7 +15,7 @@ from webapp.memories.prompt.conversation_memory import extracts
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.policy import for_review
 from webapp.memories.rules.state import Insert
-from webapp.memories.store import versions, writing
+from webapp.memories.store import versions
 
 CAUSE = "import"
 
@@ -40,7 +40,7 @@ class Step:
     batch: ExtractionInput
     answer: Answer | None
     tokens: tuple[int, int] = field(default=(0, 0))
-    nearby: writing.Nearby | None = None
+    nearby: extraction.Nearby | None = None
 
 
 def ask_about(conversation_id: int, after: int) -> Step | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from pydantic import BaseModel, Field
 from sqlalchemy import ColumnElement, delete, select
 
 from webapp.background.queues import enqueue_after_commit
@@ -32,13 +33,10 @@ PATIENCE = timedelta(minutes=5)
 """How long after it was asked for a portrait is said to be on its way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence and the memories it rests on; `is_new`: the portrait before did not have it."""
-
+class SentenceOut(BaseModel):
     text: str
-    memory_ids: Sequence[int]
-    is_new: bool = False
+    memory_ids: list[int] = Field(description="The memories it rests on, each in use and as it was then.")
+    is_new: bool = Field(description="The portrait before did not have it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +57,8 @@ class PortraitView:
     `is_current`: nothing has changed since it was made; `is_coming`: it is being written. `is_on`: it is wanted.
     """
 
-    sentences: Sequence[Sentence]
-    gone: Sequence[Sentence]
+    sentences: Sequence[SentenceOut]
+    gone: Sequence[SentenceOut]
     sources: Sequence[Source]
     made_at: datetime | None
     is_current: bool
@@ -176,8 +174,8 @@ def _sources(reader_id: int, memories: Sequence[Memory]) -> list[Source]:
     return [Source(memory, evidence.get(memory.memory_id, ()), names.get(memory.user_id, "")) for memory in memories]
 
 
-def _sentence(item: dict[str, Any], *, is_new: bool = False) -> Sentence:
-    return Sentence(item["text"], [number for number, _ in item["memories"]], is_new)
+def _sentence(item: dict[str, Any], *, is_new: bool = False) -> SentenceOut:
+    return SentenceOut(text=item["text"], memory_ids=[number for number, _ in item["memories"]], is_new=is_new)
 
 
 @being_forgotten.connect

@@ -160,10 +160,10 @@ def _lock(statement: Select[int], unknown: str) -> None:
 
 def _not_forgotten(sentences: Sentences, authors: Mapping[int, int]) -> Sentences:
     """Return the sentences whose memories have not been forgotten by any of their owners."""
-    graves = {user_id: tombstone_set(user_id) for user_id in set(authors.values())}
+    tombstones = {user_id: tombstone_set(user_id) for user_id in set(authors.values())}
 
     def is_forgotten(item: dict[str, Any]) -> bool:
         author_ids = {authors[number] for number, _ in item["memories"] if number in authors}
-        return any(graves[user_id].forbids(item["text"], quote=item["text"]) for user_id in author_ids)
+        return any(tombstones[user_id].forbids(item["text"], quote=item["text"]) for user_id in author_ids)
 
     return [item for item in sentences if not is_forgotten(item)]

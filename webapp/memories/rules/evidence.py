@@ -27,9 +27,7 @@ INJECTED_TAGS = (
 _INJECTED = re.compile(
     rf"<(?P<tag>{'|'.join(INJECTED_TAGS)})(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
-_PUT_AROUND = re.compile(
-    r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE
-)
+_WRAPPING = re.compile(r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE)
 """What models write before and after the words they copy."""
 _WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
 MIN_LETTERS = 4
@@ -41,7 +39,7 @@ def find_quote(quote: str, text: str, other_spans: Sequence[Span] = ()) -> Span 
     Only white space, case, the style of quotation marks and dashes, marks of emphasis, Unicode normal forms and
     punctuation around the words are ignored. A match may not split a character, or begin or end in a word.
     """
-    blocks, bare = [*injected_spans(text), *other_spans], _PUT_AROUND.sub("", quote)
+    blocks, bare = [*injected_spans(text), *other_spans], _WRAPPING.sub("", quote)
     forms = (quote, bare) if bare and bare != quote else (quote,)
     places = (span for form in forms for span in places_of(form, text))
     return next((span for span in places if not touches(span, blocks)), None)

@@ -107,10 +107,6 @@ def for_review(
             continue
         elif isinstance(effect, AddEvidence):
             proposals.append(replace(effect, clears_review=False))
-        elif isinstance(effect, Revise) or _is_closed_by(effect, refs):
+        elif isinstance(effect, Revise) or (isinstance(effect, Close) and effect.superseded_by in (None, *refs)):
             proposals.append(effect)
     return proposals
-
-
-def _is_closed_by(effect: Effect, refs: Collection[MemoryRef]) -> bool:
-    return isinstance(effect, Close) and (effect.superseded_by is None or effect.superseded_by in refs)

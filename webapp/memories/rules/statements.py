@@ -30,7 +30,7 @@ UNSURE = 0.7
 
 
 class Topic(StrEnum):
-    """The subject of a statement. Only those in `KEPT` are remembered; naming the others keeps them apart."""
+    """The subject of a statement. Only those in `MEMORY_TOPICS` are remembered; naming the others keeps them apart."""
 
     USER = "user"
     THEIRS = "family_friend_pet"
@@ -42,8 +42,8 @@ class Topic(StrEnum):
     SECRET = "secret"
 
 
-KEPT = (Topic.USER, Topic.THEIRS, Topic.ANSWERS)
-PASSED_OVER = tuple(about for about in Topic if about not in KEPT)
+MEMORY_TOPICS = (Topic.USER, Topic.THEIRS, Topic.ANSWERS)
+OTHER_TOPICS = tuple(about for about in Topic if about not in MEMORY_TOPICS)
 
 KEYS: dict[str, str] = {
     "name": "identity/name",
@@ -155,7 +155,7 @@ class Statement(BaseModel):
 
     def operation(self) -> MemoryOperation | None:
         """Return the operation that this statement asks for; None if it is not to be remembered."""
-        if self.about not in KEPT:
+        if self.about not in MEMORY_TOPICS:
             return None
         kind = {Topic.THEIRS: MemoryType.ENTITY, Topic.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
         key = _key_of(self.key) if self.about is Topic.USER else None
@@ -236,7 +236,7 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
         "message": {"type": "integer", "enum": list(messages)} if messages else {"type": "integer"},
         "quote": {"type": "string"},
     }
-    passed = object_schema(**properties, about=_one_of(*(subject.value for subject in PASSED_OVER)))
+    passed = object_schema(**properties, about=_one_of(*(subject.value for subject in OTHER_TOPICS)))
     fields: dict[str, Any] = {}
     if memories:
         fields = {

@@ -100,8 +100,8 @@ def watch(user_id: int) -> Callable[[], bool]:
     return still_holds
 
 
-def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[TombstoneSet]:
-    """Return the graveyards of the users who have forgotten something since then, each with only those tombstones.
+def recent_tombstone_sets(user_ids: Collection[int], since: datetime) -> list[TombstoneSet]:
+    """Return the tombstones of the users who have forgotten something since then, each with only those tombstones.
 
     The clocks of two machines may differ: pass a time somewhat earlier.
     """

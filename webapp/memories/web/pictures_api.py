@@ -10,6 +10,7 @@ from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import AwareTime, Day, Id, Instant
 from webapp.i18n.request_language import language_of
 from webapp.memories.portrait import service
+from webapp.memories.portrait.service import SentenceOut
 from webapp.memories.showing.name_map import MOST_NAMES, links_of, names_shown
 from webapp.memories.showing.timeline import rows_between
 from webapp.rendering import reader_zone
@@ -98,12 +99,6 @@ def _moment(value: date | datetime | None, *, days: int = 0) -> datetime | None:
         return datetime.combine(value + timedelta(days=days), time(), reader_zone()).astimezone(UTC)
     except OverflowError:
         return None
-
-
-class SentenceOut(BaseModel):
-    text: str
-    memory_ids: list[int] = Field(description="The memories it rests on, each in use and as it was then.")
-    is_new: bool = Field(description="The portrait before did not have it.")
 
 
 class PortraitOut(BaseModel):
