@@ -123,6 +123,20 @@ def test_what_cannot_reach_the_application_is_a_problem_too(live_web: LiveServer
         assert body["status"] == status and body["detail"].endswith(".")
 
 
+def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web: LiveServer) -> None:
+    """Otherwise gunicorn says that it stays, and a client that believes it loses the request it sends next."""
+    small, large = b"{}", b" " * 1_000_000
+    for body, more, announced in (
+        (small, {}, "keep-alive"),
+        (large, {}, "close"),
+        (iter([large]), {"Transfer-Encoding": "chunked"}, "close"),
+    ):
+        with closing(http.client.HTTPConnection("127.0.0.1", live_web.port, timeout=60)) as connection:
+            connection.request("POST", "/api/memories", body, more)
+            with connection.getresponse() as answer:
+                assert (answer.status, answer.getheader("Connection")) == (401, announced)
+
+
 def test_open_event_streams_do_not_keep_it_from_stopping(live_web: LiveServer, user: Person) -> None:
     """It would wait half an hour for turns; a stream that is cut off, and not ended, raises IncompleteRead."""
     live_web.restart_web(turn_drain_seconds=1800)

@@ -77,7 +77,7 @@ def test_what_works_is_found_out_once(server, settings, completions, capabilitie
 
 def test_a_second_client_learns_from_the_shared_store(server, settings):
     class Store(dict):
-        def set(self, key, value):
+        def set(self, key, value, ex):
             self[key] = value
 
     store = Store()

@@ -106,6 +106,19 @@ def test_the_newest_list_of_memories_takes_the_place_of_what_was_told(read):
     ]
 
 
+def test_a_listed_memory_needs_no_date_and_a_mark_may_stand_for_a_name(read):
+    listed = {
+        "content_type": "model_editable_context",
+        "model_set_context": "1. [2026-01-01]. Keeps bees.\n2. Has a dog.",
+    }
+    marks = 'In \ue200entity\ue202["city","Lisbon","1"]\ue201\ue200cite\ue202turn0\ue201.'
+    nodes = [node("r", None), node("c", "r", "assistant", content=listed), node("q", "c", "user", marks)]
+    talk = chatgpt_conversation(mapping={n["id"]: n for n in nodes}, current_node="q")
+    parts = read([talk], "conversations.json")[1]
+    assert _said(parts[0]) == [("user", "In Lisbon.")]
+    assert [memory.content for memory in _only(parts, ReadMemory)] == ["Keeps bees.", "Has a dog."]
+
+
 def test_a_conversation_that_was_not_to_be_remembered_tells_no_memories(read):
     _, parts = read(zipped({"conversations.json": [chatgpt_conversation(is_do_not_remember=True)]}))
     assert not _only(parts, ReadMemory)
@@ -239,6 +252,8 @@ def test_lists_of_memories(read):
         ("Lives in Porto", "2026-03-14"),
         ("Likes tea", None),
     ]
+    around = f"- My list:\n{text}- Tell me if\n- anything is wrong.\n"
+    assert [m.content for m in read(around.encode(), "memories.txt")[1]] == ["Lives in Porto", "Likes tea"]
     rows = {"results": [{"memory": "Keeps bees", "created_at": "2026-01-01T00:00:00Z"}, {"memory": ""}]}
     name, parts = read(rows, "mem0.json")
     assert (name, parts[0].content, type(parts[1])) == ("mem0", "Keeps bees", Unreadable)
@@ -250,6 +265,27 @@ def test_lists_of_memories(read):
     assert name == "mcp-memory"
     assert [m.content for m in _only(parts, ReadMemory)] == ["Rex: is brown", "Rex barks", "Ana owns Rex"]
     assert len(_only(parts, Unreadable)) == 1
+    told = {
+        "entities": [{"name": "Rex", "entityType": "dog", "observations": ["is brown"]}],
+        "relations": [{"from": "Ana", "to": "Rex", "relationType": "owns"}],
+    }
+    for content, filename in ((told, "memory.json"), (zipped({"a/memory.json": told}), "memory.zip")):
+        name, parts = read(content, filename)
+        assert (name, [m.content for m in parts]) == ("mcp-memory", ["Rex: is brown", "Ana owns Rex"])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "Hi"}]},
+        [{"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "image_url"}]}]}],
+        {"version": 4, "history": [{"id": "1", "messages": [{"role": "user", "content": "Hi"}]}], "folders": []},
+        [{"conversations": [{"from": "human", "value": "Hi"}]}],
+    ],
+)
+def test_turns_are_read_as_the_api_of_a_model_has_them(read, content):
+    name, (talk,) = read(content, "export.json")
+    assert (name, _said(talk)) == ("sharegpt", [("user", "Hi")])
 
 
 def test_a_portable_bundle_reads_nothing_that_a_tombstone_names(read):

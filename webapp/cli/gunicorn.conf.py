@@ -66,6 +66,17 @@ def refuse(connection: socket.socket, status: int, title: str, _reason: str) -> 
 
 gunicorn.util.write_error = refuse
 
+UNREAD_BYTES = 65_536
+
+
+def pre_request(_worker: Any, request: Any) -> None:
+    """Announce that the connection ends with the answer to a large body: left unread, gunicorn ends it unannounced, and
+    a client's next request fails."""
+    sent = dict(request.headers)
+    if "TRANSFER-ENCODING" in sent or int(sent.get("CONTENT-LENGTH", 0)) >= UNREAD_BYTES:
+        request.force_close()
+
+
 # A worker that is told to stop finishes its turns, and is killed a little later.
 drain_seconds = settings.turn_drain_seconds
 graceful_timeout = int(drain_seconds) + 4

@@ -7,11 +7,9 @@ from flask import Flask
 from jinja2 import pass_environment
 from sqlalchemy import and_, delete, or_, select
 
-from webapp.accounts.signals import account_deleted
 from webapp.db.base import rows_changed
 from webapp.journeys import guides  # noqa: F401  (says what {{JOURNEY}} stands for)
 from webapp.journeys.assessment import open_points, store_assessments
-from webapp.journeys.authoring import delete_journeys_of
 from webapp.journeys.builtin import translate_journey_text
 from webapp.journeys.models import Journey, PointEvidence, PointMemory
 from webapp.journeys.reports import drop_reports_of
@@ -33,11 +31,6 @@ def init_journeys(app: Flask) -> None:
 def _of_journey(environment: Environment, text: str, journey: Journey) -> str:
     """Return a text of that journey in the language of the page."""
     return translate_journey_text(journey, text, environment.language)
-
-
-@account_deleted.connect
-def _account_deleted(_sender: object, *, user_id: int) -> None:
-    delete_journeys_of(user_id)
 
 
 @being_forgotten.connect

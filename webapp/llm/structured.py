@@ -132,12 +132,21 @@ def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
                 return
             index += 1
             continue
-        inner = (part for part in value.values() if isinstance(part, dict))  # a wrapping, such as a call's
-        for candidate in (value, *inner):
+        for candidate in (value, *_inner_objects(value)):
             if not candidate.keys().isdisjoint(fields):
                 yield candidate
                 break
         index = end
+
+
+def _inner_objects(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what an object may only wrap, as a call does its arguments, which may be JSON in a text."""
+    for part in value.values():
+        if isinstance(part, str) and part.lstrip().startswith("{"):
+            with suppress(ValueError, RecursionError):
+                part = _DECODER.decode(part)  # noqa: PLW2901
+        if isinstance(part, dict):
+            yield part
 
 
 def _begins_with_field(head: str, fields: Collection[str]) -> bool:

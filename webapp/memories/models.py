@@ -83,7 +83,6 @@ class Memory(Base):
         Index("ix_memories_only_conversation_id", "only_conversation_id"),
         Index("ix_memories_space", "space_id", "visibility"),
         Index("ix_memories_statement", "user_id", "statement_hash"),
-        Base.__table_args__,
     )
 
     memory_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -154,7 +153,6 @@ class MemoryEvidence(Base):
     __table_args__ = (
         UniqueConstraint("memory_id", "message_id", "start", "end", name="uq_memory_evidence_span"),
         Index("ix_memory_evidence_message_id", "message_id"),
-        Base.__table_args__,
     )
 
     evidence_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -181,7 +179,6 @@ class MemoryChangeSet(Base):
     __table_args__ = (
         Index("ix_memory_change_sets_user", "user_id", "change_set_id"),
         Index("ix_memory_change_sets_version", "user_id", "memory_version"),
-        Base.__table_args__,
     )
 
     change_set_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -210,7 +207,6 @@ class MemoryRevision(Base):
     __table_args__ = (
         UniqueConstraint("memory_id", "revision"),
         Index("ix_memory_revisions_statement_hash", "statement_hash"),
-        Base.__table_args__,
     )
 
     revision_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

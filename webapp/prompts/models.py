@@ -15,7 +15,7 @@ class PromptVersion(Base):
     """One text of a prompt; never changed. `origin` tells a shipped text from one that an admin wrote."""
 
     __tablename__ = "prompt_versions"
-    __table_args__ = (UniqueConstraint("name", "version"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("name", "version"),)
 
     version_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     name: Mapped[str] = mapped_column(Key(100))
@@ -37,7 +37,6 @@ class Prompt(Base):
             ["prompt_versions.name", "prompt_versions.version"],
             name="fk_prompts_active_version",
         ),
-        Base.__table_args__,
     )
 
     name: Mapped[str] = mapped_column(Key(100), primary_key=True)
@@ -61,7 +60,6 @@ class PromptActivation(Base):
             ["prompt_versions.name", "prompt_versions.version"],
             name="fk_prompt_activations_version",
         ),
-        Base.__table_args__,
     )
 
     activation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

@@ -20,7 +20,7 @@ from webapp.chat.turns.start_queue import init_gate
 from webapp.cli.launch.privacy import keep_private
 from webapp.config import ConfigError, Settings
 from webapp.conversations.current_messages import is_answering
-from webapp.db.base import db, init_after_commit, init_sessions
+from webapp.db.base import db, init_sessions
 from webapp.db.conflicts import init_conflicts
 from webapp.db.engine import engine_options, prepare_engine
 from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, redis
@@ -47,9 +47,10 @@ RECEIVERS = {
     "accounts": "groups",
     "audit": "setup",
     "chat": "turns.runtime",
+    "db": "base",
     "digests": "redaction",
     "files": "documents service",
-    "journeys": "setup",
+    "journeys": "authoring setup",
     "legacies": "conversation_moves membership_end visibility",
     "memories": "history.revisions portrait.service",
     "retrieval": "changes invalidation setup",
@@ -157,7 +158,6 @@ def _extend(app: Flask, settings: Settings) -> None:
     app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
     limiter.init_app(app)
     init_models(app, settings, observe=record_background, is_answering=is_answering)
-    init_after_commit()
     init_conflicts(app)
     init_retrieval(app, settings)
     init_legacy_extraction(app)

@@ -178,6 +178,11 @@ def stems(folded: Sequence[str], *, keep_stop_words: bool = False) -> list[str]:
     return terms if keep_stop_words else [term for term in terms if term]
 
 
+def terms_of(text: str) -> list[str]:
+    """Return the terms of a text in order, without stop words."""
+    return stems(words(text))
+
+
 # A reply's search reads nine hundred words of its results, mostly the same few thousand from turn to turn.
 @lru_cache(maxsize=16_384)
 def _english_term(word: str) -> str:

@@ -49,6 +49,9 @@ class Archive:
             self._files = self._files.pop_all()
         self.names = list(self._members)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
     def size(self, name: str) -> int:
         """Return the uncompressed bytes that a member claims to have."""
         return self._members[name][1].file_size

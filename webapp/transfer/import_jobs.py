@@ -249,7 +249,7 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
         row.preview = {**(row.preview or {}), "sample": []}  # its texts are now where they were imported to
         if status == "done" and not any(count for name, count in row.counts.items() if name.endswith(GAINS)):
             row.error = row.error or "Nothing new was in this file; the list says why."
-        drop_file(row)
+        storage.drop_file_of(row)
         wish = (row.options or {}).get("learn")
         if status == "done" and wish and not (row.options or {}).get("restore"):
             _learn(row, wish)
@@ -265,9 +265,3 @@ def _learn(row: Import, wish: Any) -> None:
             )
     except DomainError:
         log.info("nothing learned from an import", exc_info=True)
-
-
-def drop_file(row: Import) -> None:
-    """Delete the uploaded file."""
-    storage.drop(row.stored_as)
-    row.stored_as = None

@@ -14,7 +14,7 @@ from webapp.http.validation import utc_text
 from webapp.transfer import storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadConversation, Unreadable
-from webapp.transfer.import_jobs import KINDS, TAKES, drop_file, go_on
+from webapp.transfer.import_jobs import KINDS, TAKES, go_on
 from webapp.transfer.models import Import
 from webapp.transfer.readers import recognise
 from webapp.transfer.restore import job as restoring
@@ -55,7 +55,7 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
         row.status = "failed" if error else "ready"
         row.updated_at = now()
         if error:
-            drop_file(row)
+            storage.drop_file_of(row)
         return row.status
 
 

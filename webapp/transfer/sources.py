@@ -15,6 +15,7 @@ from typing import IO, Any, TextIO
 
 import ijson
 
+from webapp.extensions import app_settings
 from webapp.files.readers.text import decode, encoding_of
 from webapp.i18n.marks import N_
 from webapp.transfer.archives import Archive, ImportRefused
@@ -30,7 +31,10 @@ MOST_ITEM = 512 * 1024**2
 MOST_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
-WRAPPERS = ("conversations", "data", "chats", "items", "results", "memories")
+WRAPPERS = (
+    *("conversations", "data", "chats", "items", "results", "memories", "history"),
+    *("entities", "relations"),
+)
 """The keys under which programs put the array of what they export."""
 _BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 
@@ -58,6 +62,10 @@ class Upload:
         """The members, without folders and files that operating systems add."""
         return [self.filename] if self._archive is None else self._archive.names
 
+    def has(self, name: str) -> bool:
+        """Return whether a member of this name is in the ZIP."""
+        return self._archive is not None and name in self._archive
+
     def size(self, name: str) -> int:
         """Return the uncompressed bytes that a member claims to have."""
         return self.path.stat().st_size if self._archive is None else self._archive.size(name)
@@ -65,6 +73,11 @@ class Upload:
     def open(self, name: str) -> AbstractContextManager[IO[bytes]]:
         """Yield a member's bytes. Raises ImportRefused if it is encrypted or broken."""
         return self.path.open("rb") if self._archive is None else self._archive.open(name)
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file to store, one more at most than it may have. Raises ImportRefused."""
+        with self.open(name) as file:
+            return file.read(app_settings().max_file_bytes + 1)
 
     def peek(self, name: str) -> str:
         """Return the beginning of a member as text."""

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 from sqlalchemy import delete, select
 
@@ -42,7 +43,8 @@ class ChangeSetView:
     @property
     def state(self) -> str:
         """Return what changes when it has to be shown again, for a page to say what it shows."""
-        return f"{self.row.change_set_id}{'u' if self.row.undone_at else ''}"
+        shown = crc32(self.label.encode("utf-8", "surrogatepass"))
+        return f"{self.row.change_set_id}{'u' if self.row.undone_at else ''}.{shown:x}"
 
     @property
     def label(self) -> str:

@@ -88,7 +88,7 @@ def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
 
 
 def _parts(content: Any) -> Iterator[str]:
-    for part in content if isinstance(content, list) else []:
+    for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         if not isinstance(part, dict) or part.get("type") != "text":
             continue
         text = part.get("text")
