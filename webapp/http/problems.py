@@ -219,7 +219,7 @@ def init_errors(app: Flask) -> None:
         log.exception("unexpected error", exc_info=error)
         if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):
             raise error
-        return present(500, N_("Something went wrong"), N_("It is not your fault, and it has been written to the log."))
+        return present(500, N_("Something went wrong"), N_("The server made a mistake, and it has been written to the log."))
 
 
 def nearest_page(adapter: MapAdapter, path: str) -> str:

@@ -27,7 +27,7 @@ _KEY = re.compile(r"<(arg_key)>")
 _KEY_END = re.compile("</arg_key>")
 _VALUE = re.compile(r"<(arg_value)>")
 _VALUE_END = re.compile("</arg_value>")
-_BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\]|`{3}(?:json)?)*"
+_BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\](?:\w{1,60}(?=\[))?|`{3}(?:json)?)*"
 _BROKEN = 10_000
 _QUOTED = re.compile(r"""(<\|"\|>|<escape>)(.*?)\1""", re.DOTALL)
 """A text between marks of its own instead of quotation marks."""
