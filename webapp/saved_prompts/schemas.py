@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Instant, Line, Output, SearchText, not_blank
+from webapp.http.validation import Id, Instant, Line, Output, SearchText, not_blank, not_null
 from webapp.saved_prompts.formats import (
     LONGEST_CONTENT,
     LONGEST_DESCRIPTION,
@@ -52,6 +52,8 @@ class SavedPromptChanges(BaseModel):
     content: Content | None = None
     description: Description | None = None
     space_id: Id | None = Field(None, description="Share it in this space, or, with null, with nobody.")
+
+    _not_null = field_validator("name", "content", "description")(not_null)
 
 
 class Values(BaseModel):

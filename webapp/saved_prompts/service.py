@@ -85,9 +85,6 @@ def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChange
     """Change the given fields; only its creator decides where it is shared. Raises NotFound, Forbidden, Invalid."""
     prompt = get_prompt(user_id, saved_prompt_id, edit=True)
     values = changes.model_dump(exclude_unset=True)
-    for name in ("name", "content", "description"):
-        if name in values and values[name] is None:
-            raise Invalid.field(name, "cannot be null")
     if "space_id" in values and values["space_id"] != prompt.prompt.space_id:
         if prompt.prompt.user_id != user_id:
             raise Forbidden("Only the person who created this prompt can decide where it is shared.")

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator
 
 from webapp.accounts.emails import normalise_email
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Input, Instant, Line, Output, not_blank
+from webapp.http.validation import Id, Input, Instant, Line, Output, not_blank, not_null
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
@@ -57,6 +57,8 @@ class SpaceChanges(Input):
     instructions: Annotated[LongText, Field(max_length=MAX_INSTRUCTIONS)] | None = None
     persona: PersonaId = None
     has_portrait: bool = Field(False, description="Tell members in prose what is shared in it, written by a model.")
+
+    _not_null = field_validator("name", "description", "instructions")(not_null)
 
 
 class SpaceEnd(BaseModel):

@@ -103,9 +103,6 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> None:
     """Change the given fields, as the owner. Raises NotFound, Forbidden, Invalid."""
     row = get_space(user_id, space_id, owner=True)
     values = changes.model_dump(exclude_unset=True)
-    for name in ("name", "description", "instructions"):
-        if name in values and values[name] is None:
-            raise Invalid.field(name, "cannot be null")
     if values.get("persona") and row.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
     stops = row.has_portrait and values.get("has_portrait") is False
