@@ -1,6 +1,7 @@
 """Ratings of replies: whose they are, what admins see of them, and their end."""
 
 import contextlib
+import re
 import threading
 
 import pytest
@@ -159,7 +160,7 @@ def test_thumbs_work_without_scripts(app, user, said):
         home = f"/c/{db.session.get(Message, said[1]).conversation_id}"
     place = f"/messages/{said[1]}/feedback"
     assert post_form(browser, place, page=home, rating="down").location.endswith(place)
-    assert 'value="down" aria-pressed="true"' in browser.get(home).text
+    assert re.search(r'value="down"\s+aria-pressed="true"', browser.get(home).text)
     assert "Incomplete" in browser.get(place).text
     form = {"reason": ["incomplete", "helpful", "x"], "comment": " Say more ", "may_read": "on"}
     assert post_form(browser, f"{place}/why", page=home, **form).status_code == 303

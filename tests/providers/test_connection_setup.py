@@ -59,7 +59,7 @@ def connections(api: Callable[[Person], ApiClient], boss: Person) -> list[dict[s
 
 def hidden(page: str) -> dict[str, str]:
     """What a form carries along."""
-    found = re.findall(r'<input type="hidden" name="(provider|name|base_url|sealed)" value="([^"]*)"', page)
+    found = re.findall(r'<input type="hidden" name="(provider|name|base_url|sealed)"\s+value="([^"]*)"', page)
     return dict(found)
 
 
@@ -70,9 +70,9 @@ def test_a_key_and_two_clicks_lead_to_a_reply(
     first = post_form(admin, NEW, page=NEW, provider="openai", api_key=KEY)
     assert first.status_code == 200
     assert KEY not in first.text and "Get a key" not in first.text
-    ticked = re.findall(r'name="model" value="([^"]+)" checked', first.text)
+    ticked = re.findall(r'name="model"\s+value="([^"]+)"\s+checked', first.text)
     assert ticked == ["gpt-5", "gpt-5-mini", "aged-7b"]  # neither what makes vectors nor a dated copy
-    assert re.findall(r'name="default" value="([^"]+)" checked', first.text) == ["gpt-5"]
+    assert re.findall(r'name="default"\s+value="([^"]+)"\s+checked', first.text) == ["gpt-5"]
     assert connections(api, boss) == []
     form = hidden(first.text) | {"model": ticked, "default": "gpt-5", "csrf_token": csrf_token(first.text)}
     done = admin.post(f"{NEW}/models", data=form)
@@ -139,7 +139,7 @@ def test_a_model_whose_reply_does_not_stream_is_not_connected(
     refused = post_form(admin, f"{NEW}/models", page=NEW, **form, model=["gpt-5", "aged-7b"], default="aged-7b")
     assert refused.status_code == 422
     assert "The model “aged-7b” does not answer" in refused.text
-    assert re.findall(r'name="model" value="([^"]+)" checked', refused.text) == ["gpt-5", "aged-7b"]
+    assert re.findall(r'name="model"\s+value="([^"]+)"\s+checked', refused.text) == ["gpt-5", "aged-7b"]
     assert connections(api, boss) == []
 
 

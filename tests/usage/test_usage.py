@@ -289,7 +289,7 @@ def test_more_tokens_never_cost_less(given_tokens, cached, made):
 
 
 def _drawn(page, series):
-    return re.findall(rf'<rect class="chart-{series}" x="([\d.]+)" width="16" y="([\d.]+)" height="([\d.]+)"', page)
+    return re.findall(rf'<rect class="chart-{series}" x="([\d.]+)" width="16"\s+y="([\d.]+)" height="([\d.]+)"', page)
 
 
 def test_thirty_days_are_drawn_by_what_they_were_spent_on(app, client, user, login):

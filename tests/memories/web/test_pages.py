@@ -107,7 +107,7 @@ def panel_beside(browser, path: str) -> str:
     """What the panel of a page fetches when it comes into sight."""
     page = browser.get(path).text
     panel = page[page.index('id="panel"') :]
-    place = re.search(r'id="memory-rest" href="/memory" hx-get="([^"]+)"', panel)[1]
+    place = re.search(r'id="memory-rest" href="/memory"\s+hx-get="([^"]+)"', panel)[1]
     return browser.get(html.unescape(place), headers=HTMX).text
 
 
@@ -371,7 +371,7 @@ def test_search_finds_memories_and_words_and_leads_to_them(browser, user, learn,
     talk = learn(user, "I own a wooden boat")
     remember(user, "Boats need paint")
     page = browser.get("/find?q=boat", headers=HTMX).text
-    assert re.search(rf'role="option" id="result-1"[^>]*hx-get="/c/{talk}\?at=\d+"', page)
+    assert re.search(rf'role="option"\s+id="result-1"[^>]*hx-get="/c/{talk}\?at=\d+"', page)
     assert "<mark>Boats</mark> need paint" in page
     only = browser.get("/find?q=boat&kind=memory", headers=HTMX).text
     assert "/c/" not in only
@@ -482,7 +482,7 @@ def test_proposals_are_shown_as_waiting_and_what_is_forgotten_offers_no_undo(app
 
 
 def badge_of(fragment: str) -> str:
-    return re.search(r'hx-target="\[data-memory-count\]" hx-swap="textContent">([^<]*)<', fragment)[1]
+    return re.search(r'hx-target="\[data-memory-count\]"\s+hx-swap="textContent">([^<]*)<', fragment)[1]
 
 
 def test_the_badge_counts_what_its_panel_lists(app, browser, client, user, make_user, remember):
