@@ -1,6 +1,6 @@
 """A user's memory in this process: the engine's own rules on plain data, without database or web."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,8 +11,7 @@ from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, bu
 from webapp.memories.rules import statements
 from webapp.memories.rules.check import as_stored
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.policy import Policy
-from webapp.memories.rules.state import KnownMemory, State, apply_effects
+from webapp.memories.rules.state import Effect, KnownMemory, State, apply_effect
 from webapp.memories.rules.working_copy import Plan
 from webapp.prompts.catalogue import default_text
 
@@ -28,7 +27,7 @@ class Bench:
 
     memories: tuple[KnownMemory, ...] = ()
     sessions: int = 0
-    policy: Policy = field(default_factory=Policy)
+    is_trusted: bool = False
     plans: list[tuple[ExtractionCall, statements.Extraction, Plan]] = field(default_factory=list)
 
     def call(self, said: Sequence[str]) -> tuple[ExtractionCall, list[Part]]:
@@ -51,8 +50,8 @@ class Bench:
         """Decide on an answer and apply the result; `numbered` if its numbers are not those of the call."""
         found = statements.read_statements(items)
         numbers = call.numbered if numbered is None else numbered
-        said = State(call.sources, context=call.context)
-        operations = tuple(as_stored(operation, said, self.policy) for operation in found.operations)
+        said = State(call.sources, context=call.context, is_trusted=self.is_trusted)
+        operations = tuple(as_stored(operation, said) for operation in found.operations)
         texts = sorted({operation.content for operation in operations if operation.content})
         vectors = dict(zip(texts, _embedder.embed_passages(texts), strict=True)) if texts else {}
         state = State(
@@ -62,12 +61,21 @@ class Bench:
             embeddings=vectors,
             context=call.context,
             secrets=found.secrets,
+            is_trusted=self.is_trusted,
         )
-        plan = decide(found.operations, state, self.policy)
+        plan = decide(found.operations, state)
         self.memories = _settled(apply_effects(self.memories, plan.effects))
         self.sessions += 1
         self.plans.append((call, found, plan))
         return plan
+
+
+def apply_effects(memories: Iterable[KnownMemory], effects: Iterable[Effect]) -> tuple[KnownMemory, ...]:
+    """Return the memories after all effects, in order of reference."""
+    by_ref = {memory.ref: memory for memory in memories}
+    for effect in effects:
+        apply_effect(by_ref, effect)
+    return tuple(by_ref[ref] for ref in sorted(by_ref))
 
 
 def _settled(memories: Sequence[KnownMemory]) -> tuple[KnownMemory, ...]:

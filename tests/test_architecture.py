@@ -18,6 +18,7 @@ import pytest
 
 from webapp.accounts.access import access_of
 from webapp.background.job_specs import JOBS, JobSpec, Queue
+from webapp.shell.factory import RECEIVERS
 from webapp.shell.routes import SERVED
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -227,6 +228,13 @@ def test_every_blueprint_is_served():
     found = {module_name(path) for path in FILES if made.search(path.read_text())}
     served = {f"webapp.{room}.{name}" for room, names in SERVED.items() for name in names.split()}
     assert found <= served
+
+
+def test_every_receiver_of_an_event_is_loaded():
+    made = re.compile(r"^@(?:[\w.]+\.connect$|event\.listens_for\(db\.session)", re.MULTILINE)
+    receivers = {module_name(path) for path in FILES if made.search(path.read_text())}
+    loaded = {f"webapp.{room}.{name}" for room, names in RECEIVERS.items() for name in names.split()}
+    assert receivers == loaded
 
 
 def test_views_open_to_anybody_are_known(app):

@@ -2,7 +2,7 @@
 
 `python -m bench duplicates [--embedder multilingual]` embeds `pairs.tsv` (same or not, language, two statements) with
 the product's embedder and prints, for each threshold, how many of the equal pairs the product would merge and how many
-others it would merge wrongly, by its rule (`engine.likeness.compare`) and by the vectors alone; then the pairs that it
+others it would merge wrongly, by its rule (`relations.is_same`) and by the vectors alone; then the pairs that it
 gets wrong at its own threshold, and what is left to the nightly check. The threshold and the rule were tuned on these
 very pairs: that they hold here says little about unseen pairs.
 """
@@ -39,9 +39,7 @@ class Pair:
 
     def merged_at(self, bound: float, *, by_rule: bool = True) -> bool:
         """Return whether they count as one at a threshold."""
-        if not by_rule:
-            return self.cosine >= bound
-        return is_same(self.left, self.right, self.cosine, bound)
+        return self.cosine >= bound and (not by_rule or is_same(self.left, self.right, 1.0))
 
 
 def main(arguments: Sequence[str] = ()) -> bool:
@@ -65,9 +63,7 @@ def main(arguments: Sequence[str] = ()) -> bool:
         [(pair.same, pair.language, pair.left, pair.right, f"{pair.cosine:.3f}") for pair in wrong],
     )
     looked_at = [
-        pair
-        for pair in pairs
-        if may_be_same(pair.left, pair.right, pair.cosine, MAYBE_SAME_AT) and not pair.merged_at(SAME_AT)
+        pair for pair in pairs if may_be_same(pair.left, pair.right, pair.cosine) and not pair.merged_at(SAME_AT)
     ]
     counts = f"{sum(p.same for p in looked_at)} same and {sum(not p.same for p in looked_at)} others"
     print(f"left to the nightly look, from {MAYBE_SAME_AT}: {counts}")

@@ -172,9 +172,9 @@ def _table(name: str, results: list[tuple[Bench, dict[str, Any]]], summary: dict
                 state = "" if memory.is_current else " (in review)" if memory.needs_review else " (closed)"
                 print(f"      {memory.memory_type}, {memory.slot or '-'}: {memory.content}{state}")
             for _, found, plan in bench.plans:
-                for rejection in plan.rejections:
-                    operation = found.operations[rejection.index]
-                    print(f"      not kept, {rejection.reason.value}: {operation.content} “{operation.quote}”")
+                for index, reason in plan.rejections.items():
+                    operation = found.operations[index]
+                    print(f"      not kept, {reason.value}: {operation.content} “{operation.quote}”")
                 if found.passed_over or found.malformed:
                     print(f"      passed over {dict(found.passed_over)}, malformed {found.malformed}")
     print(

@@ -18,9 +18,8 @@ from typing import Any
 from bench.report import table
 from testkit.memory_extraction import Bench
 from webapp.memories.rules.check import Refusal
-from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import KnownMemory
-from webapp.memories.rules.statements import KEPT, KEYS
+from webapp.memories.rules.statements import KEYS, MEMORY_TOPICS
 from webapp.text.canonical import canonical_statement, plain_text
 
 AS_GIVEN, KEY_LOST, REWORDED, REVIEW, LOST = "as given", "key lost", "own words", "review", "lost"
@@ -41,7 +40,7 @@ class Fate:
 
 def fates(case: dict[str, Any], *, trusted: bool) -> Iterable[Fate]:
     """Yield what becomes of the statements of a case, session after session, for one user."""
-    bench = Bench(policy=Policy(is_trusted=trusted))
+    bench = Bench(is_trusted=trusted)
     for session in case["sessions"]:
         call, _ = bench.call(session["said"])
         known = {
@@ -52,10 +51,9 @@ def fates(case: dict[str, Any], *, trusted: bool) -> Iterable[Fate]:
         }
         items = [_item(statement, known) for statement in session["statements"]]
         plan = bench.take(call, items)
-        kept = [statement for statement in session["statements"] if statement["about"] in KEPT]
-        reasons = {rejection.index: rejection.reason for rejection in plan.rejections}
+        kept = [statement for statement in session["statements"] if statement["about"] in MEMORY_TOPICS]
         for index, statement in enumerate(kept):
-            yield _fate(case, statement, bench.memories, reasons.get(index))
+            yield _fate(case, statement, bench.memories, plan.rejections.get(index))
 
 
 def _item(statement: dict[str, Any], known: dict[int, str]) -> dict[str, Any]:

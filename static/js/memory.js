@@ -31,19 +31,12 @@ function refresh({ moved = false, list = true } = {}) {
 
 function refreshSoon() {
   const busy = isBusy();
-  if (!busy || $("#memory-facets")) refresh({ list: !busy });
-  else countOnly();
+  refresh({ list: !busy });
   waiting = busy;
 }
 
-/** Counts change at once, whatever the pointer is over: beside the page's list they are the facets. */
-function countOnly() {
-  const place = $("[data-memory-count]");
-  if (place) htmx.trigger(place, "memories:count");
-}
-
 document.addEventListener("memories:changed", refreshSoon);
-on("change", "#memory-filters [name='space']", countOnly); // the list comes by itself
+on("change", "#memory-filters [name='space']", () => refresh({ list: false })); // the list comes by itself
 
 // While a turn is read for memories, a thin line says so.
 document.addEventListener("memories:reading", () => panel()?.setAttribute("data-reading", ""));

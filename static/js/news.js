@@ -4,6 +4,7 @@
 import { $, $$ } from "./dom.js";
 
 const EVERY = 25_000;
+const MANY = 30; // replies whose memories are asked about
 let asked = null; // the last message at the time of the question, while it is open
 
 /** The id of the last message shown; "0" when the end of the conversation is not, "" when there is none. */
@@ -20,8 +21,9 @@ async function look() {
   asked = newest();
   const query = new URLSearchParams({ shown: asked });
   // What lies open is not replaced.
-  const remembered = $(`#remembered-${asked}:not(:has([open]))`);
-  if (remembered) query.set("remembered", remembered.dataset.state);
+  for (const { id, dataset } of $$(".remembered:not(:has([open]))").slice(-MANY)) {
+    query.append("remembered", `${id.slice("remembered-".length)} ${dataset.state}`);
+  }
   // A title that is being edited is not there to be compared.
   const title = $(".title-text")?.textContent;
   if (title) query.set("title", title);
@@ -40,3 +42,4 @@ document.addEventListener("htmx:before:swap", (event) => {
 document.addEventListener("visibilitychange", look);
 for (const type of ["focus", "pageshow", "online"]) addEventListener(type, look);
 setInterval(look, EVERY);
+document.addEventListener("memories:corrected", look); // what is forgotten or undone may stand under any reply

@@ -35,8 +35,8 @@ export function show(element) {
 function update() {
   const element = scroller();
   if (!element) return;
-  // A greeting is read from its top, however little room there is for it.
-  if (following && !$(".welcome:not([hidden]), .journey-begin:not([hidden])", element)) toEnd();
+  // A greeting is read from its top, however little room there is for it; and what is edited stays in sight.
+  if (following && !$(".welcome:not([hidden]), .journey-begin:not([hidden]), .edit-message", element)) toEnd();
   const newest = $("[data-newest]");
   if (newest) newest.hidden = following || distance(element) < NEAR;
 }

@@ -16,7 +16,7 @@ from testkit.servers import Servers
 from tests.support.tables import empty_tables
 from webapp.accounts import auth, service, site, tokens
 from webapp.accounts.api import blueprint as accounts_api
-from webapp.accounts.cli import register_commands
+from webapp.accounts.cli import api_tokens, users
 from webapp.accounts.schemas import Credentials, NewToken, Registration
 from webapp.config import Settings
 from webapp.db.base import db, expect_writes, write_transaction
@@ -108,7 +108,8 @@ def _probe_application(_application: Flask, servers: Servers, settings: Settings
     auth.init_auth(app)
     app.register_api(accounts_api)
     app.register_blueprint(probes())
-    register_commands(app)
+    app.cli.add_command(api_tokens)
+    app.cli.add_command(users)
     with app.app_context():
         prepare_engine(db.engine)
     yield app

@@ -92,6 +92,8 @@ def test_pages_send_to_the_login_page_and_back(caller: FlaskClient) -> None:
     assert answer.status_code == 303
     assert answer.location == "/login?next=%2Fpage%2Fuser%3Fa%3Db%26c%3Dd"
     assert caller.post("/page/user").location == "/login"
+    form = {"Referer": "http://localhost/schedules/new?x=1"}
+    assert caller.post("/page/user", headers=form).location == "/login?next=%2Fschedules%2Fnew%3Fx%3D1"
 
 
 def test_parts_of_pages_send_the_whole_page_there(caller: FlaskClient) -> None:

@@ -12,6 +12,7 @@ from testkit.people import PASSWORD, post_form
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from webapp.accounts import deletion, identities, second_factor, service
 from webapp.accounts.first_account import first_account
+from webapp.accounts.identities import ProviderClaims
 from webapp.accounts.models import User
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.accounts.schemas import EmailChange, Registration
@@ -320,6 +321,35 @@ def test_the_address_may_be_in_the_userinfo_of_the_same_person(ann, configure, p
     configure()
     provider.userinfo_claims = {"sub": sub, "email": provider.claims.pop("email"), "email_verified": True}
     assert anonymous.get(at_the_provider(anonymous)).status_code == status
+
+
+@pytest.mark.parametrize("sub", ["ann-1", "eve-1"])
+def test_the_groups_may_be_in_the_userinfo_of_the_same_person(make_user, configure, provider, anonymous, sub):
+    make_user(is_admin=True)
+    configure(oidc_admin_group="keepers")
+    provider.userinfo_claims = {"sub": sub, "groups": ["keepers"]}
+    anonymous.get(at_the_provider(anonymous))
+    assert me(anonymous)["is_admin"] == (sub == "ann-1")
+
+
+@pytest.mark.parametrize(
+    ("claims", "expected"),
+    [
+        ({"sub": 17}, {"subject": "17"}),
+        ({"sub": "a", "emails": ["kim@example.org", "k@example.org"]}, {"email": "kim@example.org"}),
+        ({"sub": "a", "email": " kim@example.org "}, {"email": "kim@example.org"}),
+        ({"sub": "a", "name": None, "preferred_username": "kim"}, {"name": "kim"}),
+        ({"sub": "a", "name": {"first": "Kim"}}, {"name": ""}),
+        ({"sub": "a", "groups": '["staff", "board"]'}, {"groups": {"staff", "board"}}),
+        ({"sub": "a", "groups": "staff"}, {"groups": {"staff"}}),
+        ({"sub": "a", "groups": ["/staff"]}, {"groups": {"/staff", "staff"}}),
+        ({"sub": "a", "groups": [{"name": "staff"}]}, {"groups": None}),
+        ({"sub": "a", "groups": {"staff": {}}}, {"groups": None}),
+    ],
+)
+def test_claims_are_read_in_the_forms_in_which_they_come(claims, expected):
+    found = ProviderClaims.of("https://example.org", claims, Settings(oidc_email_claim="email, emails"))
+    assert {name: getattr(found, name) for name in expected} == expected
 
 
 def test_without_an_admin_group_the_provider_says_nothing_of_roles(app, make_user, configure, anonymous):

@@ -139,6 +139,8 @@ def test_forgetting_asks_once_and_reports(learned):
     question.get_by_role("button", name="Forget").click()
     report = page.locator(".mem-gone")
     expect(report).to_contain_text("Removed: 1 memory, 1 quote")
+    expect(page.locator("#memory-log")).not_to_contain_text("green tea")
+    expect(page.locator(".traces")).not_to_contain_text("green tea")
     expect(report.get_by_role("link", name="your message")).to_be_visible()
     expect(page.locator("[data-memory-count]")).to_have_text("1")
     report.get_by_label("Close this report").click()

@@ -158,6 +158,15 @@ def test_on_a_phone(open_tab, user, model):
     page.get_by_role("button", name="Send").tap()
     expect(replies(page)).to_contain_text("A reply with code")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    foot = replies(page).locator(".message-foot")
+    height = foot.bounding_box()["height"]
+    foot.locator(".model").evaluate("name => name.textContent = 'a-model-of-some-maker-with-a-long-name'")
+    assert foot.bounding_box()["height"] == height, "the time stays beside the model's name"
+    page.set_viewport_size({"width": 390, "height": 400})
+    page.get_by_role("link", name="Edit and send again").tap()
+    expect(page.get_by_label("Your message", exact=True)).to_be_in_viewport(ratio=0.5)
+    page.get_by_role("link", name="Cancel").tap()
+    page.set_viewport_size(PHONE["viewport"])
     page.context.set_offline(True)
     field.fill("\n".join(["Written in a tunnel"] * 8))
     page.get_by_role("button", name="Good reply").tap()

@@ -67,7 +67,7 @@ def test_a_model_that_falls_silent_is_given_up(
 ) -> None:
     runner = app.extensions["chat"].runner
     runner.start()
-    home = runner._chat._home
+    home = runner._chat._client(None)
     impatient = replace(home.settings, idle_timeout=0.3, first_token_timeout=0.3)
     monkeypatch.setattr(home, "settings", impatient)
     model.script(reply=[f"w{n} " for n in range(9)], fault={"hang_after": 4})

@@ -353,7 +353,7 @@ def test_a_page_that_shows_everything_gets_no_news_at_little_cost_and_a_title_gi
     path, _, reply = asked(browser)
     news(browser, path, reply)
     with queries(app) as sent:
-        answer = news(browser, path, reply, title="Hello", remembered="")
+        answer = news(browser, path, reply, title="Hello", remembered=f"{reply} ")
     assert (answer.status_code, answer.data) == (204, b"")
     assert len([statement for statement in sent if "conversations" in statement or "messages" in statement]) == 3
     assert len(sent) <= 5, sent

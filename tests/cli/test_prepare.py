@@ -278,9 +278,13 @@ def test_a_program_that_is_there_and_does_not_run_is_missing(
         program(bare_machine, name, 1)
     program(bare_machine, "mariadbd", 0)
     assert "failed" in machine._try_mariadb()
-    assert "snap" in machine._try_chromium()
+    assert machine._try_chromium()
+    monkeypatch.setattr(machine.ctypes.util, "find_library", lambda _name: None)
     monkeypatch.setattr(machine.platform, "freedesktop_os_release", lambda: {"ID": "ubuntu", "ID_LIKE": "debian"})
-    with pytest.raises(SetupError, match="mariadb-client-core chromium fonts-noto-color-emoji poppler-utils curl"):
+    with pytest.raises(SetupError, match="mariadb-client-core libnss3 fonts-noto-color-emoji poppler-utils curl"):
+        machine.install_system_packages(for_tests=True)
+    monkeypatch.setattr(machine.ctypes.util, "find_library", lambda name: f"lib{name}.so")
+    with pytest.raises(SetupError, match="mariadb-client-core fonts-noto-color-emoji poppler-utils curl"):
         machine.install_system_packages(for_tests=True)
 
 
@@ -295,6 +299,28 @@ def test_the_lightest_chromium_that_runs_is_taken(bare_machine: Path, monkeypatc
     program(bare_machine, "another", 0)
     monkeypatch.setenv("CHROMIUM", str(bare_machine / "another"))
     assert machine.find_chromium() == str(bare_machine / "another")
+
+
+def test_a_chromium_of_ours_stands_in_where_none_runs(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = bare_machine / "ours"
+    for module in (machine, assets):
+        monkeypatch.setattr(module, "OUR_CHROMIUM", ours)
+    steps: list[list[str]] = []
+
+    def run(command: list[object], **_options: object) -> bool:
+        steps.append([str(word) for word in command])
+        if "-e" in command:
+            program(bare_machine, "ours", 0)
+        return True
+
+    monkeypatch.setattr(assets, "run", run)
+    assets.install_chromium(str(bare_machine))
+    assert machine.find_chromium() == str(ours)
+    assert [step[0] for step in steps] == ["npm", "node"] and steps[1][-1] == str(ours)
+    monkeypatch.setattr(assets, "run", lambda *_, **__: False)
+    ours.unlink()
+    with pytest.raises(SetupError, match="CHROMIUM"):
+        assets.install_chromium(str(bare_machine))
 
 
 def test_what_was_installed_and_still_does_not_run_is_named(

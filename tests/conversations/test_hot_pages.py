@@ -28,7 +28,6 @@ STATEMENTS = {
     "part of /memories/panel?part=rest&conversation={talk}": 7,
     "part of /memories/panel?part=moved&conversation={talk}": 2,
     "part of /memories/list": 2,
-    "part of /memories/counts": 2,
 }
 
 

@@ -9,17 +9,15 @@ from hypothesis import strategies as st
 from fakemodel.tasks import run_task
 from fakemodel.tasks.memory_operations import operations_of
 from fakemodel.tasks.request import TaskRequest
+from testkit.memory_extraction import apply_effects
 from tests.memories.worlds import INSTRUCTIONS
 from webapp.llm.structured import Part, schema_of
 from webapp.memories.learning import journey_points as guided
 from webapp.memories.learning.model_call import SCHEMA_NAME
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.policy import Policy
-from webapp.memories.rules.state import State, apply_effects
+from webapp.memories.rules.state import State
 from webapp.memories.rules.statements import FIELD, read_statements, statements_schema
-
-TRUSTED = Policy(is_trusted=True)
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -120,7 +118,7 @@ def extract(texts, memories=(), points=()):
     answer = run_task(TaskRequest(SCHEMA_NAME, schema_of(parts), list(call.messages)))
     extraction = read_statements(answer[FIELD])
     assert extraction.malformed == 0
-    state = State(call.sources, tuple(memories), call.numbered, context=call.context)
+    state = State(call.sources, tuple(memories), call.numbered, context=call.context, is_trusted=True)
     return extraction, state, guided.read_points(answer.get(guided.FIELD))
 
 
@@ -132,16 +130,16 @@ def test_a_newcomer_sees_real_memories():
         "Actually, my full name is Alexander. We decided to ship on Friday 🚀",
     ]
     extraction, state, _ = extract(texts)
-    plan = decide(extraction.operations, state, TRUSTED)
+    plan = decide(extraction.operations, state)
     memories = apply_effects((), plan.effects)
     assert sorted(m.content for m in memories if m.is_current) == [
         "Decided together to ship on Friday 🚀",
         "Name is Alexander",
         "Prefers Python",
     ]
-    assert plan.rejections == ()
+    assert not plan.rejections
     again, state, _ = extract(texts, memories)
-    assert decide(again.operations, state, TRUSTED).effects == ()
+    assert decide(again.operations, state).effects == ()
 
 
 @pytest.mark.parametrize(
@@ -158,8 +156,8 @@ def test_a_newcomer_sees_real_memories():
 )
 def test_what_is_told_of_oneself_in_any_language_is_kept_in_the_third_person(text, noted):
     extraction, state, _ = extract([text])
-    plan = decide(extraction.operations, state, TRUSTED)
-    assert plan.rejections == ()
+    plan = decide(extraction.operations, state)
+    assert not plan.rejections
     assert {memory.content for memory in apply_effects((), plan.effects) if memory.is_current} == noted
 
 
@@ -179,5 +177,5 @@ def test_open_points_are_assessed_when_the_schema_asks():
 )
 def test_any_text_gives_grounded_operations(parts):
     extraction, state, _ = extract(["".join(parts)])
-    reasons = {rejection.reason for rejection in decide(extraction.operations, state, TRUSTED).rejections}
+    reasons = {*decide(extraction.operations, state).rejections.values()}
     assert "quote_not_verbatim" not in reasons and "unknown_message" not in reasons

@@ -11,7 +11,7 @@ class BrokenStore:
     def get(self, key):
         raise ConnectionError("gone")
 
-    def set(self, key, value):
+    def set(self, key, value, ex):
         raise ConnectionError("gone")
 
 
@@ -22,7 +22,7 @@ class CountingStore(dict):
         self.reads += 1
         return super().get(key)
 
-    def set(self, key, value):
+    def set(self, key, value, ex):
         self[key] = value
 
 
@@ -63,7 +63,7 @@ def test_nonsense_in_the_store_is_ignored(value):
         def get(self, key):
             return value
 
-        def set(self, key, value): ...
+        def set(self, key, value, ex): ...
 
     known = Capabilities(Store())
     assert known.accepts(URL, "m", "tools")

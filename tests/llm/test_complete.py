@@ -77,7 +77,7 @@ def test_what_works_is_found_out_once(server, settings, completions, capabilitie
 
 def test_a_second_client_learns_from_the_shared_store(server, settings):
     class Store(dict):
-        def set(self, key, value):
+        def set(self, key, value, ex):
             self[key] = value
 
     store = Store()
@@ -163,7 +163,32 @@ def test_refusal(server, completions):
         completions.complete_text(ASK)
 
 
-@pytest.mark.parametrize("raw", ["{", "[]", '{"choices": []}', '{"choices": [{}]}', "<html>"])
+STREAMED = [
+    {"model": "tea", "choices": [{"delta": {"reasoning_content": "They ask. "}}]},
+    {"choices": [{"delta": {"content": '{"items": [],'}}]},
+    {"choices": [{"delta": {"content": ' "score": 1}'}}]},
+    {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3, "completion_tokens": 2}},
+]
+CALLED = [{"choices": [{"delta": {"tool_calls": [{"function": {"arguments": '{"items": [], "score": 1}'}}]}}]}]
+
+
+@pytest.mark.parametrize("chunks", [STREAMED, CALLED], ids=["text", "a call"])
+def test_an_answer_that_is_streamed_anyway_is_read(server, settings, chunks):
+    raw = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+    server.script(fault={"raw": raw})
+    parsed, completion = CompletionClient(settings).complete_structured(ASK, Answer, "answer")
+    assert parsed.score == 1
+    if chunks is STREAMED:
+        assert (completion.model, completion.usage.completion_tokens) == ("tea", 2)
+
+
+def test_the_error_in_an_answer_that_is_streamed_anyway_is_said(server, settings):
+    server.script(fault={"raw": 'data: {"error": {"message": "at capacity"}}\n\n'})
+    with pytest.raises(ModelError, match="at capacity"):
+        CompletionClient(settings).complete_text(ASK)
+
+
+@pytest.mark.parametrize("raw", ["{", "[]", '{"choices": []}', '{"choices": [{}]}', "<html>", 'data: {"choices": []}'])
 def test_answers_that_are_none(server, settings, raw):
     server.script(fault={"raw": raw})
     client = CompletionClient(settings_for(server, max_retries=0))

@@ -1,5 +1,6 @@
 """Vectors from the local model and over HTTP."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -162,7 +163,7 @@ def test_a_server_that_takes_few_texts_at_once_gets_few(remote, monkeypatch):
             raise error
         # Numbers as text, as some servers give them.
         rows = [{"index": str(n), "embedding": [len(text), 1]} for n, text in enumerate(body["input"])]
-        return {"data": rows[::-1]}
+        return json.dumps({"data": rows[::-1]}).encode()
 
     monkeypatch.setattr("webapp.llm.embeddings.post", post)
     rows = remote.embed_passages(["x" * (n + 1) for n in range(7)])
@@ -171,7 +172,9 @@ def test_a_server_that_takes_few_texts_at_once_gets_few(remote, monkeypatch):
 
 
 def test_the_reason_within_a_good_answer_is_told(remote, monkeypatch):
-    monkeypatch.setattr("webapp.llm.embeddings.post", lambda *_, **__: {"error": {"message": "no seats", "code": 400}})
+    monkeypatch.setattr(
+        "webapp.llm.embeddings.post", lambda *_, **__: b'{"error": {"message": "no seats", "code": 400}}'
+    )
     with pytest.raises(ModelError, match="no seats"):
         remote.embed_passages(["x"])
 

@@ -85,6 +85,8 @@ def test_an_odd_stream_is_understood(sent, seen):
     )
     if reason := seen.get("reason"):
         assert events[-1].reason == reason
+    if counts := seen.get("counts"):
+        assert [events[-1].usage.prompt_tokens, events[-1].usage.completion_tokens] == counts
 
 
 def test_text_of_one_read_is_one_delta():

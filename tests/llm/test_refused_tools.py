@@ -171,7 +171,7 @@ def test_refusals_are_shared_and_read_again() -> None:
 
     class Store:
         get = staticmethod(store.get)
-        set = staticmethod(store.__setitem__)
+        set = staticmethod(lambda key, value, ex: store.__setitem__(key, value))
 
     Capabilities(Store()).refuse_tool("http://host/v1", "m", "abc")
     other = Capabilities(Store())

@@ -24,8 +24,8 @@ REL = ' target="_blank" rel="noopener noreferrer nofollow ugc"'
     ("source", "html"),
     [
         ("*a* **b** `c` ~~d~~", "<p><em>a</em> <strong>b</strong> <code>c</code> <s>d</s></p>\n"),
-        ("# a\n## b\n#### c\n###### d", "<h3>a</h3>\n<h4>b</h4>\n<h6>c</h6>\n<h6>d</h6>\n"),
-        ("a\n===", "<h3>a</h3>\n"),
+        ("# a\n## b\n#### c\n###### d", "<h2>a</h2>\n<h3>b</h3>\n<h5>c</h5>\n<h6>d</h6>\n"),
+        ("a\n===", "<h2>a</h2>\n"),
         ("[a](https://b.c)", f'<p><a href="https://b.c"{REL}>a</a></p>\n'),
         ("<https://b.c>", f'<p><a href="https://b.c"{REL}>https://b.c</a></p>\n'),
         ("<a@b.cd>", f'<p><a href="mailto:a@b.cd"{REL}>a@b.cd</a></p>\n'),
@@ -171,7 +171,25 @@ def test_task_list() -> None:
 
 ALLOWED = {
     "sup",
-    *("a", "blockquote", "br", "button", "code", "div", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
+    *(
+        "a",
+        "blockquote",
+        "br",
+        "button",
+        "code",
+        "div",
+        "em",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "li",
+        "ol",
+        "p",
+        "pre",
+    ),
     *("s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 ATTRIBUTES = {

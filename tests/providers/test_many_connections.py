@@ -1,9 +1,11 @@
 """A turn costs the same with one connection and with ten: statements, decryptions, look-ups."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from flask import Flask
+from redis import Redis
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person
@@ -13,7 +15,6 @@ from webapp.chat.turns import turn
 from webapp.chat.turns.runtime import runtime
 from webapp.db import encryption
 from webapp.providers import catalogue
-from webapp.providers.clients import RedisCapabilities
 from webapp.retrieval import lookup
 from webapp.tools.web import service as web
 from webapp.usage import service as usage
@@ -52,13 +53,14 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The keys of what was looked up in Redis about servers."""
     found: list[str] = []
-    get = RedisCapabilities.get
+    get = Redis.get
 
-    def noted(self: RedisCapabilities, key: str) -> str | None:
-        found.append(key)
-        return get(self, key)
+    def noted(self: Redis, name: str) -> Any:
+        if name.startswith("capability:"):
+            found.append(name)
+        return get(self, name)
 
-    monkeypatch.setattr(RedisCapabilities, "get", noted)
+    monkeypatch.setattr(Redis, "get", noted)
     return found
 
 

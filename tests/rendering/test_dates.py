@@ -4,9 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from webapp.i18n.dates import describe_moment, exactly, greeting, zone
+from webapp.i18n import calendar
+from webapp.i18n.dates import exactly, zone
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)  # a Saturday
+
+
+@pytest.fixture(autouse=True)
+def _in_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalog needs a request."""
+    monkeypatch.setattr(calendar, "_", lambda text, **values: text % values)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +32,7 @@ NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)  # a Saturday
     ],
 )
 def test_said(ago: timedelta, words: str) -> None:
-    assert describe_moment(NOW - ago, NOW.date()) == words
+    assert calendar.describe_moment(NOW - ago, NOW.date(), "en") == words
 
 
 def test_exactly() -> None:
@@ -41,5 +48,5 @@ def test_zones() -> None:
 
 @pytest.mark.parametrize(("hour", "part"), [(4, "evening"), (5, "morning"), (12, "afternoon"), (18, "evening")])
 def test_greeting(hour: int, part: str) -> None:
-    assert greeting(NOW.replace(hour=hour), "Ada King Lovelace") == f"Good {part}, Ada"
-    assert greeting(NOW.replace(hour=hour), " ") == f"Good {part}"
+    assert calendar.greeting(NOW.replace(hour=hour), "Ada King Lovelace") == f"Good {part}, Ada"
+    assert calendar.greeting(NOW.replace(hour=hour), " ") == f"Good {part}"

@@ -13,7 +13,7 @@ from webapp.memories.service import create_memory, update_memory
 from webapp.memories.store import forgetting
 from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.receipt_views import ShownItem, UsedCounts, used_counts
-from webapp.retrieval.receipts import Line
+from webapp.retrieval.schemas import ReceiptLine
 from webapp.shell.upkeep import sweep
 
 QUESTION = "Which instrument does my sister Clara play?"
@@ -162,7 +162,7 @@ CATALOGS = [catalogs.read(code) for code in catalogs.CODES]
     "reason", ["words", "words nearby", "meaning", "words and meaning", "words nearby and meaning"]
 )
 def test_why_search_found_something_is_said_in_the_readers_language(reason: str) -> None:
-    said = ShownItem(Line("message", 1, None, "retrieved", 1, 1.0, reason, True, "current", "Tides")).reason
+    said = ShownItem(ReceiptLine.model_construct(kind="message", reason=reason)).reason
     assert said.lower() != reason, "not the name it is stored under"
     for catalog in CATALOGS:
         message = catalog.get(said)

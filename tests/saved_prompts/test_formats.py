@@ -7,16 +7,16 @@ import pytest
 
 from webapp.saved_prompts.formats import (
     LONGEST_CONTENT,
+    FilePrompt,
     InvalidValues,
-    ReadPrompt,
     Variable,
     fill,
     items_of,
     read,
     variables_of,
     variables_to_fill,
-    write_prompts,
 )
+from webapp.saved_prompts.schemas import PromptExport
 
 CASES = json.loads(Path(__file__).with_name("formats.json").read_text(encoding="utf-8"))
 
@@ -25,16 +25,15 @@ NEW = CASES["new"]
 
 
 def test_ours_comes_back_as_it_went():
-    prompts = [ReadPrompt("One", "{{a}} {{b: c | d}}", "About"), ReadPrompt("Two", "Zwei\nZeilen 🎉")]
-    text = json.dumps(write_prompts(prompts))
-    assert read(items_of(text)) == (prompts, [])
+    prompts = [FilePrompt("One", "{{a}} {{b: c | d}}", "About"), FilePrompt("Two", "Zwei\nZeilen 🎉")]
+    assert read(items_of(PromptExport(prompts=prompts).model_dump_json())) == (prompts, [])
 
 
 def test_open_webui_old_and_new():
-    assert read(items_of(json.dumps(OLD)))[0] == [ReadPrompt("Summarise", "Sum up {{text}}")]
+    assert read(items_of(json.dumps(OLD)))[0] == [FilePrompt("Summarise", "Sum up {{text}}")]
     (letter,), refused = read(items_of(json.dumps(NEW)))
     assert refused == []
-    assert letter == ReadPrompt(
+    assert letter == FilePrompt(
         "A letter",
         "To {{name}}: {{tone: dry | warm}} {{days: 3}} {{note:}} {{cc: false | true}} {{CLIPBOARD}}",
         "For every occasion",
@@ -42,7 +41,7 @@ def test_open_webui_old_and_new():
 
 
 def test_one_prompt_alone_is_read():
-    assert read(items_of('{"name": "One", "content": "Two"}'))[0] == [ReadPrompt("One", "Two")]
+    assert read(items_of('{"name": "One", "content": "Two"}'))[0] == [FilePrompt("One", "Two")]
 
 
 @pytest.mark.parametrize("text", ["", "{", "3", '{"a": 1}', '{"prompts": 3}', "[" * 100_000])
@@ -53,14 +52,14 @@ def test_what_is_no_file_of_prompts_is_said(text):
 
 def test_choices_nested_too_deep_are_none():
     content = "{{tone | select:options=" + "[" * 100_000 + "]}}"
-    assert read([{"command": "/a", "content": content}])[0] == [ReadPrompt("a", "{{tone:}}")]
+    assert read([{"command": "/a", "content": content}])[0] == [FilePrompt("a", "{{tone:}}")]
 
 
 def test_parts_that_cannot_be_read_are_named():
     items = [3, {"name": "No text"}, {"content": "No name"}, {"name": "Long", "content": "a" * (LONGEST_CONTENT + 1)}]
     items += [{"name": "Half \ud800", "content": "x"}, {"name": "Good", "content": "x", "description": "\ud800"}]
     prompts, refused = read(items)
-    assert prompts == [ReadPrompt("Good", "x")]
+    assert prompts == [FilePrompt("Good", "x")]
     assert [(part.place, part.name[:4]) for part in refused] == [
         (1, ""),
         (2, "No t"),

@@ -12,7 +12,7 @@ Differences that every reply has are ignored on purpose, each for a reason:
 import re
 from html.parser import HTMLParser
 
-FIRST_HEADING = 3
+FIRST_HEADING = 2
 _EMPTY = {"br", "hr", "img", "input"}
 _BLOCKS = {
     *("p", "blockquote", "ul", "ol", "li", "hr", "br", "pre", "table", "thead", "tbody", "tr", "th", "td", "task"),

@@ -107,13 +107,55 @@ def test_a_token_goes_to_no_other_address(site: Site) -> None:
     assert {asked.path for asked in site.asked} == {"/mcp"}
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((400, JSON, b'{"id": 2, "error": {"code": -32602, "message": "cups: not a number"}}'), "cups: not a number"),
+        ((429, JSON, b'{"error": "slow down"}'), "slow down"),
+        ((500, {}, b"<html>"), r"an error \(500\)"),
+        ((500, JSON, b'{"id": 2, "result": {"content": "It is."}}'), r"an error \(500\)"),
+    ],
+)
+def test_the_reason_beside_a_status_is_said(site: Site, answer: Answer, said: str) -> None:
+    server = odd(site, plain)
+    usual = site.answer
+    site.answer = lambda asked: answer if b"tools/call" in asked.body else usual(asked)
+    with pytest.raises(ToolFailed, match=said):
+        asyncio.run(mcp.call(server, "look", {}))
+
+
+@pytest.mark.parametrize(
+    ("version", "is_known"), [("2024-10-07", True), ("2026-01-15", True), ("2", False), (None, False)]
+)
+def test_any_dated_version_with_a_handshake_is_spoken(site: Site, version: str | None, is_known: bool) -> None:
+    def framing(message: dict[str, Any]) -> Answer:
+        if "protocolVersion" in message["result"]:
+            message["result"]["protocolVersion"] = version
+        return plain(message)
+
+    server = odd(site, framing)
+    if is_known:
+        assert asyncio.run(mcp.tools(server))[0] == version
+        assert asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}
+    else:
+        with pytest.raises(ToolFailed, match="does not speak any version"):
+            asyncio.run(mcp.tools(server))
+
+
+@pytest.mark.parametrize("name", ["inputSchema", "input_schema", "parameters"])
+def test_a_schema_is_found_under_its_other_names(name: str) -> None:
+    (tool,) = wire.tools_of({"tools": [{"name": "look", name: {"properties": {"n": {"type": "INTEGER"}}}}]})
+    assert tool.schema == {"type": "object", "properties": {"n": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize("cursor", [str, int])
 @pytest.mark.parametrize("pages", [9, 60])
-def test_all_pages_of_tools_are_read(site: Site, pages: int) -> None:
+def test_all_pages_of_tools_are_read(site: Site, pages: int, cursor: type) -> None:
     def framing(message: dict[str, Any]) -> Answer:
         if "tools" in message["result"]:
             place = int(json.loads(site.asked[-1].body)["params"].get("cursor", 0))
             message["result"] = {"tools": [{"name": f"t{place}", "inputSchema": {}}]}
-            message["result"] |= {"nextCursor": str(place + 1)} if place + 1 < pages else {}
+            message["result"] |= {"nextCursor": cursor(place + 1)} if place + 1 < pages else {}
         return plain(message)
 
     assert len(asyncio.run(mcp.tools(odd(site, framing)))[1]) == pages
@@ -132,7 +174,8 @@ def test_a_page_that_names_itself_as_the_next_is_read_once(site: Site) -> None:
     ("answer", "said"),
     [
         ((200, JSON, b'{"id": 1, "error": "the kettle is cold"}'), "the kettle is cold"),
-        ((200, JSON, b'{"id": 1, "error": {"code": -1, "data": "x"}}'), "does not say why"),
+        ((200, JSON, b'{"id": 1, "error": {"code": -1, "data": {}}}'), "does not say why"),
+        ((200, JSON, b'{"id": 1, "error": {"message": "Invalid", "data": "no cups"}}'), "refused: Invalid: no cups"),
         ((401, {"WWW-Authenticate": "Bearer"}, b""), "needs a token"),
         ((200, {"Content-Type": "text/html"}, b"<html>Sign in</html>"), "not understood"),
         ((202, {}, b""), "not understood"),

@@ -8,7 +8,7 @@ import pytest
 from testkit import exports
 from testkit.exports import zipped
 from webapp.transfer.content import ReadConversation, ReadMemory, ReadProject, Unreadable
-from webapp.transfer.readers import READERS
+from webapp.transfer.readers import READERS, recognise
 from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import markdown_of
 from webapp.transfer.sources import Upload
@@ -145,6 +145,25 @@ def test_gemini_records_that_name_their_conversation_stay_together(parts):
     assert {"0123456789abcdef", "fedcba9876543210"} < {talk.source_id for talk in talks}
 
 
+def test_gemini_files_that_a_record_names_come_with_its_question(parts):
+    record = {"header": "Gemini Apps", "title": "Prompted What is this?", "time": "2026-05-01T10:00:00Z"}
+    record |= {"imageFile": "a.png", "attachedFiles": ["a.png", "gone.pdf", 7], "subtitles": [{"name": "a.png"}]}
+    for folder in ("Takeout/My Activity/Gemini Apps/", ""):
+        (talk,) = parts("gemini", zipped({f"{folder}MyActivity.json": [record], f"{folder}a.png": b"\x89PNG"}))
+        assert [(file.name, file.member) for file in talk.messages[0].files] == [("a.png", f"{folder}a.png")]
+    (talk,) = parts("gemini", [record], "MyActivity.json")
+    assert talk.messages[0].files == []
+
+
+@pytest.mark.parametrize("filename", ["MyActivity.json", "MyActivity.txt", "download"])
+def test_gemini_as_one_file_of_any_name(parts, tmp_path, filename):
+    path = tmp_path / "upload"
+    path.write_text(json.dumps(exports.gemini_records()))
+    with Upload(path, filename) as upload:
+        assert recognise(upload).name == "gemini"
+    assert len(parts("gemini", exports.gemini_records(), filename)) == 2
+
+
 def test_gemini_with_nothing_in_it_or_cut_off(parts):
     assert parts("gemini", zipped({"x.json": []}))[0].reason == "no questions to Gemini are in it"
     cut = json.dumps(exports.gemini_records())[:-30]
@@ -257,6 +276,8 @@ def test_librechat_names_files_it_cannot_read(parts):
     found = parts("librechat", zipped(files))
     assert sorted(part.place for part in _of(found, Unreadable)) == ["cut.json", "odd.json, conversation 1"]
     assert len(_of(found, ReadConversation)) == 1
+    said = parts("librechat", {"conversationId": "s", "messages": [{"content": "Q", "sender": "user"}]}, "a.json")
+    assert _texts(said[0]) == ["Q"]
     empty = parts("librechat", {"conversationId": "e", "messages": []}, "a.json")
     assert empty[0].messages == [] and empty[0].created_at is None
 

@@ -20,6 +20,7 @@ from testkit.exports import (
     openwebui_chat,
     zipped,
 )
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import (
     ReadConversation,
     ReadMemory,
@@ -35,7 +36,7 @@ from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import common_beginning
 from webapp.transfer.readers.openwebui import without_details
 from webapp.transfer.readers.pasted_list import PastedList
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 
 @pytest.fixture
@@ -103,6 +104,19 @@ def test_the_newest_list_of_memories_takes_the_place_of_what_was_told(read):
         ("Lives in Lisbon.", "2025-01-02"),
         ("Keeps bees.", "2025-01-03"),
     ]
+
+
+def test_a_listed_memory_needs_no_date_and_a_mark_may_stand_for_a_name(read):
+    listed = {
+        "content_type": "model_editable_context",
+        "model_set_context": "1. [2026-01-01]. Keeps bees.\n2. Has a dog.",
+    }
+    marks = 'In \ue200entity\ue202["city","Lisbon","1"]\ue201\ue200cite\ue202turn0\ue201.'
+    nodes = [node("r", None), node("c", "r", "assistant", content=listed), node("q", "c", "user", marks)]
+    talk = chatgpt_conversation(mapping={n["id"]: n for n in nodes}, current_node="q")
+    parts = read([talk], "conversations.json")[1]
+    assert _said(parts[0]) == [("user", "In Lisbon.")]
+    assert [memory.content for memory in _only(parts, ReadMemory)] == ["Keeps bees.", "Has a dog."]
 
 
 def test_a_conversation_that_was_not_to_be_remembered_tells_no_memories(read):
@@ -238,6 +252,8 @@ def test_lists_of_memories(read):
         ("Lives in Porto", "2026-03-14"),
         ("Likes tea", None),
     ]
+    around = f"- My list:\n{text}- Tell me if\n- anything is wrong.\n"
+    assert [m.content for m in read(around.encode(), "memories.txt")[1]] == ["Lives in Porto", "Likes tea"]
     rows = {"results": [{"memory": "Keeps bees", "created_at": "2026-01-01T00:00:00Z"}, {"memory": ""}]}
     name, parts = read(rows, "mem0.json")
     assert (name, parts[0].content, type(parts[1])) == ("mem0", "Keeps bees", Unreadable)
@@ -249,6 +265,27 @@ def test_lists_of_memories(read):
     assert name == "mcp-memory"
     assert [m.content for m in _only(parts, ReadMemory)] == ["Rex: is brown", "Rex barks", "Ana owns Rex"]
     assert len(_only(parts, Unreadable)) == 1
+    told = {
+        "entities": [{"name": "Rex", "entityType": "dog", "observations": ["is brown"]}],
+        "relations": [{"from": "Ana", "to": "Rex", "relationType": "owns"}],
+    }
+    for content, filename in ((told, "memory.json"), (zipped({"a/memory.json": told}), "memory.zip")):
+        name, parts = read(content, filename)
+        assert (name, [m.content for m in parts]) == ("mcp-memory", ["Rex: is brown", "Ana owns Rex"])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "Hi"}]},
+        [{"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "image_url"}]}]}],
+        {"version": 4, "history": [{"id": "1", "messages": [{"role": "user", "content": "Hi"}]}], "folders": []},
+        [{"conversations": [{"from": "human", "value": "Hi"}]}],
+    ],
+)
+def test_turns_are_read_as_the_api_of_a_model_has_them(read, content):
+    name, (talk,) = read(content, "export.json")
+    assert (name, _said(talk)) == ("sharegpt", [("user", "Hi")])
 
 
 def test_a_portable_bundle_reads_nothing_that_a_tombstone_names(read):
@@ -316,13 +353,107 @@ def test_notes(read):
         (b"[1, 2]", "a.json"),
         (b"\x00\xff", "a.bin"),
         (zipped({"a.png": "x"}), "a.zip"),
-        (b'{"a":' * 20_000, "a.json"),
-        (b"[" + b'{"a":' * 20_000, "a.json"),
     ],
 )
 def test_what_is_no_export_is_refused(read, content, filename):
     with pytest.raises(ImportRefused, match="not an export"):
         read(content, filename)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"a":' * 20_000,
+        b"[" + b'{"a":' * 20_000,
+        json.dumps(librechat_conversation())[:-100].encode(),
+        json.dumps([chatgpt_conversation()])[:900].encode(),
+        zipped({"conversations.json": json.dumps([chatgpt_conversation()])[:900]}),
+        zipped({"Gemini Apps/MyActivity.json": '[{"header": "Gemini Apps"'}),
+    ],
+)
+def test_what_was_cut_off_before_its_first_record_ends_is_called_damaged(read, content):
+    with pytest.raises(ImportRefused, match="damaged"):
+        read(content, "a.json")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        lambda text: text.replace('"weight": 1.0', '"weight": NaN'),
+        lambda text: text.replace('"create_time": null', '"create_time": -Infinity'),
+        lambda text: text.replace("Question", "Question\n"),
+        lambda text: text.replace("Question", "Question\t\x00"),
+        lambda text: text.replace("Question", "Question \\x"),
+        lambda text: text.replace("Question", "Question \\ud83d\\\\\\ude00 \\ud83d\\ude00"),
+        lambda text: text.replace("]", ",]").replace("[,]", "[]").replace("}", ",\n  }").replace("{,\n  }", "{}"),
+        lambda text: text.replace("}, {", "}]\n[{"),
+        lambda text: text + "\x00\x00",
+        lambda text: text.encode("utf-16-le"),
+        lambda text: text.encode("utf-16-be"),
+        lambda text: text.encode("utf-32-le"),
+    ],
+)
+def test_json_as_it_should_not_be_is_read_as_it_was_meant(read, content):
+    text = json.dumps([chatgpt_conversation(number, title="x" * 70_000) for number in (1, 2)])
+    made = content(text)
+    name, parts = read(made if isinstance(made, bytes) else made.encode(), "export.json")
+    talks = _only(parts, ReadConversation)
+    assert name == "chatgpt" and not _only(parts, Unreadable)
+    assert [talk.messages[1].content for talk in talks] == ["Answer 1.", "Answer 2."]
+    assert all(talk.messages[0].content.startswith("Question") for talk in talks)
+
+
+def test_objects_one_after_the_other_are_read(read):
+    text = "\n".join(json.dumps(chatgpt_conversation(number), indent=1) for number in (1, 2))
+    name, parts = read(text.encode(), "export.json")
+    assert name == "chatgpt" and len(_only(parts, ReadConversation)) == 2
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "gb18030"])
+def test_the_encoding_of_an_export_is_found(read, encoding):
+    words = {
+        "cp1252": "Wie heißt das schöne Mädchen, das über die größere Brücke läuft?",
+        "gb18030": "我喜欢喝绿茶，你觉得呢？",
+    }
+    turns = [{"from": "human", "value": words[encoding]}, {"from": "gpt", "value": words[encoding]}]
+    _, (talk,) = read(json.dumps([{"conversations": turns}], ensure_ascii=False).encode(encoding), "export.json")
+    assert talk.messages[0].content == words[encoding]
+
+
+def test_a_zip_of_zips_is_read_as_what_they_hold(read):
+    shards = {f"{number}.zip": zipped({"a/conversations.json": [chatgpt_conversation(number)]}) for number in (1, 2)}
+    _, parts = read(zipped({**shards, "__MACOSX/1.zip": "x"}))
+    assert [talk.title for talk in _only(parts, ReadConversation)] == ["Talk 1", "Talk 2"]
+    manifest = {"manifest.json": {}, "items/fact.jsonl": '{"text": "Likes tea."}'}
+    assert read(zipped({"bundle.zip": zipped(manifest)}))[1] == [ReadMemory("Likes tea.")]
+    with pytest.raises(ImportRefused, match="broken"):
+        read(zipped({"bundle.zip": zipped(manifest)[:-9]}))
+
+
+def test_damaged_files_in_a_zip_cost_only_themselves(read):
+    files = {f"conversations-00{number}.json": json.dumps([chatgpt_conversation(number)]) for number in range(4)}
+    files |= {"conversations-000.json": "", "conversations-001.json": "[{"}
+    whole = zipped(files)
+    place = whole.rfind(b"conversations-002.json", 0, whole.rfind(b"PK\x01\x02") - 300)
+    broken = (
+        whole[: place + 100] + bytes(byte ^ 0xFF for byte in whole[place + 100 : place + 150]) + whole[place + 150 :]
+    )
+    for content, titles, damaged in ((whole, ["Talk 2", "Talk 3"], 2), (broken, ["Talk 3"], 3)):
+        name, parts = read(content)
+        assert name == "chatgpt"
+        assert [talk.title for talk in _only(parts, ReadConversation)] == titles
+        assert [part.reason for part in _only(parts, Unreadable)] == ["the file is damaged or was cut off"] * damaged
+
+
+def test_a_damaged_file_beside_those_of_gemini_is_named(read):
+    folder, other = "Takeout/My Activity/Gemini Apps", "Takeout/My Activity/YouTube"
+    files = {
+        f"{folder}/MyActivity.json": exports.gemini_records(),
+        f"{folder}/MyActivity (1).json": "[{",
+        f"{other}/a.json": "[{",
+    }
+    _, parts = read(zipped(files))
+    assert [part.place for part in _only(parts, Unreadable)] == [f"{folder}/MyActivity (1).json"]
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b" [] \n"])
@@ -588,13 +719,16 @@ def test_a_conversation_is_found_in_any_shape(tmp_path, program, shape, name):
 
 
 @pytest.mark.parametrize("program", ONE)
-def test_lines_of_json_are_read_until_one_is_cut_off(tmp_path, program):
-    lines = [json.dumps(ONE[program]) for _ in range(3)]
-    found, parts = read_records(tmp_path / "upload", "\n".join([*lines, lines[0][:50]]).encode(), "export.jsonl")
+def test_a_damaged_line_of_json_costs_only_itself(tmp_path, program):
+    line = json.dumps(ONE[program])
+    lines = [line, line, line[:50], line]
+    found, parts = read_records(tmp_path / "upload", "\n".join(lines).encode(), "export.jsonl")
     assert found == program
     assert [type(part) for part in parts if isinstance(part, ReadConversation | Unreadable)] == [
-        *[ReadConversation] * 3,
+        ReadConversation,
+        ReadConversation,
         Unreadable,
+        ReadConversation,
     ]
 
 

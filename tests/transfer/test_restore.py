@@ -573,6 +573,14 @@ def test_only_an_empty_account_is_restored_into_and_by_one_at_a_time(app, api, l
     assert "conversations <strong>1</strong>" in text and "Done." in text
 
 
+def test_one_part_named_three_times_is_not_the_whole_account(app, make_user):
+    person, other = make_user(), make_user()
+    with app.app_context():
+        furnish(person.user_id, [["One", "Two"]], ["Tea"])
+        row = restored(other.user_id, exported(person.user_id), take=["memories"] * 3)
+        assert not row.options["restore"] and "conversations restored" not in row.counts
+
+
 def test_documents_come_back_with_their_pages_and_their_originals(app, make_user, api):
     person, other, stranger = make_user(), make_user(), make_user()
     bees = pdf("The apiary stands behind the mill.", "Seventeen hives were counted in May.")

@@ -18,28 +18,23 @@ from webapp.accounts.schemas import (
     PasskeyList,
     PasskeyName,
     PasskeyOut,
-    PasskeyPath,
     PasswordChange,
     PasswordProof,
     Registration,
     SessionList,
     SessionOut,
-    SessionPath,
     SiteChanges,
     SiteOut,
     TokenList,
     TokenOut,
-    TokenPath,
     UserChanges,
     UserList,
     UserOut,
-    UserPath,
     UserQuery,
 )
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
+from webapp.http.validation import Id
 
 blueprint = api_blueprint("accounts_api", __name__, tag="Accounts", access="user")
 
@@ -54,7 +49,7 @@ def get_account() -> AccountOut:
 def update_account(body: AccountChanges) -> AccountOut:
     """Change your name or settings."""
     user = service.update_account(current_user_id(), body)
-    return commit(AccountOut.of(user))
+    return AccountOut.of(user)
 
 
 @blueprint.delete("/account")
@@ -63,7 +58,6 @@ def delete_account(body: PasswordProof) -> None:
     """Delete your account and everything that is yours, for good."""
     user_id = _password_attempt()
     deletion.delete_account(user_id, body.password)
-    db.session.commit()
 
 
 @blueprint.post("/account/password")
@@ -104,15 +98,14 @@ def list_tokens() -> TokenList:
 def create_token(body: NewToken) -> CreatedToken:
     """Create an API token. It is shown only in this response; only a signed-in session may create one."""
     token, secret = tokens.create_token(current_user_id(), body)
-    return idempotency.commit(CreatedToken(token=secret, details=TokenOut.from_row(token)))
+    return CreatedToken(token=secret, details=TokenOut.from_row(token))
 
 
 @blueprint.delete("/account/tokens/<int:token_id>")
 @session_only
-def revoke_token(path: TokenPath) -> None:
+def revoke_token(token_id: Id) -> None:
     """Revoke one of your API tokens."""
-    tokens.revoke_token(current_user_id(), path.token_id)
-    db.session.commit()
+    tokens.revoke_token(current_user_id(), token_id)
 
 
 @blueprint.get("/sessions")
@@ -126,10 +119,9 @@ def list_sessions(query: PageQuery) -> SessionList:
 
 
 @blueprint.delete("/sessions/<int:session_id>")
-def end_session(path: SessionPath) -> None:
+def end_session(session_id: Id) -> None:
     """Sign out in another browser, or in this one."""
-    service.end_session(current_user_id(), path.session_id)
-    db.session.commit()
+    service.end_session(current_user_id(), session_id)
 
 
 @blueprint.get("/users")
@@ -148,17 +140,17 @@ def list_users(query: UserQuery) -> UserList:
 def create_user(body: Registration) -> UserOut:
     """Create an account for somebody, whether or not registration is open."""
     user = service.create_user(body)
-    return idempotency.commit(UserOut.from_row(user))
+    return UserOut.from_row(user)
 
 
 @blueprint.put("/users/<int:user_id>")
 @admin_only
 @session_only
 @password_required
-def update_user(path: UserPath, body: UserChanges) -> UserOut:
+def update_user(user_id: Id, body: UserChanges) -> UserOut:
     """Give or remove admin rights; deactivate an account, ending its sessions and tokens at once, or reactivate it."""
-    user = service.update_user(path.user_id, body)
-    return commit(UserOut.from_row(user))
+    user = service.update_user(user_id, body)
+    return UserOut.from_row(user)
 
 
 @blueprint.get("/site")
@@ -176,7 +168,6 @@ def update_site(body: SiteChanges) -> SiteOut:
         service.set_registration_open(body.registration_open)
     if "schedules_per_person" in body.model_fields_set:
         site.set_setting(site.SCHEDULES_PER_PERSON, body.schedules_per_person)
-    db.session.commit()
     return _site()
 
 
@@ -203,15 +194,14 @@ def list_passkeys() -> PasskeyList:
 
 @blueprint.patch("/account/passkeys/<int:passkey_id>")
 @session_only
-def rename_passkey(path: PasskeyPath, body: PasskeyName) -> PasskeyOut:
+def rename_passkey(passkey_id: Id, body: PasskeyName) -> PasskeyOut:
     """Rename a passkey; only in a signed-in session."""
-    return commit(PasskeyOut.from_row(passkeys.rename(current_user_id(), path.passkey_id, body.name)))
+    return PasskeyOut.from_row(passkeys.rename(current_user_id(), passkey_id, body.name))
 
 
 @blueprint.delete("/account/passkeys/<int:passkey_id>")
 @session_only
 @password_required
-def remove_passkey(path: PasskeyPath) -> None:
+def remove_passkey(passkey_id: Id) -> None:
     """Remove a passkey, which then signs nobody in. Only in a session whose password was confirmed recently."""
-    passkeys.remove(current_user_id(), path.passkey_id)
-    db.session.commit()
+    passkeys.remove(current_user_id(), passkey_id)

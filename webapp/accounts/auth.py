@@ -204,13 +204,11 @@ def _to_login() -> Response:
     """To the login page and back afterwards; raises Unauthenticated for programs."""
     if wants_json():
         raise Unauthenticated("Send a token, or sign in.")
-    if wants_partial():
-        # A fragment of a page cannot become the login page, so the whole page goes there.
-        current_url = urlsplit(request.headers.get("HX-Current-URL", ""))
-        next_url = current_url.path + ("?" + current_url.query if current_url.query else "")
-    else:
-        next_url = request.full_path.rstrip("?") if request.method in SAFE_METHODS else ""
-    return redirect_to(_login_address(next_url), 401)
+    if request.method in SAFE_METHODS and not wants_partial():
+        return redirect_to(_login_address(request.full_path.rstrip("?")), 401)
+    # A fragment of a page cannot become the login page, so the whole page goes there; and a form is filled in again.
+    page = urlsplit(request.headers.get("HX-Current-URL") or request.referrer or "")
+    return redirect_to(_login_address(page.path + ("?" + page.query if page.query else "")), 401)
 
 
 def _login_address(next_url: str) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
-from flask import Flask
 from flask.cli import AppGroup
 from pydantic import ValidationError
 from sqlalchemy import select
@@ -21,12 +20,6 @@ users = AppGroup("user", help="Accounts.")
 api_tokens = AppGroup("token", help="API tokens.")
 
 email_option = click.option("--email", required=True, help="The account's email address.")
-
-
-def register_commands(app: Flask) -> None:
-    """Add the `user` and `token` commands."""
-    app.cli.add_command(users)
-    app.cli.add_command(api_tokens)
 
 
 @users.command("create")

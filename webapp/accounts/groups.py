@@ -13,11 +13,6 @@ from webapp.errors import Conflict, Invalid
 MOST_GROUPS = 200
 
 
-def init_groups() -> None:
-    """Follow the groups the provider reports."""
-    signals.provider_sign_in.connect(_on_vouched_for)
-
-
 def list_groups() -> list[tuple[UserGroup, int]]:
     """Return all groups by name, with how many people are in each."""
     counted = (
@@ -96,6 +91,7 @@ def _free(name: str, group_id: int | None) -> str:
     return name
 
 
+@signals.provider_sign_in.connect
 def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
     """Add the user to the groups the provider reports by name, and remove them from others it had added them to."""
     rows = db.session.execute(

@@ -42,8 +42,9 @@ def idempotent(*, replay: Callable[[Any, int], Any]) -> Decorator: ...
 def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any, int], Any] | None = None) -> Any:
     """Make a creating view answer a repeated key with its first answer.
 
-    The view ends with `commit(answer)`, which stores that answer in the transaction that did the work: a failed
-    request stores nothing and may be sent again. `replay` presents a stored answer (JSON by default).
+    That answer is stored in the transaction that did the work: a failed request stores nothing and may be sent again. A
+    view that returns no model, or goes on after its commit, calls `commit(answer)`. `replay` presents a stored answer
+    (JSON by default).
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,7 +61,11 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
             if stored is None:
                 g.idempotency = row
                 try:
-                    return function(*args, **kwargs)
+                    result = function(*args, **kwargs)
+                    answer, *status = result if isinstance(result, tuple) else (result,)
+                    if isinstance(answer, BaseModel):
+                        commit(answer, *status)
+                    return result
                 except _Duplicate as overtaken:
                     stored = overtaken.by
             if stored.request_hash != digest:

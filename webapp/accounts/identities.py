@@ -5,12 +5,13 @@ One account is one person's, whoever claims its address.
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from flask import session
 from sqlalchemy import delete, select
@@ -18,23 +19,13 @@ from sqlalchemy import delete, select
 from webapp.accounts import service
 from webapp.accounts.models import User, UserIdentity
 from webapp.accounts.schemas import Registration, UserChanges
+from webapp.config import Settings
 from webapp.db.base import db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.i18n.marks import N_
 
 MAX_SUBJECT = 255
-Trust = Literal["claim", "always"]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimNames:
-    """Names of the claims that a provider uses. `emails`: those that may hold the address, of which the first counts.
-    `trust`: whether an address of which it does not say that it is verified counts as verified."""
-
-    emails: tuple[str, ...] = ("email",)
-    verified: str = "email_verified"
-    groups: str = "groups"
-    trust: Trust = "claim"
+_NAMES = ("name", "preferred_username")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +44,30 @@ class ProviderClaims:
     groups: frozenset[str] | None = frozenset()
 
     @classmethod
-    def of(cls, issuer: str, claims: Mapping[str, Any], names: ClaimNames) -> ProviderClaims:
+    def of(cls, issuer: str, claims: Mapping[str, Any], settings: Settings) -> ProviderClaims:
         """From the claims of an ID token. Raises Forbidden if they do not say who it is."""
         subject = claims.get("sub")
-        if not isinstance(subject, str) or not subject.strip() or len(subject) > MAX_SUBJECT:
+        subject = str(subject) if isinstance(subject, str | int) and not isinstance(subject, bool) else ""
+        if not subject.strip() or len(subject) > MAX_SUBJECT:
             raise Forbidden("The provider did not say who you are (sub). Ask an admin.")
-        candidates = (find_claim(claims, name) for name in names.emails)
-        email = next((value for value in candidates if isinstance(value, str) and "@" in value), "")
-        verified = find_claim(claims, names.verified)
+        people = (text for name in _NAMES for text in _texts(claims.get(name)))
+        verified = find_claim(claims, settings.oidc_email_verified_claim)
+        otherwise = True if settings.oidc_email_verified == "always" else None
         return cls(
             issuer=issuer,
             subject=subject,
-            email=email,
-            is_email_verified=(True if names.trust == "always" else None) if verified is None else _is_true(verified),
-            name=str(claims.get("name") or claims.get("preferred_username") or "")[:200],
-            groups=_groups(claims, names.groups),
+            email=find_email(claims, settings),
+            is_email_verified=otherwise if verified is None else _is_true(verified),
+            name=next(filter(None, people), "")[:200],
+            groups=_groups(claims, settings.oidc_groups_claim),
         )
+
+
+def find_email(claims: Mapping[str, Any], settings: Settings) -> str:
+    """Return the address in the first claim of the admin's list that holds one, or nothing."""
+    names = (name.strip() for name in settings.oidc_email_claim.split(","))
+    texts = (text.strip() for name in names for text in _texts(find_claim(claims, name)))
+    return next((text for text in texts if "@" in text), "")
 
 
 def find_claim(claims: Mapping[str, Any], name: str) -> Any:
@@ -78,6 +77,11 @@ def find_claim(claims: Mapping[str, Any], name: str) -> Any:
     first, point, rest = name.partition(".")
     inner = claims.get(first)
     return find_claim(inner, rest) if point and isinstance(inner, Mapping) else None
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the texts in a claim: some providers send a list of one."""
+    return [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
 
 
 def _is_true(value: Any) -> bool:
@@ -93,6 +97,9 @@ def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str] | None:
     value = find_claim(claims, name)
     if value is None or value == "":
         return frozenset()
+    if isinstance(value, str) and value.startswith("["):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
     groups = [value] if isinstance(value, str) else value
     if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
         return None

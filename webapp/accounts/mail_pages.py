@@ -10,6 +10,7 @@ from webapp.accounts.access_kinds import list_access
 from webapp.accounts.auth import current_user_id, login_required, password_required, public
 from webapp.accounts.mail_texts import JOIN, RESET, VERIFY
 from webapp.accounts.mails import LinkGone
+from webapp.accounts.pages import ACCOUNT_LABELS
 from webapp.accounts.passwords import password_problem
 from webapp.accounts.schemas import Email, Password, PersonName
 from webapp.accounts.site import has_users, registration_is_open
@@ -27,8 +28,6 @@ blueprint = PageBlueprint("mail_pages", __name__)
 NEXT = "mail_next"
 """Where somebody was going when they asked for a mail, such as a program's consent page; kept in their browser."""
 LONGEST_NEXT = 1_500  # a browser keeps 4 kB of a cookie
-
-LABELS = {"email": "The e-mail address", "password": "The password", "name": "The name"}
 
 
 class Address(Input):
@@ -62,6 +61,12 @@ def _only_with_mail() -> None:
         raise NotFound("There is nothing at this address.")
 
 
+@blueprint.errorhandler(LinkGone)
+def _show_dead_link(error: LinkGone) -> ViewResult:
+    db.session.rollback()
+    return _render("link_gone", reason=_(error.detail)), 410
+
+
 @blueprint.post("/register/mail")
 @public
 def ask_to_join() -> ViewResult:
@@ -72,7 +77,9 @@ def ask_to_join() -> ViewResult:
     try:
         mails.ask_to_join(read_form(Address).email)
     except Invalid as error:
-        return _render("register_mail", errors=sentences(error, LABELS, otherwise="email"), values=request.form), 422
+        return _render(
+            "register_mail", errors=sentences(error, ACCOUNT_LABELS, otherwise="email"), values=request.form
+        ), 422
     db.session.commit()
     _keep_next()
     return _render("mail_sent", what=JOIN)
@@ -93,7 +100,7 @@ def ask_for_reset() -> ViewResult:
     try:
         mails.ask_for_reset(read_form(Address).email)
     except Invalid as error:
-        return _render("forgot", errors=sentences(error, LABELS, otherwise="email"), values=request.form), 422
+        return _render("forgot", errors=sentences(error, ACCOUNT_LABELS, otherwise="email"), values=request.form), 422
     db.session.commit()
     _keep_next()
     return _render("mail_sent", what=RESET)
@@ -103,7 +110,7 @@ def ask_for_reset() -> ViewResult:
 @public
 def join() -> ViewResult:
     """The form for the requested account."""
-    return _form(JOIN)
+    return _choose(JOIN)
 
 
 @blueprint.post("/join")
@@ -116,9 +123,7 @@ def make_account() -> ViewResult:
         user = mails.join(_token(), choice.name, choice.password)
     except Invalid as error:
         db.session.rollback()
-        return _choose(JOIN, sentences(error, LABELS, otherwise="password")), 422
-    except LinkGone as error:
-        return _show_dead_link(error)
+        return _choose(JOIN, sentences(error, ACCOUNT_LABELS, otherwise="password")), 422
     db.session.commit()
     next_url = auth.safe_next(session.get(NEXT), url_for("conversations_pages.new"))
     auth.start_session(user)
@@ -129,7 +134,7 @@ def make_account() -> ViewResult:
 @public
 def reset_form() -> ViewResult:
     """The form for a new password."""
-    return _form(RESET)
+    return _choose(RESET)
 
 
 @blueprint.post("/reset-password")
@@ -143,9 +148,7 @@ def reset() -> ViewResult:
         mails.reset(_token(), _choice(RESET).password, kept_sessions=kept_sessions)
     except Invalid as error:
         db.session.rollback()
-        return _choose(RESET, sentences(error, LABELS, otherwise="password")), 422
-    except LinkGone as error:
-        return _show_dead_link(error)
+        return _choose(RESET, sentences(error, ACCOUNT_LABELS, otherwise="password")), 422
     return commit_and_redirect(
         url_for("accounts_pages.login", next=session.pop(NEXT, None)),
         _("Your password has been changed. Sign in with the new one."),
@@ -156,7 +159,7 @@ def reset() -> ViewResult:
 @public
 def verify_form() -> ViewResult:
     """A button, rather than a link that does it: mail scanners follow links."""
-    return _form(VERIFY)
+    return _choose(VERIFY)
 
 
 @blueprint.post("/verify-email")
@@ -164,10 +167,7 @@ def verify_form() -> ViewResult:
 def verify() -> ViewResult:
     """The address is confirmed."""
     auth.count_attempt("link", "")
-    try:
-        mails.verify(_token())
-    except LinkGone as error:
-        return _show_dead_link(error)
+    mails.verify(_token())
     return commit_and_redirect(url_for("accounts_pages.general"), _("Your e-mail address is confirmed."))
 
 
@@ -197,7 +197,7 @@ def invite() -> ViewResult:
         flash(_("An invitation is on its way to %(email)s.", email=email))
     except (Invalid, TooMany) as error:
         db.session.rollback()
-        flash(sentences(error, LABELS, otherwise="email")["email"])
+        flash(sentences(error, ACCOUNT_LABELS, otherwise="email")["email"])
     return redirect(url_for("admin_pages.users"), 303)
 
 
@@ -222,13 +222,6 @@ def _choice(kind: str) -> Choice:
     return choice
 
 
-def _form(kind: str) -> ViewResult:
-    try:
-        return _choose(kind)
-    except LinkGone as error:
-        return _show_dead_link(error)
-
-
 def _choose(kind: str, errors: dict[str, str] | None = None) -> str:
     mail = mails.check(kind, _token())
     access = list_access(mail.user_id) if kind == RESET and mail.user_id else {}
@@ -237,11 +230,6 @@ def _choose(kind: str, errors: dict[str, str] | None = None) -> str:
     return _render(
         "choose", kind=kind, email=mail.email, errors=errors or {}, values=values, token=_token(), access=access
     )
-
-
-def _show_dead_link(error: LinkGone) -> ViewResult:
-    db.session.rollback()
-    return _render("link_gone", reason=_(error.detail)), 410
 
 
 def _render(name: str, **context: object) -> str:

@@ -60,10 +60,7 @@ class AccountMail(Base):
     """
 
     __tablename__ = "account_mails"
-    __table_args__ = (
-        Index("ix_account_mails_email_kind", "email", "kind"),
-        Base.__table_args__,
-    )
+    __table_args__ = (Index("ix_account_mails_email_kind", "email", "kind"),)
 
     mail_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     kind: Mapped[str] = mapped_column(Key(20))
@@ -118,10 +115,7 @@ class UserIdentity(Base):
     """An account at an OpenID provider that signs a user in here."""
 
     __tablename__ = "user_identities"
-    __table_args__ = (
-        UniqueConstraint("issuer", "subject", name="uq_user_identities_issuer_subject"),
-        Base.__table_args__,
-    )
+    __table_args__ = (UniqueConstraint("issuer", "subject", name="uq_user_identities_issuer_subject"),)
 
     identity_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)

@@ -1,6 +1,7 @@
 """Signing in at an OpenID provider (Authlib): discovery, PKCE, state and nonce."""
 
 import logging
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from flask import Flask, current_app, flash, render_template, request, session, url_for
@@ -8,7 +9,7 @@ from flask import Flask, current_app, flash, render_template, request, session, 
 from webapp.accounts import auth, identities, signals
 from webapp.accounts.auth import public, writes
 from webapp.accounts.first_account import first_account
-from webapp.accounts.identities import ClaimNames, ProviderClaims, find_claim
+from webapp.accounts.identities import ProviderClaims, find_claim, find_email
 from webapp.accounts.password_check_pages import let_in
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
@@ -74,9 +75,8 @@ def callback() -> ViewResult:
     client, settings = _client(), app_settings()
     next_url = auth.safe_next(session.pop(NEXT, None))
     db.session.rollback()
-    names = _claim_names()
     try:
-        claims = _claims(client, names)
+        claims = _claims(client)
     except Exception as error:
         if type(error).__module__.startswith("requests"):
             raise _away(error) from error
@@ -86,7 +86,7 @@ def callback() -> ViewResult:
     if not claims:
         return _show_refusal("The provider did not say who you are."), 401
     try:
-        vouched = ProviderClaims.of(str(claims["iss"]), claims, names)
+        vouched = ProviderClaims.of(str(claims["iss"]), claims, settings)
         user = identities.user_of(vouched, creates=_creates(vouched), admin_group=settings.oidc_admin_group)
         if vouched.groups is None:
             log.warning("the provider did not send somebody's groups", extra={"user_id": user.user_id})
@@ -104,23 +104,17 @@ def callback() -> ViewResult:
     return answer
 
 
-def _claim_names() -> ClaimNames:
-    settings = app_settings()
-    emails = tuple(name.strip() for name in settings.oidc_email_claim.split(",") if name.strip())
-    return ClaimNames(
-        emails, settings.oidc_email_verified_claim, settings.oidc_groups_claim, settings.oidc_email_verified
-    )
-
-
-def _claims(client: Any, names: ClaimNames) -> dict[str, Any]:
-    """Return the claims of the ID token, with those of the provider's userinfo if the address is not in it."""
-    token = client.authorize_access_token()
+def _claims(client: Any) -> dict[str, Any]:
+    """Return the claims of the ID token, with those of the provider's userinfo if address or groups are not in it."""
+    token, settings = client.authorize_access_token(), app_settings()
     claims = dict(token.get("userinfo") or {})
-    is_told = any(find_claim(claims, name) for name in names.emails)
-    if claims and not is_told and client.load_server_metadata().get("userinfo_endpoint"):
-        profile = client.userinfo(token=token)
-        if profile.get("sub") == claims.get("sub"):  # OpenID Connect Core, 5.3.2: somebody else's is not to be used
-            claims = {**profile, **claims}
+    has_email = bool(find_email(claims, settings))
+    is_whole = has_email and find_claim(claims, settings.oidc_groups_claim) is not None
+    if claims and not is_whole and client.load_server_metadata().get("userinfo_endpoint"):
+        with suppress(Exception) if has_email else nullcontext():
+            profile = client.userinfo(token=token)
+            if profile.get("sub") == claims.get("sub"):  # OpenID Connect Core, 5.3.2: another's is not to be used
+                claims = {**profile, **claims}
     return claims
 
 

@@ -55,7 +55,7 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
         user_id=_handle(user.user_id),
         user_name=user.email,
         user_display_name=user.name or user.email,
-        challenge=_bytes(challenge),
+        challenge=challenge.encode(),
         authenticator_selection=structs.AuthenticatorSelectionCriteria(
             resident_key=structs.ResidentKeyRequirement.REQUIRED,
             user_verification=structs.UserVerificationRequirement.REQUIRED,
@@ -73,7 +73,7 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
     try:
         registration = webauthn.verify_registration_response(
             credential=_parse(credential),
-            expected_challenge=_bytes(challenge),
+            expected_challenge=challenge.encode(),
             expected_rp_id=place.domain,
             expected_origin=place.origin,
             require_user_verification=True,
@@ -107,7 +107,7 @@ def options_to_sign_in(place: Place, challenge: str) -> str:
 
     options = webauthn.generate_authentication_options(
         rp_id=place.domain,
-        challenge=_bytes(challenge),
+        challenge=challenge.encode(),
         user_verification=structs.UserVerificationRequirement.REQUIRED,
     )
     return webauthn.options_to_json(options)
@@ -132,7 +132,7 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
             raise Unauthenticated(_FAILED)
         verification = webauthn.verify_authentication_response(
             credential=assertion,
-            expected_challenge=_bytes(challenge),
+            expected_challenge=challenge.encode(),
             expected_rp_id=place.domain,
             expected_origin=place.origin,
             credential_public_key=passkey.public_key,
@@ -203,10 +203,6 @@ def _name(text: str) -> str:
 def _handle(user_id: int) -> bytes:
     """Return what the authenticator knows the account by: nothing that says who it is."""
     return str(user_id).encode()
-
-
-def _bytes(challenge: str) -> bytes:
-    return challenge.encode()
 
 
 def _digest(credential_id: bytes) -> str:

@@ -15,7 +15,7 @@ from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import MOST_SCHEDULES
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Flag, Id, Input, Instant, Line, Output, Whole
+from webapp.http.validation import Flag, Input, Instant, Line, Output, Whole
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""
@@ -160,18 +160,6 @@ class SessionList(BaseModel):
     next_cursor: str | None
 
 
-class SessionPath(BaseModel):
-    session_id: Id
-
-
-class TokenPath(BaseModel):
-    token_id: Id
-
-
-class PasskeyPath(BaseModel):
-    passkey_id: Id
-
-
 class PasskeyName(Input):
     """The name of a passkey."""
 
@@ -191,10 +179,6 @@ class PasskeyList(BaseModel):
     """All of somebody's passkeys."""
 
     passkeys: list[PasskeyOut]
-
-
-class UserPath(BaseModel):
-    user_id: Id
 
 
 class UserOut(Output):

@@ -118,14 +118,17 @@ def user_settings(user_id: int) -> UserSettings:
     return UserSettings.of(get_user(user_id).settings)
 
 
-def prove_password(user_id: int, password: str) -> None:
-    """Raise Invalid unless this is the user's password."""
-    _prove(user_id, password, "password")
+def prove_password(user_id: int, password: str, field: str = "password") -> User:
+    """Return the user, whose password this is. Raises Invalid, about a field, for any other."""
+    user = get_user(user_id)
+    if not verify_password(password, user.password_hash):
+        raise Invalid.field(field, "is not your current password")
+    return user
 
 
 def change_password(user_id: int, data: PasswordChange) -> User:
     """Set a new password; every session ends, so the caller starts a new one for the user."""
-    user = _prove(user_id, data.current_password, "current_password")
+    user = prove_password(user_id, data.current_password, "current_password")
     _set_password(user, data.new_password, "new_password")
     signals.note(user_id, "password_changed")
     if data.revoke_tokens:
@@ -143,7 +146,7 @@ def reset_password(user_id: int, password: str) -> User:
 
 def change_email(user_id: int, data: EmailChange) -> User:
     """Sign in with another address from now on; every session ends."""
-    user = _prove(user_id, data.password, "password")
+    user = prove_password(user_id, data.password)
     try:
         with db.session.begin_nested():
             user.email, user.email_verified_at = data.email, None
@@ -259,13 +262,6 @@ def keep_an_admin(user_id: int) -> None:
         return
     if db.session.scalar(select(User.user_id).where(User.user_id != user_id).limit(1)) is not None:
         raise Conflict("This is the only admin. Make somebody else an admin first.")
-
-
-def _prove(user_id: int, password: str, field: str) -> User:
-    user = get_user(user_id)
-    if not verify_password(password, user.password_hash):
-        raise Invalid.field(field, "is not your current password")
-    return user
 
 
 def _set_password(user: User, password: str, field: str) -> None:

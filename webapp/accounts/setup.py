@@ -3,7 +3,6 @@
 from flask import Flask
 
 from webapp.accounts import auth
-from webapp.accounts.groups import init_groups
 from webapp.accounts.mail_pages import init_mail
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.config import Settings
@@ -14,4 +13,3 @@ def init_accounts(app: Flask, settings: Settings) -> None:
     auth.init_auth(app)
     init_oidc(app, settings)
     init_mail(app, settings)
-    init_groups()

@@ -35,10 +35,10 @@ def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> t
     return token, secret
 
 
-def new_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tuple[ApiToken, str]:
-    """Return a row that is not stored yet, and the token itself."""
+def new_token(user_id: int, data: NewToken, *, is_service: bool = False, **fields: Any) -> tuple[ApiToken, str]:
+    """Return a row that is not stored yet, with any other fields, and the token itself."""
     secret = (SERVICE_PREFIX if is_service else PREFIX) + secrets.token_urlsafe(32)
-    expires_at = now() + timedelta(days=data.expires_in_days) if data.expires_in_days else None
+    fields.setdefault("expires_at", now() + timedelta(days=data.expires_in_days) if data.expires_in_days else None)
     token = ApiToken(
         user_id=user_id,
         name=data.name,
@@ -46,7 +46,7 @@ def new_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tupl
         prefix=secret[:_SHOWN],
         is_service=is_service,
         scopes=list(data.scopes) if data.scopes is not None else None,
-        expires_at=expires_at,
+        **fields,
     )
     return token, secret
 
@@ -55,11 +55,8 @@ def create_delegated(
     user_id: int, data: NewToken, *, space_ids: Sequence[int] | None, expires_at: datetime
 ) -> tuple[ApiToken, str]:
     """Return the row of a token for a program the user authorised, and the token itself."""
-    token, secret = new_token(user_id, data)
-    token.scopes = list(data.scopes or [])
-    token.space_ids = list(space_ids) if space_ids is not None else None
-    token.is_delegated = True
-    token.expires_at = expires_at
+    places = list(space_ids) if space_ids is not None else None
+    token, secret = new_token(user_id, data, space_ids=places, is_delegated=True, expires_at=expires_at)
     db.session.add(token)
     db.session.flush()
     return token, secret

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-from flask import Flask
 from flask.cli import AppGroup, with_appcontext
 
 from webapp.admin.backups.archive import BackupError, Manifest
@@ -20,12 +19,6 @@ from webapp.db.engine import public_url
 
 backups = AppGroup("backup", help="Everything that has to be kept, in one file.")
 _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-
-
-def register_commands(app: Flask) -> None:
-    """Add `doctor` and the `backup` commands."""
-    app.cli.add_command(backups)
-    app.cli.add_command(doctor)
 
 
 @click.command("doctor")

@@ -17,10 +17,6 @@ QUOTAS = "What each member may spend who has no limits of their own; of several 
 Members = Annotated[list[Id], Field(max_length=5_000)]
 
 
-class GroupPath(BaseModel):
-    group_id: Id
-
-
 class NewGroup(Input):
     name: Line = Field(min_length=1, max_length=100, description="Follows a group of the OpenID provider.")
     user_ids: Members = Field([], description=MEMBERS)

@@ -8,11 +8,11 @@ from pydantic import ValidationError
 from webapp.accounts import groups, idempotency
 from webapp.accounts import service as accounts
 from webapp.accounts.models import UserGroup
-from webapp.admin.group_schemas import GroupChanges, GroupList, GroupOut, GroupPath, NewGroup
+from webapp.admin.group_schemas import GroupChanges, GroupList, GroupOut, NewGroup
 from webapp.db.base import after_commit, db
 from webapp.errors import DomainError, Invalid
 from webapp.http.json_api import api_blueprint
-from webapp.http.validation import parse_id
+from webapp.http.validation import Id, parse_id
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
@@ -36,27 +36,26 @@ def create_group(body: NewGroup) -> GroupOut:
     """Make a group. Whoever the OpenID provider says is in a group of this name joins it when they sign in."""
     row = groups.create_group(body.name)
     _change(row.group_id, GroupChanges(user_ids=body.user_ids, quotas=body.quotas))
-    return idempotency.commit(_out(row))
+    return _out(row)
 
 
 @blueprint.get("/groups/<int:group_id>")
-def get_group(path: GroupPath) -> GroupOut:
+def get_group(group_id: Id) -> GroupOut:
     """One group with its members and limits."""
-    return _out(groups.get_group(path.group_id))
+    return _out(groups.get_group(group_id))
 
 
 @blueprint.patch("/groups/<int:group_id>")
-def update_group(path: GroupPath, body: GroupChanges) -> GroupOut:
+def update_group(group_id: Id, body: GroupChanges) -> GroupOut:
     """Change the name, the members or the limits of a group."""
-    _change(path.group_id, body)
-    db.session.commit()
-    return _out(groups.get_group(path.group_id))
+    _change(group_id, body)
+    return _out(groups.get_group(group_id))
 
 
 @blueprint.delete("/groups/<int:group_id>")
-def delete_group(path: GroupPath) -> None:
+def delete_group(group_id: Id) -> None:
     """Delete a group. Its limits go with it, and models that were for it are for admins."""
-    _delete(path.group_id)
+    _delete(group_id)
 
 
 @pages.get("")

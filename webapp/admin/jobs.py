@@ -8,20 +8,12 @@ from rq import Worker
 from rq.command import send_stop_job_command
 from rq.exceptions import InvalidJobOperation, NoSuchJobError
 from rq.job import Job
-from rq.registry import (
-    BaseRegistry,
-    CanceledJobRegistry,
-    DeferredJobRegistry,
-    FailedJobRegistry,
-    FinishedJobRegistry,
-    ScheduledJobRegistry,
-    StartedJobRegistry,
-)
+from rq.registry import BaseRegistry
 from rq.serializers import JSONSerializer
 from rq.worker import BaseWorker
 
-from webapp.admin.job_states import JobLine, JobState, QueueCounts, Rhythm, WorkerState
-from webapp.background.job_specs import JOBS, JobRequest, Queue, push, rq_queue, spec_of
+from webapp.admin.job_states import QueueCounts, WorkerState
+from webapp.background.job_specs import JOBS, JobRequest, JobSpec, Queue, push, rq_queue, spec_of
 from webapp.db.base import now
 from webapp.errors import Conflict, NotFound
 
@@ -29,15 +21,7 @@ PAGE_LENGTH = 25
 AT_ONCE = 500
 """The most jobs that one click requeues or deletes."""
 
-REGISTRIES: dict[str, type[BaseRegistry]] = {
-    "started": StartedJobRegistry,
-    "scheduled": ScheduledJobRegistry,
-    "deferred": DeferredJobRegistry,
-    "failed": FailedJobRegistry,
-    "finished": FinishedJobRegistry,
-    "canceled": CanceledJobRegistry,
-}
-STATES = ("queued", *REGISTRIES)
+STATES = ("queued", "started", "scheduled", "deferred", "failed", "finished", "canceled")
 """Where a job can be; `queued` is the queue itself."""
 
 
@@ -55,46 +39,27 @@ def workers(client: Redis) -> list[WorkerState]:
     return sorted(states, key=lambda worker: worker.name)
 
 
-def schedule() -> list[Rhythm]:
-    """Return the jobs that run on a schedule."""
-    return [
-        Rhythm(name, spec.queue.value, spec.every, spec.cron) for name, spec in JOBS.items() if spec.every or spec.cron
-    ]
+def schedule() -> dict[str, JobSpec]:
+    """Return the jobs that run on a schedule, by name."""
+    return {name: spec for name, spec in JOBS.items() if spec.every or spec.cron}
 
 
-def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[JobLine], bool]:
+def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[Job], bool]:
     """A page of a queue's jobs in a state, and whether there are more; those that failed or ended last come first."""
     first = (page - 1) * PAGE_LENGTH
     ids = _ids(client, queue, state, first, PAGE_LENGTH + 1)
     page_jobs = Job.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)
-    return [_line(job) for job in page_jobs if job is not None], len(ids) > PAGE_LENGTH
+    return [job for job in page_jobs if job is not None], len(ids) > PAGE_LENGTH
 
 
-def job(client: Redis, job_id: str) -> JobState:
-    """One job. Raises NotFound if it is no longer kept."""
-    job = _fetch(client, job_id)
-    status, line = _status(job), _line(job)
-    result = job.latest_result()
-    return JobState(
-        **vars(line),
-        queue=job.origin or "",
-        function=job.func_name or "",
-        ids=dict(job.kwargs or {}),
-        created_at=job.created_at,
-        started_at=job.started_at,
-        timeout=int(job.timeout) if job.timeout else None,
-        retries_left=job.retries_left or 0,
-        worker=job.worker_name or "",
-        depends_on=[str(name) for name in job.dependency_ids],
-        result=str(result.return_value) if result is not None and result.return_value is not None else "",
-        traceback=(result.exc_string or "") if result is not None else "",
-        actions=_actions(status, is_ours=spec_of(job) is not None),
-    )
+def name_of(job: Job) -> str:
+    """Return the name of a job, or that of its function if it is none of ours."""
+    return str((job.meta or {}).get("name") or (job.func_name or "").rpartition(".")[2])
 
 
 def requeue(client: Redis, job_id: str) -> None:
     """Put a failed job back on its queue. Raises NotFound; Conflict for one that did not fail."""
-    job = _fetch(client, job_id)
+    job = get_job(client, job_id)
     if spec_of(job) is None:
         raise Conflict("This version has no such job.")
     try:
@@ -105,20 +70,20 @@ def requeue(client: Redis, job_id: str) -> None:
 
 def run_now(client: Redis, job_id: str) -> None:
     """Put a job that waits for its time on its queue now. Raises NotFound, Conflict."""
-    job = _fetch(client, job_id)
-    registry = ScheduledJobRegistry(queue=rq_queue(client, _queue(job)))  # type: ignore[no-untyped-call]
+    job = get_job(client, job_id)
+    registry = _registry(client, _queue(job), "scheduled")
     if job.id not in registry.get_job_ids(cleanup=False):
         raise Conflict("This job is not waiting for a set time.")
-    registry.remove(job)
+    registry.remove(job.id)
     rq_queue(client, _queue(job)).enqueue_job(job)
 
 
 def cancel(client: Redis, job_id: str) -> None:
     """Stop a running job, or keep a waiting one from running. Raises NotFound; Conflict for one that is over, or that
     cannot be told to stop."""
-    job = _fetch(client, job_id)
+    job = get_job(client, job_id)
     try:
-        if _status(job) == "started":
+        if status_of(job) == "started":
             send_stop_job_command(client, job.id, JSONSerializer)
         else:
             job.cancel()
@@ -132,8 +97,8 @@ def cancel(client: Redis, job_id: str) -> None:
 
 def delete(client: Redis, job_id: str) -> None:
     """Delete a job; the sweep requests again what is still due. Raises NotFound; Conflict if the job is running."""
-    job = _fetch(client, job_id)
-    if _status(job) == "started":
+    job = get_job(client, job_id)
+    if status_of(job) == "started":
         raise Conflict("This job is running. Cancel it first.")
     job.delete()
 
@@ -152,7 +117,7 @@ def delete_all(client: Redis, queue: Queue, state: str) -> int:
 
 def start(client: Redis, name: str) -> bool:
     """Run a scheduled job now; returns False if it was already queued. Raises NotFound."""
-    if name not in {rhythm.name for rhythm in schedule()}:
+    if name not in schedule():
         raise NotFound("There is no such job in the schedule.")
     return push(client, JobRequest(name)) is not None
 
@@ -166,8 +131,14 @@ def _tried(action: Any, client: Redis, job_id: str) -> bool:
 
 
 def _count(client: Redis, name: Queue, state: str) -> int:
-    queue = rq_queue(client, name)
-    return queue.count if state == "queued" else REGISTRIES[state](queue=queue).get_job_count(cleanup=False)
+    if state == "queued":
+        return rq_queue(client, name).count
+    return _registry(client, name, state).get_job_count(cleanup=False)
+
+
+def _registry(client: Redis, name: Queue, state: str) -> BaseRegistry:
+    registry: BaseRegistry = getattr(rq_queue(client, name), f"{state}_job_registry")
+    return registry
 
 
 def _oldest_wait(client: Redis, name: Queue) -> float:
@@ -178,14 +149,14 @@ def _oldest_wait(client: Redis, name: Queue) -> float:
 
 
 def _ids(client: Redis, name: Queue, state: str, first: int, count: int) -> list[str]:
-    queue = rq_queue(client, name)
     if state == "queued":
-        return queue.get_job_ids(first, count)
+        return rq_queue(client, name).get_job_ids(first, count)
     newest_first = state in ("failed", "finished", "canceled")
-    return REGISTRIES[state](queue=queue).get_job_ids(first, first + count - 1, desc=newest_first, cleanup=False)
+    return _registry(client, name, state).get_job_ids(first, first + count - 1, desc=newest_first, cleanup=False)
 
 
-def _fetch(client: Redis, job_id: str) -> Job:
+def get_job(client: Redis, job_id: str) -> Job:
+    """Return one job. Raises NotFound if it is no longer kept."""
     try:
         return Job.fetch(job_id, connection=client, serializer=JSONSerializer)
     except (NoSuchJobError, ValueError):
@@ -199,23 +170,14 @@ def _queue(job: Job) -> Queue:
         raise Conflict("This job belongs to a queue that this version does not have.") from None
 
 
-def _line(job: Job) -> JobLine:
-    return JobLine(
-        job_id=job.id,
-        name=str((job.meta or {}).get("name") or (job.func_name or "").rpartition(".")[2]),
-        description=job.description or "",
-        status=_status(job),
-        enqueued_at=job.enqueued_at,
-        ended_at=job.ended_at,
-    )
-
-
-def _status(job: Job) -> str:
+def status_of(job: Job) -> str:
+    """Return where a job is, as one of STATES or another word of RQ's."""
     status = job.get_status(refresh=False)
     return str(getattr(status, "value", status) or "unknown")
 
 
-def _actions(status: str, *, is_ours: bool) -> tuple[str, ...]:
+def actions_of(job: Job) -> list[str]:
+    """Return what can be done with a job."""
     possible = {
         "failed": ("requeue", "delete"),
         "stopped": ("delete",),
@@ -223,8 +185,8 @@ def _actions(status: str, *, is_ours: bool) -> tuple[str, ...]:
         "started": ("cancel",),
         "scheduled": ("run", "cancel", "delete"),
         "deferred": ("cancel", "delete"),
-    }.get(status, ("delete",))
-    return tuple(name for name in possible if is_ours or name not in ("requeue", "run"))
+    }.get(status_of(job), ("delete",))
+    return [name for name in possible if name not in ("requeue", "run") or spec_of(job) is not None]
 
 
 def _worker_state(worker: BaseWorker) -> WorkerState:

@@ -61,7 +61,7 @@ def listed(queue: str, state: str) -> ViewResult:
     page = max(1, min(request.args.get("page", 1, type=int), MAX_PAGE))
     lines, has_more = jobs.jobs(redis(), _queue(queue), _state(state), page)
     context = {"queue": queue, "state": state, "jobs": lines, "page": page, "has_more": has_more, "states": STATE_WORDS}
-    return render_template("admin/jobs/list.html", **context)
+    return render_template("admin/jobs/list.html", name_of=jobs.name_of, **context)
 
 
 @blueprint.post("/queues/<queue>/failed/requeue")
@@ -83,7 +83,17 @@ def delete_all(queue: str, state: str) -> ViewResult:
 @blueprint.get("/jobs/<job_id>")
 def job(job_id: str) -> ViewResult:
     """One job with its ids, its times and, if it failed, its traceback."""
-    return render_template("admin/jobs/job.html", job=jobs.job(redis(), job_id), labels=LABELS, states=STATE_WORDS)
+    job = jobs.get_job(redis(), job_id)
+    return render_template(
+        "admin/jobs/job.html",
+        job=job,
+        name=jobs.name_of(job),
+        status=jobs.status_of(job),
+        actions=jobs.actions_of(job),
+        result=job.latest_result(),
+        labels=LABELS,
+        states=STATE_WORDS,
+    )
 
 
 @blueprint.post("/jobs/<job_id>/<action>")
@@ -92,7 +102,7 @@ def act(job_id: str, action: str) -> ViewResult:
     if action not in DONE:
         raise NotFound("There is no such action.")
     do, sentence = DONE[action]
-    queue = jobs.job(redis(), job_id).queue
+    queue = jobs.get_job(redis(), job_id).origin
     do(redis(), job_id)
     flash(_(sentence))
     if action != "delete":

@@ -29,9 +29,9 @@ blueprint = PageBlueprint("admin_prompts", __name__, url_prefix="/admin/prompts"
 @blueprint.get("")
 def index() -> ViewResult:
     """Every prompt, with the version in use."""
-    states = service.list_prompts()
-    people = names_of(state.activated_by for state in states)
-    return render_template("prompts/index.html", prompts=states, people=people)
+    prompts = service.list_prompts()
+    people = names_of(prompt.activated_by for prompt in prompts)
+    return render_template("prompts/index.html", prompts=prompts, people=people)
 
 
 @blueprint.get("/<name>")
@@ -121,16 +121,16 @@ def _part(template: str, name: str, **context: Any) -> ViewResult:
 
 
 def _render(name: str, *, version: int | None = None, draft: str | None = None, **extra: Any) -> str:
-    state = service.get_prompt(name)
+    prompt = service.get_prompt(name)
     versions = list(service.versions(name))
-    shown_version = version if version in {row.version for row in versions} else state.active_version
+    shown_version = version if version in {row.version for row in versions} else prompt.active_version
     source = next(row for row in versions if row.version == shown_version)
     text = source.prompt_text if draft is None else draft
     activations = service.activations(name)
     people = names_of([*(row.created_by for row in versions), *(row.activated_by for row in activations)])
     context: dict[str, Any] = {
-        "prompt": state,
-        "definition": state.definition,
+        "prompt": prompt,
+        "definition": prompt.definition,
         "versions": versions,
         "shown_version": shown_version,
         "text": text,

@@ -16,10 +16,7 @@ class AuditEvent(Base):
     """
 
     __tablename__ = "audit_events"
-    __table_args__ = (
-        Index("ix_audit_events_listing", "user_id", "event_id"),
-        Base.__table_args__,
-    )
+    __table_args__ = (Index("ix_audit_events_listing", "user_id", "event_id"),)
 
     event_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))

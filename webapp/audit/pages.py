@@ -42,7 +42,7 @@ def download() -> Response:
 @admin_only
 def site_activity() -> str:
     """Return what happened, to whom and by whom: without the names of things, which are the person's own."""
-    page = service.list_all(_query())
+    page = service.list_events(None, _query())
     names = names_of(user_id for event in page.items for user_id in (event.user_id, event.actor_id))
     return _render(page, "audit/site.html", names=names)
 

@@ -90,14 +90,16 @@ def record(
     db.session.flush()
 
 
-def list_events(user_id: int, query: PageQuery) -> Page[AuditEvent]:
-    """Return a page of what was done to or read from an account, newest first. Raises Invalid for a bad cursor."""
-    return _page(query, user_id)
+def list_events(user_id: int | None, query: PageQuery) -> Page[AuditEvent]:
+    """Return a page of what was done to or read from an account, or, for admins, from any, newest first.
 
-
-def list_all(query: PageQuery) -> Page[AuditEvent]:
-    """Return a page of everybody's events, newest first: for admins, who see that something happened and to whom."""
-    return _page(query, None)
+    Raises Invalid for a bad cursor.
+    """
+    keyset = Keyset("audit", query, int, scope=user_id)
+    statement = select(AuditEvent)
+    if user_id is not None:
+        statement = statement.where(AuditEvent.user_id == user_id)
+    return read_page(keyset, statement, AuditEvent.event_id).map(lambda row: row.AuditEvent)
 
 
 def purge(days: int) -> int:
@@ -107,14 +109,6 @@ def purge(days: int) -> int:
     if not ids:
         return 0
     return rows_changed(delete(AuditEvent).where(AuditEvent.event_id.in_(ids)))
-
-
-def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:
-    keyset = Keyset("audit", query, int, scope=user_id)
-    statement = select(AuditEvent)
-    if user_id is not None:
-        statement = statement.where(AuditEvent.user_id == user_id)
-    return read_page(keyset, statement, AuditEvent.event_id).map(lambda row: row.AuditEvent)
 
 
 @dataclass(frozen=True)

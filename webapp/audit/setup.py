@@ -17,11 +17,10 @@ from webapp.db.base import write_transaction
 
 def init_audit(app: Flask) -> None:
     """Record what happens to accounts, and what programs do with memory."""
-    account_event.connect(_record)
     app.after_request(_note_reading)
-    happened.connect(_note_change)
 
 
+@account_event.connect
 def _record(_sender: object, user_id: int, action: str, target: str = "") -> None:
     record(user_id, action, target)
 
@@ -54,6 +53,7 @@ def _note_reading(response: Response) -> Response:
     return response
 
 
+@happened.connect
 def _note_change(_sender: object, *, user_id: int, kind: Kind, data: dict[str, Any], **_more: Any) -> None:
     if kind not in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         return

@@ -12,6 +12,7 @@ from webapp.chat import opening_messages, service, sse
 from webapp.chat.schemas import (
     Again,
     AttachedFile,
+    CallNumber,
     ChatRequest,
     EditedMessage,
     FollowOnly,
@@ -24,11 +25,9 @@ from webapp.chat.schemas import (
     ResponseStarted,
     Restored,
     StillWriting,
-    ToolCallPath,
     ToolDecision,
-    TurnPath,
+    TurnId,
     Version,
-    VersionPath,
     Versions,
     WaitQuery,
     spans_within,
@@ -41,15 +40,14 @@ from webapp.chat.turns.start_queue import starts_turn
 from webapp.chat.turns.turnlog import BEGINNING, Cursor
 from webapp.conversations import messages
 from webapp.conversations.reasoning import get_reasoning
-from webapp.conversations.schemas import ConversationPath, MessageOut, MessagePath, NewConversation
+from webapp.conversations.schemas import MessageOut, NewConversation
 from webapp.db.base import db
 from webapp.extensions import app_settings, limiter, redis, this_app
-from webapp.http.answers import commit
 from webapp.http.json_api import Answer, Responses, api_blueprint
+from webapp.http.validation import Id
 from webapp.http.views import ViewResult
-from webapp.journeys.schemas import PointPath
+from webapp.journeys.schemas import Slug
 from webapp.retrieval.receipts import receipt_of
-from webapp.retrieval.schemas import ReceiptLine
 
 blueprint = api_blueprint("chat_api", __name__, tag="Chat", access="user")
 
@@ -84,12 +82,12 @@ def modes_of(files: Sequence[int | AttachedFile]) -> dict[int, str]:
 @blueprint.post("/conversations/<int:conversation_id>/messages", status=202)
 @limit_turns
 @idempotency.idempotent
-def send_message(path: ConversationPath, body: NewMessage) -> MessageStarted:
+def send_message(conversation_id: Id, body: NewMessage) -> MessageStarted:
     """Send a message; the reply is written in the background."""
     turn = service.start_turn(
         current_user_id(),
         body.content,
-        conversation_id=path.conversation_id,
+        conversation_id=conversation_id,
         model=body.model,
         custom_payload=body.payload,
         file_ids=modes_of(body.file_ids),
@@ -121,42 +119,42 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
 
 
 @blueprint.get("/chat/turns/<int:turn_id>/stream", responses=STREAM)
-def resume_stream(path: TurnPath, query: FollowQuery) -> ViewResult:
+def resume_stream(turn_id: TurnId, query: FollowQuery) -> ViewResult:
     """The events of a turn, from `Last-Event-ID` or `after` on, or from the start."""
-    return _stream_of(path.turn_id, Cursor.parse(request.headers.get("Last-Event-ID") or query.after))
+    return _stream_of(turn_id, Cursor.parse(request.headers.get("Last-Event-ID") or query.after))
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/stop", status=202)
-def stop(path: TurnPath) -> ResponseStarted:
+def stop(turn_id: TurnId) -> ResponseStarted:
     """Stop a reply; what has arrived is kept."""
-    reply = service.stop_turn(current_user_id(), path.turn_id)
+    reply = service.stop_turn(current_user_id(), turn_id)
     return ResponseStarted(response_id=reply.message_id)
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/tools/<int:number>")
-def decide_tool(path: ToolCallPath, body: ToolDecision) -> None:
+def decide_tool(turn_id: TurnId, number: CallNumber, body: ToolDecision) -> None:
     """Say whether a call that a running turn asks about may be made."""
-    answer(current_user_id(), path.turn_id, path.number, body.decision)
+    answer(current_user_id(), turn_id, number, body.decision)
     db.session.commit()
-    pass_on(path.turn_id, path.number, body.decision)
+    pass_on(turn_id, number, body.decision)
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/retry", status=202)
 @limit_turns
 @idempotency.idempotent
-def retry(path: TurnPath) -> ResponseStarted:
+def retry(turn_id: TurnId) -> ResponseStarted:
     """Answer again where a reply failed, was interrupted or was stopped."""
-    return _accept_again(service.retry_turn(current_user_id(), path.turn_id))
+    return _accept_again(service.retry_turn(current_user_id(), turn_id))
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/regenerate", status=202)
 @limit_turns
 @idempotency.idempotent
-def regenerate(path: TurnPath, body: Again) -> ResponseStarted:
+def regenerate(turn_id: TurnId, body: Again) -> ResponseStarted:
     """Write another version of a reply, with an instruction or by another model if named; the earlier one is kept."""
     values = body.parameters.given if body.parameters else {}
     turn = service.regenerate(
-        current_user_id(), path.turn_id, instruction=body.instruction, model=body.model, parameters=values
+        current_user_id(), turn_id, instruction=body.instruction, model=body.model, parameters=values
     )
     return _accept_again(turn)
 
@@ -164,16 +162,16 @@ def regenerate(path: TurnPath, body: Again) -> ResponseStarted:
 @blueprint.post("/messages/<int:message_id>/edit", status=202)
 @limit_turns
 @idempotency.idempotent
-def edit_message(path: MessagePath, body: EditedMessage) -> MessageStarted:
+def edit_message(message_id: Id, body: EditedMessage) -> MessageStarted:
     """Change a message of yours and have it answered anew; what followed is superseded, not lost."""
     spans = spans_within(body.content, body.spans)
-    return _accept_question(service.edit_message(current_user_id(), path.message_id, body.content, spans))
+    return _accept_question(service.edit_message(current_user_id(), message_id, body.content, spans))
 
 
 @blueprint.get("/messages/<int:message_id>/versions")
-def list_versions(path: MessagePath) -> Versions:
+def list_versions(message_id: Id) -> Versions:
     """The versions of a message, oldest first."""
-    message = messages.get_message(current_user_id(), path.message_id)
+    message = messages.get_message(current_user_id(), message_id)
     return Versions(
         versions=[
             Version(**MessageOut.of(row).model_dump(), is_current=row.superseded_by_id is None)
@@ -183,23 +181,23 @@ def list_versions(path: MessagePath) -> Versions:
 
 
 @blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
-def restore_version(path: VersionPath) -> Restored:
+def restore_version(message_id: Id, version_id: Id) -> Restored:
     """Put an earlier version back, with what followed it then."""
-    row = service.restore_version(current_user_id(), path.message_id, path.version_id)
-    return commit(Restored(message=MessageOut.of(row)))
+    row = service.restore_version(current_user_id(), message_id, version_id)
+    return Restored(message=MessageOut.of(row))
 
 
 @blueprint.get("/messages/<int:message_id>/response", responses={200: MessageOut, 202: StillWriting})
-def get_response(path: MessagePath, query: WaitQuery) -> Answer:
+def get_response(message_id: Id, query: WaitQuery) -> Answer:
     """The reply to a message once it is complete, waiting for it if asked to."""
     user_id = current_user_id()
-    reply = service.reply_to(user_id, path.message_id)
+    reply = service.reply_to(user_id, message_id)
     if reply.status == "streaming" and query.wait:
         reply_id = reply.message_id
         db.session.remove()  # no connection is held while waiting
         for _ in follow(this_app(), runtime().hub, reply_id, patience=query.wait):
             pass
-        reply = service.reply_to(user_id, path.message_id)
+        reply = service.reply_to(user_id, message_id)
     if reply.status == "streaming":
         response = jsonify(StillWriting(status=reply.status, response_id=reply.message_id).model_dump())
         response.headers["Retry-After"] = "1"
@@ -208,11 +206,11 @@ def get_response(path: MessagePath, query: WaitQuery) -> Answer:
 
 
 @blueprint.get("/messages/<int:message_id>/pipeline_steps")
-def get_pipeline_steps(path: MessagePath) -> PipelineSteps:
+def get_pipeline_steps(message_id: Id) -> PipelineSteps:
     """Return how a reply was made: the prompt as it was sent, its sections with token counts, the model, durations."""
-    steps = service.pipeline_steps(current_user_id(), path.message_id)
+    steps = service.pipeline_steps(current_user_id(), message_id)
     return PipelineSteps(
-        message_id=path.message_id,
+        message_id=message_id,
         pipeline_steps=[
             PipelineStepOut(
                 name=step.name,
@@ -223,14 +221,14 @@ def get_pipeline_steps(path: MessagePath) -> PipelineSteps:
             )
             for step in steps
         ],
-        receipt=[ReceiptLine.of(line) for line in receipt_of(current_user_id(), path.message_id)],
+        receipt=receipt_of(current_user_id(), message_id),
     )
 
 
 @blueprint.get("/messages/<int:message_id>/reasoning")
-def get_message_reasoning(path: MessagePath) -> Reasoning:
+def get_message_reasoning(message_id: Id) -> Reasoning:
     """Return what the model thought before and while it wrote a reply; 404 where nothing of it is kept."""
-    row = get_reasoning(current_user_id(), path.message_id)
+    row = get_reasoning(current_user_id(), message_id)
     return Reasoning(message_id=row.message_id, text=row.content, duration_ms=row.duration_ms)
 
 
@@ -275,9 +273,9 @@ points_blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", ur
 )
 @limit_turns
 @idempotency.idempotent
-def initiate_point(path: PointPath) -> ResponseStarted:
+def initiate_point(conversation_id: Id, point_slug: Slug) -> ResponseStarted:
     """Have the assistant ask about a point; a second click before the answer gives the question that is there."""
-    turn, is_new = opening_messages.start_point(current_user_id(), path.conversation_id, path.point_slug)
+    turn, is_new = opening_messages.start_point(current_user_id(), conversation_id, point_slug)
     answer = idempotency.commit(ResponseStarted(response_id=turn.reply.message_id))
     if is_new:
         service.launch(turn)

@@ -17,7 +17,7 @@ class PipelineStep(Base):
     """
 
     __tablename__ = "pipeline_steps"
-    __table_args__ = (UniqueConstraint("message_id", "ordinal"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("message_id", "ordinal"),)
 
     step_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))

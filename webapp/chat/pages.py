@@ -133,7 +133,7 @@ def send(conversation_id: int) -> ViewResult:
 def news(conversation_id: int) -> ViewResult:
     """Return what was said elsewhere, or remembered, since a page with `shown` as its last message was rendered.
 
-    204 if nothing. `remembered` is what the page shows under that message as remembered, if it can show it.
+    204 if nothing. Each `remembered` is what the page shows as remembered under one reply; see `changes_since`.
     """
     if not wants_partial():
         return redirect(place_of(conversation_id), 303)
@@ -141,13 +141,13 @@ def news(conversation_id: int) -> ViewResult:
     shown = request.args.get("shown", type=int)
     context = _newer_messages(conversation, shown)
     is_same = not context["messages"] and not context["redraw"]
-    remembered = changes_since(shown, request.args.get("remembered")) if is_same and shown else None
+    remembered = changes_since(conversation_id, request.args.getlist("remembered")) if is_same else {}
     new_title = conversation.title if request.args.get("title", conversation.title) != conversation.title else None
-    if is_same and remembered is None and not new_title:
+    if is_same and not remembered and not new_title:
         return "", 204
-    context |= {"title": new_title, "shown": shown, "remembered": remembered}
+    context |= {"title": new_title, "remembered": remembered}
     response = make_response(render_template("chat/_news.html", conversation=conversation, **context))
-    if context["messages"] or remembered is not None:
+    if context["messages"] or remembered:
         response.headers["HX-Trigger"] = f"{CHANGED}, {MEMORIES_CHANGED}"
     return response
 
@@ -260,7 +260,7 @@ def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
                 "chat/_news.html",
                 conversation=conversation,
                 is_sent=True,
-                remembered=None,
+                remembered={},
                 **_newer_messages(conversation, last_id),
             )
         )

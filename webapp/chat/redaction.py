@@ -11,7 +11,7 @@ from webapp.db.base import db
 from webapp.memories.models import Memory, MemoryVersion
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
 from webapp.memories.store.copies import GONE, replace_copies, without
-from webapp.memories.store.tombstones import recent_graveyards
+from webapp.memories.store.tombstones import recent_tombstone_sets
 from webapp.spaces.service import active_members, spaces_of
 
 CLOCKS = timedelta(minutes=5)
@@ -47,11 +47,11 @@ def redact(
     Costs nothing while the user's memory is unchanged; two statements in a space or with other people's memories.
     """
     removals = _withdrawn_memories(seen.memories, scope) if seen.of_others or scope.space_id is not None else []
-    yards = []
+    tombstone_sets = []
     if seen.version != scope.version:
         removals += _forgotten_memories(seen.memories)
-        yards = recent_graveyards(_forgetting_users(scope, seen), scope.began_at - CLOCKS)
-    if not removals and not yards:
+        tombstone_sets = recent_tombstone_sets(_forgetting_users(scope, seen), scope.began_at - CLOCKS)
+    if not removals and not tombstone_sets:
         return text, thoughts, tool_calls
     ids = {memory_id for memory_id, _ in removals}
     texts = {content for _, content in removals}
@@ -59,8 +59,8 @@ def redact(
 
     def cleared(text: str) -> str:
         text = without_retold(replace_copies(text, longest_first), statements, GONE)
-        for yard in yards:
-            text = yard.without_forgotten(text, GONE)
+        for tombstones in tombstone_sets:
+            text = tombstones.without_forgotten(text, GONE)
         return text
 
     return cleared(text), cleared(thoughts) if thoughts else "", _calls(tool_calls, ids, texts)

@@ -11,25 +11,14 @@ from webapp.parameters import PAYLOAD, ReplyParameters
 from webapp.retrieval.schemas import ReceiptLine
 from webapp.text.provenance import Origin
 
-
-class TurnPath(BaseModel):
-    turn_id: Id = Field(description="The assistant message being written.")
-
-
-class ToolCallPath(BaseModel):
-    turn_id: Id = Field(description="The assistant message being written.")
-    number: int = Field(ge=0, le=200, description="Of the call, as given in `tool_start`.")
+TurnId = Annotated[Id, Field(description="The assistant message being written.")]
+CallNumber = Annotated[int, Field(ge=0, le=200, description="Of the call, as given in `tool_start`.")]
 
 
 class ToolDecision(BaseModel):
     decision: Literal["once", "always", "never"] = Field(
         description="Allow this call, allow the tool for good, or not."
     )
-
-
-class VersionPath(BaseModel):
-    message_id: Id
-    version_id: Id
 
 
 class AttachedFile(BaseModel):

@@ -8,7 +8,6 @@ from webapp.conversations.schemas import (
     ConversationLimit,
     ConversationList,
     ConversationOut,
-    ConversationPath,
     ConversationQuery,
     ConversationWithMessages,
     DeleteConversationQuery,
@@ -18,20 +17,17 @@ from webapp.conversations.schemas import (
     FolderFields,
     FolderList,
     FolderOut,
-    FolderPath,
     MessageList,
     MessageOut,
-    MessagePath,
     MessagesQuery,
     NewConversation,
     NewFeedback,
     ReadableFeedback,
     ReadableFeedbackList,
 )
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
+from webapp.http.validation import Id
 from webapp.providers.model_choice import check_choice
 
 blueprint = api_blueprint("conversations_api", __name__, tag="Conversations", access="user")
@@ -50,7 +46,7 @@ def create_conversation(body: NewConversation) -> ConversationOut:
     """Create a conversation."""
     check_choice(body.model)
     row = service.create_conversation(current_user_id(), body)
-    return idempotency.commit(ConversationOut.of(row))
+    return ConversationOut.of(row)
 
 
 @blueprint.get("/conversations/current")
@@ -58,13 +54,13 @@ def create_conversation(body: NewConversation) -> ConversationOut:
 def current_conversation() -> ConversationOut:
     """The active conversation, created if there is none."""
     row = service.current_conversation(current_user_id())
-    return commit(ConversationOut.of(row))
+    return ConversationOut.of(row)
 
 
 @blueprint.get("/conversations/<int:conversation_id>")
-def get_conversation(path: ConversationPath, query: ConversationLimit) -> ConversationWithMessages:
+def get_conversation(conversation_id: Id, query: ConversationLimit) -> ConversationWithMessages:
     """A conversation with its newest messages."""
-    row = service.get_conversation(current_user_id(), path.conversation_id)
+    row = service.get_conversation(current_user_id(), conversation_id)
     page = messages.list_messages(row.conversation_id, MessagesQuery(limit=query.limit))
     return ConversationWithMessages(
         **ConversationOut.of(row).model_dump(),
@@ -74,24 +70,23 @@ def get_conversation(path: ConversationPath, query: ConversationLimit) -> Conver
 
 
 @blueprint.put("/conversations/<int:conversation_id>")
-def update_conversation(path: ConversationPath, body: ConversationChanges) -> ConversationOut:
+def update_conversation(conversation_id: Id, body: ConversationChanges) -> ConversationOut:
     """Change title, archive state or metadata."""
     check_choice(body.model)
-    row = service.update_conversation(current_user_id(), path.conversation_id, body)
-    return commit(ConversationOut.of(row))
+    row = service.update_conversation(current_user_id(), conversation_id, body)
+    return ConversationOut.of(row)
 
 
 @blueprint.delete("/conversations/<int:conversation_id>")
-def delete_conversation(path: ConversationPath, query: DeleteConversationQuery) -> None:
+def delete_conversation(conversation_id: Id, query: DeleteConversationQuery) -> None:
     """Delete a conversation and its messages for good; with `forget=memories`, also memories that rest on it alone."""
-    service.delete_conversation(current_user_id(), path.conversation_id, forget=query.forget == "memories")
-    db.session.commit()
+    service.delete_conversation(current_user_id(), conversation_id, forget=query.forget == "memories")
 
 
 @blueprint.get("/conversations/<int:conversation_id>/messages")
-def list_messages(path: ConversationPath, query: MessagesQuery) -> MessageList:
+def list_messages(conversation_id: Id, query: MessagesQuery) -> MessageList:
     """A page of messages, oldest first: the newest ones, or those before or after an id."""
-    row = service.get_conversation(current_user_id(), path.conversation_id)
+    row = service.get_conversation(current_user_id(), conversation_id)
     page = messages.list_messages(row.conversation_id, query)
     return MessageList(messages=[MessageOut.of(message) for message in page.items], next_cursor=page.next_cursor)
 
@@ -108,42 +103,40 @@ def list_folders(query: PageQuery) -> FolderList:
 def create_folder(body: FolderFields) -> FolderOut:
     """Create a folder."""
     row = folders.create_folder(current_user_id(), body)
-    return idempotency.commit(folders.folder_response(row, 0))
+    return folders.folder_response(row, 0)
 
 
 @blueprint.patch("/folders/<int:folder_id>")
-def rename_folder(path: FolderPath, body: FolderFields) -> FolderOut:
+def rename_folder(folder_id: Id, body: FolderFields) -> FolderOut:
     """Rename a folder."""
-    return commit(folders.folder_response(folders.rename_folder(current_user_id(), path.folder_id, body)))
+    return folders.folder_response(folders.rename_folder(current_user_id(), folder_id, body))
 
 
 @blueprint.delete("/folders/<int:folder_id>")
-def delete_folder(path: FolderPath) -> None:
+def delete_folder(folder_id: Id) -> None:
     """Delete a folder; the conversations in it stay."""
-    folders.delete_folder(current_user_id(), path.folder_id)
-    db.session.commit()
+    folders.delete_folder(current_user_id(), folder_id)
 
 
 feedback_blueprint = api_blueprint("feedback_api", __name__, tag="Feedback", access="user")
 
 
 @feedback_blueprint.get("/messages/<int:message_id>/feedback")
-def get_feedback(path: MessagePath) -> FeedbackOut:
+def get_feedback(message_id: Id) -> FeedbackOut:
     """Your rating of a reply."""
-    return FeedbackOut.from_row(feedback.require_feedback(current_user_id(), path.message_id))
+    return FeedbackOut.from_row(feedback.require_feedback(current_user_id(), message_id))
 
 
 @feedback_blueprint.put("/messages/<int:message_id>/feedback")
-def give_feedback(path: MessagePath, body: NewFeedback) -> FeedbackOut:
+def give_feedback(message_id: Id, body: NewFeedback) -> FeedbackOut:
     """Rate a reply, or change its rating."""
-    return commit(FeedbackOut.from_row(feedback.give_feedback(current_user_id(), path.message_id, body)))
+    return FeedbackOut.from_row(feedback.give_feedback(current_user_id(), message_id, body))
 
 
 @feedback_blueprint.delete("/messages/<int:message_id>/feedback")
-def take_feedback_back(path: MessagePath) -> None:
+def take_feedback_back(message_id: Id) -> None:
     """Remove your rating of a reply."""
-    feedback.take_back(current_user_id(), path.message_id)
-    db.session.commit()
+    feedback.take_back(current_user_id(), message_id)
 
 
 @feedback_blueprint.get("/feedback/counts")
@@ -162,5 +155,4 @@ def list_readable_feedback(query: PageQuery) -> ReadableFeedbackList:
     items = [
         ReadableFeedback(**FeedbackOut.from_row(item.feedback).model_dump(), reply=item.reply) for item in page.items
     ]
-    db.session.commit()
     return ReadableFeedbackList(feedback=items, next_cursor=page.next_cursor)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import select
 
+from webapp.conversations.current_messages import current
 from webapp.conversations.messages import get_message, order_by_index
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
@@ -32,11 +33,7 @@ def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Messa
     source = get_conversation(user_id, last.conversation_id)
     if last.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Switch to it first.")
-    statement = order_by_index(select(Message)).where(
-        Message.conversation_id == source.conversation_id,
-        Message.superseded_by_id.is_(None),
-        Message.message_id <= message_id,
-    )
+    statement = order_by_index(select(Message)).where(current(source.conversation_id), Message.message_id <= message_id)
     rows = db.session.scalars(statement.order_by(Message.message_id).limit(MOST_COPIED + 1)).all()
     if any(row.status == "streaming" for row in rows):
         raise Conflict("A reply is being written. Stop it first.")

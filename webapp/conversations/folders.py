@@ -4,7 +4,7 @@ from sqlalchemy import Select, func, select, update
 
 from webapp.conversations.models import Conversation, Folder
 from webapp.conversations.schemas import FolderFields, FolderOut
-from webapp.db.base import db
+from webapp.db.base import count_rows, db
 from webapp.errors import Conflict, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
@@ -21,7 +21,7 @@ def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
 
 def create_folder(user_id: int, fields: FolderFields) -> Folder:
     """Return a new folder. Raises Conflict once there are too many."""
-    if (db.session.scalar(select(func.count()).where(Folder.user_id == user_id)) or 0) >= MOST_FOLDERS:
+    if count_rows(Folder.user_id == user_id) >= MOST_FOLDERS:
         raise Conflict(say("You already have %(most_folders)s folders. Delete some first.", most_folders=MOST_FOLDERS))
     row = Folder(user_id=user_id, name=fields.name)
     db.session.add(row)
@@ -74,7 +74,5 @@ def _count_conversations(user_id: int) -> Select[Folder, int]:
 def folder_response(row: Folder, count: int | None = None) -> FolderOut:
     """Return a folder for a response; `count` if it is already known."""
     if count is None:
-        count = db.session.scalar(
-            select(func.count()).where(Conversation.folder_id == row.folder_id, Conversation.deleted_at.is_(None))
-        )
-    return FolderOut(folder_id=row.folder_id, name=row.name, conversation_count=count or 0, created_at=row.created_at)
+        count = count_rows(Conversation.folder_id == row.folder_id, Conversation.deleted_at.is_(None))
+    return FolderOut.from_row(row, conversation_count=count)

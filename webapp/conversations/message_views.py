@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Select, func, select, union_all
 
 from webapp.conversations import lists, messages
+from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, MessagesQuery
 from webapp.db.base import db, now
@@ -100,10 +101,8 @@ def messages_since(conversation_id: int, last_id: int | None) -> list[MessageVie
     """
     if messages.last_message_id(conversation_id) == last_id:
         return []
-    current = select(Message.message_id).where(
-        Message.message_id == last_id, Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
-    )
-    if last_id is None or db.session.scalar(current) is None:
+    last = select(Message.message_id).where(Message.message_id == last_id, current(conversation_id))
+    if last_id is None or db.session.scalar(last) is None:
         return None
     page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, after=last_id))
     return views(conversation_id, page.items, is_end=True) if page.next_cursor is None else None
@@ -159,13 +158,14 @@ def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[
     Every conversation has messages without a parent: an index on that would not help.
     """
     columns = (Message.message_id, Message.role, Message.parent_id)
-    condition = Message.conversation_id == conversation_id
-    statement = messages.order_by_index(select(*columns)).where(condition, Message.superseded_by_id.is_(None))
-    current = statement.order_by(Message.message_id).limit(1).subquery()
+    statement = messages.order_by_index(select(*columns)).where(current(conversation_id))
+    first = statement.order_by(Message.message_id).limit(1).subquery()
     once = messages.order_by_index(select(*columns)).where(
-        condition, Message.superseded_by_id.is_not(None), func.coalesce(Message.parent_id, 0) == 0
+        Message.conversation_id == conversation_id,
+        Message.superseded_by_id.is_not(None),
+        func.coalesce(Message.parent_id, 0) == 0,
     )
-    return select(current).where(current.c.parent_id.is_(None)), once
+    return select(first).where(first.c.parent_id.is_(None)), once
 
 
 def _versions(message_id: int, ids: Sequence[int]) -> Versions | None:

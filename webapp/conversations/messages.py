@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, func, select, update
 from sqlalchemy.orm import with_expression
 
+from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message, rating_of_message
 from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
@@ -39,9 +40,7 @@ def order_by_index(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ..
 
 def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
     """A page of a conversation's current messages, oldest first: the newest, those before, or those after an id."""
-    statement = order_by_index(select(Message)).where(
-        Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
-    )
+    statement = order_by_index(select(Message)).where(current(conversation_id))
     statement = statement.options(with_expression(Message.rating, rating_of_message()))
     forward = query.after is not None
     edge = min(int(query.cursor), MAX_ID) if query.cursor else None
@@ -87,11 +86,7 @@ def _current_messages() -> Select[int, int | None, str, str, str, bool]:
 
 def last_message_id(conversation_id: int) -> int | None:
     """Return the newest current message."""
-    return db.session.scalar(
-        select(func.max(Message.message_id)).where(
-            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
-        )
-    )
+    return db.session.scalar(select(func.max(Message.message_id)).where(current(conversation_id)))
 
 
 def add_exchange(
@@ -217,9 +212,8 @@ def supersede_from(conversation: Conversation, first_id: int, successor: Message
     count = rows_changed(
         update(Message)
         .where(
-            Message.conversation_id == conversation.conversation_id,
+            current(conversation.conversation_id),
             Message.message_id >= first_id,
-            Message.superseded_by_id.is_(None),
             Message.message_id.not_in([successor.message_id, *keep]),
         )
         .values(superseded_by_id=successor.message_id)

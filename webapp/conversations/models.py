@@ -19,7 +19,7 @@ class Folder(Base):
     """A user's folder for conversations."""
 
     __tablename__ = "folders"
-    __table_args__ = (Index("ix_folders_listing", "user_id", "name", "folder_id"), Base.__table_args__)
+    __table_args__ = (Index("ix_folders_listing", "user_id", "name", "folder_id"),)
 
     folder_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
@@ -43,7 +43,6 @@ class Conversation(Base):
         Index("ix_conversations_extraction_due", "extraction_due", "updated_at"),
         Index("ix_conversations_index_due", "index_due", "updated_at"),
         Index("ix_conversations_summary_due", "summary_due", "updated_at"),
-        Base.__table_args__,
     )
 
     conversation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -140,7 +139,6 @@ class Message(Base):
     __table_args__ = (
         Index("ix_messages_conversation", "conversation_id", "superseded_by_id", "message_id"),
         Index("ix_messages_status", "status", "created_at"),
-        Base.__table_args__,
     )
 
     message_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -218,7 +216,6 @@ class MessageFeedback(Base):
     __table_args__ = (
         Index("ix_message_feedback_user_id", "user_id"),
         Index("ix_message_feedback_created_at", "created_at"),
-        Base.__table_args__,
     )
 
     message_id: Mapped[int] = mapped_column(

@@ -11,14 +11,12 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.extensions import this_app
 from webapp.http.forms import first_sentence, linked_draft, read_form, sentences
 from webapp.http.validation import MAX_TEXT_BYTES, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
 from webapp.i18n import calendar
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import language_of
 from webapp.providers.status import status
 from webapp.rendering import reader_zone
 from webapp.spaces.current_space import chosen_space, remember_choice
@@ -81,11 +79,8 @@ def render_conversation(conversation: Conversation, **extra: Any) -> str:
 def render_new(**extra: Any) -> str:
     """Return the workspace before the first message of a new conversation."""
     identity = current_identity()
-    hello = calendar.greeting(
-        datetime.now(reader_zone()), identity.name if identity else "", language_of(this_app()).code
-    )
     context = {
-        "greeting": hello,
+        "greeting": calendar.greeting(datetime.now(reader_zone()), identity.name if identity else ""),
         "partial": wants_partial(),
         **linked_draft(),
     }

@@ -32,15 +32,11 @@ Tag = Annotated[Line, Field(min_length=1, max_length=50)]
 Tags = Annotated[list[Tag], Field(max_length=100), AfterValidator(_tags)]
 
 
-class FolderPath(BaseModel):
-    folder_id: Id
-
-
 class FolderFields(BaseModel):
     name: Line = Field(min_length=1, max_length=100)
 
 
-class FolderOut(BaseModel):
+class FolderOut(Output):
     folder_id: int
     name: str
     conversation_count: int
@@ -52,16 +48,8 @@ class FolderList(BaseModel):
     next_cursor: str | None
 
 
-class ConversationPath(BaseModel):
-    conversation_id: Id
-
-
 class DeleteConversationQuery(BaseModel):
     forget: Literal["memories"] | None = Field(None, description="`memories`: forget those with no other evidence.")
-
-
-class MessagePath(BaseModel):
-    message_id: Id
 
 
 class ConversationQuery(PageQuery):

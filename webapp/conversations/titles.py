@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy import select
 
 from webapp.conversations import service
+from webapp.conversations.current_messages import current
 from webapp.conversations.default_titles import clean_model_title, title_from_words
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
@@ -94,11 +95,7 @@ def _first_exchange(conversation_id: int, watch: Watch) -> Exchange | None:
     still_holds = watch(conversation.user_id)
     rows = db.session.execute(
         select(Message.role, Message.content)
-        .where(
-            Message.conversation_id == conversation_id,
-            Message.superseded_by_id.is_(None),
-            Message.status.in_(("complete", "stopped")),
-        )
+        .where(current(conversation_id), Message.status.in_(("complete", "stopped")))
         .order_by(Message.message_id)
         .limit(4)
     ).all()

@@ -41,7 +41,12 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    __table_args__: Any = {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB"}
+    __table_args__: Any = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give every table MySQL's options, beside what its model says."""
+        cls.__table_args__ = (*cls.__table_args__, {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB"})
+        super().__init_subclass__(**options)
 
 
 db = SQLAlchemy(model_class=Base, disable_autonaming=True)
@@ -201,16 +206,7 @@ def pending_actions(session: Session) -> list[Callable[[], object]]:
     return list(session.info.get(_ACTIONS, ()))
 
 
-def init_after_commit() -> None:
-    """Run the actions of committed transactions, drop those of rolled-back ones."""
-    if event.contains(db.session, "after_commit", _on_commit):
-        return
-    event.listen(db.session, "after_commit", _on_commit)
-    event.listen(db.session, "after_transaction_end", _on_end)
-    event.listen(db.session, "after_rollback", _on_rollback)
-    event.listen(db.session, "after_transaction_create", _on_begin)
-
-
+@event.listens_for(db.session, "after_commit")
 def _on_commit(session: Session) -> None:
     if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
         return
@@ -218,6 +214,7 @@ def _on_commit(session: Session) -> None:
     session.info[_DUE] = session.info.pop(_ACTIONS, ())
 
 
+@event.listens_for(db.session, "after_transaction_end")
 def _on_end(session: Session, transaction: SessionTransaction) -> None:
     """Run what is due, now that the connection has been returned: some of it calls remote servers."""
     if transaction.parent is not None:
@@ -229,11 +226,13 @@ def _on_end(session: Session, transaction: SessionTransaction) -> None:
             log.exception("an action after a commit failed")
 
 
+@event.listens_for(db.session, "after_transaction_create")
 def _on_begin(session: Session, transaction: SessionTransaction) -> None:
     if transaction.nested:
         session.info.setdefault(_MARKS, {})[transaction] = len(session.info.get(_ACTIONS, ()))
 
 
+@event.listens_for(db.session, "after_rollback")
 def _on_rollback(session: Session) -> None:
     """Discard actions registered since the beginning of the transaction or SAVEPOINT."""
     savepoint = session.get_nested_transaction()

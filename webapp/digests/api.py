@@ -6,7 +6,6 @@ from flask import Flask
 from pydantic import ValidationError
 
 from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
-from webapp.conversations.schemas import ConversationPath
 from webapp.conversations.service import get_conversation
 from webapp.digests import service
 from webapp.digests.access import note_look, reachable_conversation
@@ -19,6 +18,7 @@ from webapp.digests.schemas import (
 from webapp.errors import Invalid
 from webapp.http.json_api import api_blueprint
 from webapp.http.problems import field_errors
+from webapp.http.validation import Id
 from webapp.memories.web.api import digest_upsert
 from webapp.prompts.placeholders import find
 from webapp.prompts.schemas import Rendered, RenderRequest
@@ -28,20 +28,20 @@ blueprint = api_blueprint("digests_api", __name__, tag="Digests", access="user")
 
 
 @blueprint.get("/conversations/<int:conversation_id>/memory")
-def get_conversation_memory(path: ConversationPath) -> ConversationMemoryOut:
+def get_conversation_memory(conversation_id: Id) -> ConversationMemoryOut:
     """The memory (the digest) of a conversation of yours."""
-    get_conversation(current_user_id(), path.conversation_id)
-    return ConversationMemoryOut.of(service.get_digest(path.conversation_id))
+    get_conversation(current_user_id(), conversation_id)
+    return ConversationMemoryOut.of(service.get_digest(conversation_id))
 
 
 @blueprint.get("/conversations/<int:conversation_id>/memory/history")
-def get_conversation_memory_history(path: ConversationPath) -> ConversationMemoryHistory:
+def get_conversation_memory_history(conversation_id: Id) -> ConversationMemoryHistory:
     """Every version of a conversation's memory, newest first."""
-    get_conversation(current_user_id(), path.conversation_id)
-    service.get_digest(path.conversation_id)
+    get_conversation(current_user_id(), conversation_id)
+    service.get_digest(conversation_id)
     return ConversationMemoryHistory(
-        conversation_id=path.conversation_id,
-        versions=[ConversationMemoryVersionOut.of(row) for row in service.history(path.conversation_id)],
+        conversation_id=conversation_id,
+        versions=[ConversationMemoryVersionOut.of(row) for row in service.history(conversation_id)],
     )
 
 

@@ -9,12 +9,11 @@ from typing import Any
 
 from sqlalchemy import select
 
-from webapp.accounts.models import User
 from webapp.accounts.service import get_user
 from webapp.background.queues import enqueue_or_find
 from webapp.conversations.messages import current_messages, messages_lost
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, get_or_raise, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.digests import service
 from webapp.digests.models import ConversationMemoryVersion
 from webapp.digests.redaction import without_forgotten
@@ -87,7 +86,7 @@ def _generate(conversation_id: int, source: Source) -> GenerationResult | None:
         data, model = answer.tidy(), completion.model
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
-        if conversation is None or not _makes_digest(conversation):
+        if conversation is None or not memory_is_on(conversation):
             return GenerationResult(conversation_id, None, False)
         if not source.still_holds() or messages_lost(source.texts):
             log.info("digest not kept: what it tells was forgotten", extra={"conversation_id": conversation_id})
@@ -126,7 +125,7 @@ def prompt_messages(conversation_id: int, text: str) -> list[dict[str, str]]:
 
 def _read(conversation_id: int) -> Source | None:
     conversation = db.session.get(Conversation, conversation_id)
-    if conversation is None or not _makes_digest(conversation):
+    if conversation is None or not memory_is_on(conversation):
         return None
     prompt = prompts.active("digests")
     still_holds = watch(conversation.user_id)
@@ -141,10 +140,6 @@ def _read(conversation_id: int) -> Source | None:
         texts=texts,
         still_holds=still_holds,
     )
-
-
-def _makes_digest(conversation: Conversation) -> bool:
-    return memory_is_on(conversation, get_or_raise(User, conversation.user_id))
 
 
 def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:

@@ -15,7 +15,7 @@ class ConversationMemory(Base):
     """The digest of one conversation. It is stale once `as_of` is before the conversation's `updated_at`."""
 
     __tablename__ = "conversation_memories"
-    __table_args__ = (UniqueConstraint("conversation_id"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("conversation_id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
@@ -30,7 +30,7 @@ class ConversationMemoryVersion(Base):
     """A digest as it was written: by the model (with which prompt), by its owner, or by a service."""
 
     __tablename__ = "conversation_memory_versions"
-    __table_args__ = (UniqueConstraint("conversation_memory_id", "version"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("conversation_memory_id", "version"),)
 
     version_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     conversation_memory_id: Mapped[int] = mapped_column(ForeignKey("conversation_memories.id", ondelete="CASCADE"))

@@ -17,18 +17,13 @@ from webapp.memories.store.forgetting import being_forgotten
 from webapp.memories.store.tombstones import tombstone_set
 
 
-def init_digest_forgetting() -> None:
-    """Listen for memories being forgotten."""
-    being_forgotten.connect(_forget)
-    statements_withdrawn.connect(_delete_paraphrases)
-
-
 def without_forgotten(user_id: int, data: ConversationMemoryData) -> ConversationMemoryData:
     """Return a digest without what its user has forgotten, if it is in the same words."""
     forbids = tombstone_set(user_id).forbids
     return data.without(lambda text: forbids(text, quote=text))
 
 
+@being_forgotten.connect
 def _forget(
     _sender: Any, *, user_id: int, evidence: Iterable[MemoryEvidence], texts: Collection[str], **_: Any
 ) -> None:
@@ -52,6 +47,7 @@ def _forget(
     _delete(digest_ids)
 
 
+@statements_withdrawn.connect
 def _delete_paraphrases(
     _sender: Any, *, conversation_ids: Collection[int], statements: ForgottenStatements, **_: Any
 ) -> None:

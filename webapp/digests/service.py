@@ -17,7 +17,8 @@ from webapp.digests.schemas import ConversationMemoryData, stored_digest
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.secrets import find_secret
-from webapp.prompts.values import digest_source
+from webapp.prompts.placeholders import DIGEST
+from webapp.prompts.values import source_of
 
 
 def existing_conversation(conversation_id: int) -> Conversation:
@@ -30,7 +31,8 @@ def existing_conversation(conversation_id: int) -> Conversation:
 
 def find_digest(conversation_id: int) -> ConversationMemory | None:
     """Return the digest of a conversation that the caller may see; None if there is none."""
-    return db.session.scalar(select(ConversationMemory).where(ConversationMemory.conversation_id == conversation_id))
+    statement = select(ConversationMemory).where(ConversationMemory.conversation_id == conversation_id)
+    return db.session.scalar(statement.execution_options(populate_existing=True))
 
 
 def get_digest(conversation_id: int) -> ConversationMemory:
@@ -76,7 +78,7 @@ def upsert_digest(
     else:
         conversation = get_conversation(user_id, conversation_id)
     db.session.refresh(conversation, with_for_update=True)
-    if not _is_on(conversation):
+    if not memory_is_on(conversation):
         raise Conflict("Memory is switched off for this conversation, so it has no digest.")
     return write(conversation, data, source=source)
 
@@ -102,11 +104,7 @@ def write(
     """Store a digest and its version; the caller has locked the conversation. An unchanged one adds no version."""
     moment = now()
     data = _without_secrets(data, refuse=source == "user")
-    row = db.session.scalar(
-        select(ConversationMemory)
-        .where(ConversationMemory.conversation_id == conversation.conversation_id)
-        .execution_options(populate_existing=True)
-    )
+    row = find_digest(conversation.conversation_id)
     values = data.model_dump()
     if row is None:
         row = ConversationMemory(
@@ -179,12 +177,7 @@ def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> Conversat
     return data.without(lambda text: bool(find_secret(text)))
 
 
-@digest_source
+@source_of(DIGEST)
 def _for_prompts(conversation: Conversation) -> dict[str, Any] | None:
-    row = find_digest(conversation.conversation_id) if _is_on(conversation) else None
+    row = find_digest(conversation.conversation_id) if memory_is_on(conversation) else None
     return row.memory_data if row is not None else None
-
-
-def _is_on(conversation: Conversation) -> bool:
-    owner = db.session.get(User, conversation.user_id)
-    return owner is not None and memory_is_on(conversation, owner)

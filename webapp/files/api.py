@@ -15,22 +15,20 @@ from webapp.files import service
 from webapp.files.documents import add_to_space, page_of_document, picture_of_document
 from webapp.files.schemas import (
     DocumentPageOut,
-    DocumentPagePath,
     FileAsDocument,
     FileList,
     FileOut,
-    FilePath,
     PageOut,
-    PagePath,
     PictureQuery,
 )
 from webapp.files.storage import file_storage, key_of
 from webapp.files.uploads import take_in
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
+from webapp.http.validation import Id
 from webapp.http.views import accepts_files
 from webapp.spaces.originals import original_of
-from webapp.spaces.schemas import DocumentOut, DocumentPath, SpacePath
+from webapp.spaces.schemas import DocumentOut
 
 blueprint = api_blueprint("files_api", __name__, tag="Files", access="user")
 
@@ -47,15 +45,14 @@ def create_file() -> FileOut:
     if file is None:
         raise Invalid.field("file", "is missing")
     row = take_in(current_user_id(), file.filename or "file", stream_of(file))
-    return idempotency.commit(FileOut.from_row(row))
+    return FileOut.from_row(row)
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/files", status=201)
 @idempotency.idempotent
-def add_file_to_space(path: SpacePath, body: FileAsDocument) -> DocumentOut:
+def add_file_to_space(space_id: Id, body: FileAsDocument) -> DocumentOut:
     """Make one of your files a document of a space: its text is found there page by page, and members can open it."""
-    document = add_to_space(current_user_id(), path.space_id, body.file_id, body.title)
-    return idempotency.commit(document)
+    return add_to_space(current_user_id(), space_id, body.file_id, body.title)
 
 
 @blueprint.get("/files")
@@ -66,25 +63,25 @@ def list_files(query: PageQuery) -> FileList:
 
 
 @blueprint.get("/files/<int:file_id>")
-def get_file(path: FilePath) -> FileOut:
+def get_file(file_id: Id) -> FileOut:
     """Return what is known about a file."""
-    return FileOut.from_row(service.get_file(current_user_id(), path.file_id))
+    return FileOut.from_row(service.get_file(current_user_id(), file_id))
 
 
 @blueprint.get(
     "/files/<int:file_id>/content",
     responses={200: {"description": "The file", "content": {"*/*": {}}}},
 )
-def file_content(path: FilePath) -> Any:
+def file_content(file_id: Id) -> Any:
     """The original file."""
-    return send_content(path.file_id)
+    return send_content(file_id)
 
 
 @blueprint.get("/files/<int:file_id>/pages/<int:number>")
-def file_page(path: PagePath) -> PageOut:
+def file_page(file_id: Id, number: Id) -> PageOut:
     """The text of one page."""
-    row = service.get_file(current_user_id(), path.file_id)
-    page = service.page_of(current_user_id(), path.file_id, path.number)
+    row = service.get_file(current_user_id(), file_id)
+    page = service.page_of(current_user_id(), file_id, number)
     return PageOut(file_id=row.file_id, page=page.page, pages=row.pages, text=page.text)
 
 
@@ -92,41 +89,40 @@ def file_page(path: PagePath) -> PageOut:
     "/files/<int:file_id>/picture",
     responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
 )
-def file_picture(path: FilePath, query: PictureQuery) -> Any:
+def file_picture(file_id: Id, query: PictureQuery) -> Any:
     """A picture as models see it: upright, scaled, without the camera's metadata; or a page of a PDF."""
-    return send_picture(path.file_id, query)
+    return send_picture(file_id, query)
 
 
 @blueprint.delete("/files/<int:file_id>")
-def delete_file(path: FilePath) -> None:
+def delete_file(file_id: Id) -> None:
     """Delete a file; conversations it was attached to lose it."""
-    service.delete_file(current_user_id(), path.file_id)
-    db.session.commit()
+    service.delete_file(current_user_id(), file_id)
 
 
 @blueprint.get(
     "/spaces/<int:space_id>/documents/<int:document_id>/content",
     responses={200: {"description": "The original", "content": {"*/*": {}}}},
 )
-def document_content(path: DocumentPath) -> Response:
+def document_content(space_id: Id, document_id: Id) -> Response:
     """The file that a document was read from, for members; 404 where only the text is kept."""
-    return send_document(path.space_id, path.document_id)
+    return send_document(space_id, document_id)
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>")
-def document_page(path: DocumentPagePath) -> DocumentPageOut:
+def document_page(space_id: Id, document_id: Id, number: Id) -> DocumentPageOut:
     """The text of one page of a document."""
-    page = page_of_document(current_user_id(), path.space_id, path.document_id, path.number)
-    return DocumentPageOut(document_id=path.document_id, page=page.number, pages=page.document.pages, text=page.text)
+    page = page_of_document(current_user_id(), space_id, document_id, number)
+    return DocumentPageOut(document_id=document_id, page=page.number, pages=page.document.pages, text=page.text)
 
 
 @blueprint.get(
     "/spaces/<int:space_id>/documents/<int:document_id>/picture",
     responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
 )
-def document_picture(path: DocumentPath, query: PictureQuery) -> Response:
+def document_picture(space_id: Id, document_id: Id, query: PictureQuery) -> Response:
     """A page of a PDF document, as it looks, with words highlighted."""
-    return send_document_picture(path.space_id, path.document_id, query)
+    return send_document_picture(space_id, document_id, query)
 
 
 def stream_of(file: FileStorage) -> BinaryIO:

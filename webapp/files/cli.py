@@ -1,7 +1,6 @@
 """Looking after the bytes of files on the command line: `flask --app wsgi files …`."""
 
 import click
-from flask import Flask
 from flask.cli import AppGroup, with_appcontext
 
 from webapp.errors import Unavailable
@@ -10,11 +9,6 @@ from webapp.files.folder import Folder
 from webapp.files.storage import file_storage
 
 files = AppGroup("files", help="The bytes of attachments.")
-
-
-def register_commands(app: Flask) -> None:
-    """Add the `files` commands."""
-    app.cli.add_command(files)
 
 
 @files.command("move")

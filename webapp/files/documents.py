@@ -40,11 +40,6 @@ class DocumentPage:
     is_drawn: bool
 
 
-def init_documents() -> None:
-    """Follow the deletion of documents, individually or with their space."""
-    originals_left.connect(_originals_left)
-
-
 def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> DocumentOut:
     """Add one of the user's files to a space they belong to; it stays their file, and deleting it keeps the document.
 
@@ -125,6 +120,7 @@ def _add(
     return documents.add_pages(user_id, space_id, title or original.file_name or "", pages, original)
 
 
+@originals_left.connect
 def _originals_left(_sender: object, *, digests: Sequence[str]) -> None:
     """Delete the bytes with the last row that names them."""
     for digest in digests:

@@ -5,6 +5,8 @@ import zipfile
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
+from webapp.files.readers.text import encoding_with_zeros
+
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -14,7 +16,9 @@ MAILBOX = "application/mbox"
 RTF = "application/rtf"
 BOOK = "application/epub+zip"
 NOTEBOOK = "application/x-ipynb+json"
-OPEN_DOCUMENTS = tuple(f"application/vnd.oasis.opendocument.{kind}" for kind in ("text", "spreadsheet", "presentation"))
+OPEN_DOCUMENTS = tuple(
+    f"application/vnd.oasis.opendocument.{kind}" for kind in ("text", "spreadsheet", "presentation", "graphics")
+)
 HTML = "text/html"
 CSV = "text/csv"
 MARKDOWN = "text/markdown"
@@ -54,8 +58,6 @@ _HTML_BEGINS = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _MAILBOX_BEGINS = re.compile(rb"From \S+ .*\d{4}\r?\n[\w-]+: ")
-WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
-"""The byte order marks of texts that hold NULs."""
 MOST_UNPACKED = 256 * 1024**2
 RATIO_FROM = 25 * 1024**2
 MOST_RATIO = 50
@@ -90,7 +92,7 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
         )
     if data.startswith(b"{\\rtf"):
         return RTF
-    if b"\x00" in data and not data.startswith(WIDE):
+    if b"\x00" in data and not encoding_with_zeros(data):
         raise FileRejected("This kind of file cannot be read.")
     if _MAILBOX_BEGINS.match(data):
         return MAILBOX
@@ -123,9 +125,9 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
     try:
         with zipfile.ZipFile(file) as archive:
             items = archive.infolist()
-            names = [item.filename for item in items]
+            names = [item.filename.replace("\\", "/") for item in items]
             size = sum(item.file_size for item in items)
-            declared = archive.read("mimetype")[:100].decode("ascii", "replace").strip() if "mimetype" in names else ""
+            declared = archive.read("mimetype")[:100].decode("ascii", "replace") if "mimetype" in names else ""
     except NotImplementedError:  # raised by zipfile for a version of the format it does not know
         raise FileRejected(
             "The file is packed in a way that cannot be read here. Save it again and attach the new copy."
@@ -134,8 +136,11 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
         raise FileRejected("The file is damaged.") from None
     if size > min(MOST_UNPACKED, max(RATIO_FROM, MOST_RATIO * packed)):
         raise FileRejected("Unpacked, the file is larger than a document can be.")
+    declared = declared.strip().removesuffix("-template")
     if declared == BOOK or declared in OPEN_DOCUMENTS:
         return declared
+    if {"content.xml", "META-INF/manifest.xml"} <= set(names):
+        return OPEN_DOCUMENTS[0]
     if "META-INF/container.xml" in names:
         return BOOK
     for folder, kind in _OFFICE.items():

@@ -25,7 +25,6 @@ class File(Base):
         Index("ix_files_digest", "digest"),
         Index("ix_files_scan_due", "scan_due"),
         Index("ix_files_time", "created_at", "size"),
-        Base.__table_args__,
     )
 
     file_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -70,7 +69,6 @@ class MessageFile(Base):
     __table_args__ = (
         Index("ix_message_files_conversation_id", "conversation_id"),
         Index("ix_message_files_file_id", "file_id"),
-        Base.__table_args__,
     )
 
     message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True)

@@ -37,18 +37,13 @@ class Wish:
         return f"{self.page}-{self.edge}{marked}.jpg"
 
 
-def size_of_views() -> int:
-    """Return the edge of pictures as models and readers see them."""
-    return app_settings().image_edge
-
-
 def draw_view(digest: str, media_type: str, page: int, query: PictureQuery) -> bytes:
     """Return the picture that a reader asks for, of a page or (0) of a picture; no connection is held.
 
     Raises NotFound, Invalid if it cannot be drawn, Unavailable.
     """
     db.session.rollback()  # drawing takes a moment
-    edge = THUMBNAIL if query.size == "small" else size_of_views()
+    edge = THUMBNAIL if query.size == "small" else app_settings().image_edge
     try:
         return draw_picture(digest, media_type, Wish(page, edge, query.words))
     except FileNotFoundError:
@@ -70,7 +65,7 @@ def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
 
 def first_look(path: Path, digest: str, media_type: str) -> int:
     """Draw a picture, at this path, as it will be shown and sent; returns its tokens. Raises Invalid, Unavailable."""
-    wishes = [Wish(edge=size_of_views()), Wish(edge=THUMBNAIL)]
+    wishes = [Wish(edge=app_settings().image_edge), Wish(edge=THUMBNAIL)]
     pictures = draw(path, media_type, wishes)
     for wish, picture in zip(wishes, pictures, strict=True):
         _keep(digest, wish, picture)
@@ -79,7 +74,7 @@ def first_look(path: Path, digest: str, media_type: str) -> int:
 
 def page_tokens() -> int:
     """Return what a page that is a picture takes in a prompt, assuming the usual shape."""
-    edge = size_of_views()
+    edge = app_settings().image_edge
     return picture_tokens(edge * 5 // 7, edge)
 
 
@@ -115,7 +110,7 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
     if not picture.is_shown:
         return [{"type": "text", "text": picture.note}]
     try:
-        drawing = draw_picture(picture.digest, picture.media_type, Wish(picture.page, size_of_views()))
+        drawing = draw_picture(picture.digest, picture.media_type, Wish(picture.page, app_settings().image_edge))
         data = base64.b64encode(drawing).decode()
     except (Invalid, Unavailable, OSError):
         return [{"type": "text", "text": f"[Picture attached: {picture.label}. It could not be read.]"}]

@@ -1,5 +1,6 @@
 """A conversation's files and pictures in its prompts: entire files the stable part, the others what fits."""
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ from webapp.files.citations import marked_page
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.files.picture import NOTE_TOKENS, Picture
 from webapp.files.pictures import page_tokens
-from webapp.text.words import stems, words
+from webapp.text.words import terms_of
 
 WHOLE_SHARE = 0.5
 """The share of a prompt that entire files may take together."""
@@ -107,11 +108,9 @@ def _once(attached: Sequence[Row[File, str]]) -> list[tuple[File, str]]:
 
 
 def _pages(file_ids: Sequence[int]) -> dict[int, list[FilePage]]:
-    pages: dict[int, list[FilePage]] = {file_id: [] for file_id in file_ids}
-    rows = db.session.scalars(
-        select(FilePage).where(FilePage.file_id.in_(file_ids)).order_by(FilePage.file_id, FilePage.page)
-    )
-    for row in rows:
+    rows = select(FilePage).where(FilePage.file_id.in_(file_ids)).order_by(FilePage.file_id, FilePage.page)
+    pages: dict[int, list[FilePage]] = defaultdict(list)
+    for row in db.session.scalars(rows):
         pages[row.file_id].append(row)
     return pages
 
@@ -147,11 +146,11 @@ def _unread(row: File) -> str:
 
 def _best(rows: Sequence[File], pages: dict[int, list[FilePage]], question: str, room: int) -> list[str]:
     """Return the pages that share the most telling words with the question, within a budget of tokens."""
-    terms = set(stems(words(question)))
+    terms = set(terms_of(question))
     if not terms:
         return []
     scored = []
-    every = [(row, page, set(stems(words(page.text)))) for row in rows for page in pages[row.file_id]]
+    every = [(row, page, set(terms_of(page.text))) for row in rows for page in pages[row.file_id]]
     common = {word: sum(word in page_terms for _, _, page_terms in every) for word in terms}
     for row, page, page_terms in every:
         score = sum(1 / common[word] for word in terms & page_terms)
@@ -231,10 +230,10 @@ def _scans(file_ids: list[int]) -> dict[int, list[int]]:
     """Return the pages without text of some files."""
     if not file_ids:
         return {}
-    pages: dict[int, list[int]] = {}
+    pages: dict[int, list[int]] = defaultdict(list)
     blank = select(FilePage.file_id, FilePage.page).where(
         FilePage.file_id.in_(file_ids), or_(FilePage.text == "", FilePage.is_scanned)
     )
     for file_id, page in db.session.execute(blank.order_by(FilePage.file_id, FilePage.page)):
-        pages.setdefault(file_id, []).append(page)
+        pages[file_id].append(page)
     return pages

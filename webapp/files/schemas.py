@@ -5,20 +5,6 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from webapp.http.validation import Id, Input, Instant, Line, Output
-from webapp.spaces.schemas import DocumentPath
-
-
-class FilePath(BaseModel):
-    file_id: Id
-
-
-class PagePath(BaseModel):
-    file_id: Id
-    number: Id
-
-
-class DocumentPagePath(DocumentPath):
-    number: Id
 
 
 class PictureQuery(BaseModel):

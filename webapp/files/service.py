@@ -22,11 +22,6 @@ MOST_ATTACHED = 20
 """The most files one message may have."""
 
 
-def init_files() -> None:
-    """React to accounts being deleted."""
-    account_deleted.connect(_account_deleted)
-
-
 def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
     """Return one of the user's files; with `lock` it cannot be deleted before the transaction ends. Raises NotFound."""
     statement = _files_of(user_id).where(File.file_id == file_id)
@@ -111,6 +106,7 @@ def attach_again(source_id: int, conversation_id: int, file_ids: Mapping[int, Se
     return bool(rows)
 
 
+@account_deleted.connect
 def _account_deleted(_sender: object, *, user_id: int) -> None:
     """Delete the user's files with the account, and the bytes that nobody else has."""
     digests = db.session.scalars(select(File.digest).where(File.user_id == user_id).distinct()).all()

@@ -10,10 +10,8 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.chat import sse
 from webapp.chat.api import limit_turns
-from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.gateway import requests, service, wire
-from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.requests import End
 from webapp.gateway.service import LaunchableReply
 from webapp.http import problems
@@ -59,11 +57,7 @@ def _answer(body: wire.Completion, reply: LaunchableReply) -> Response:
 def complete() -> ViewResult:
     """A reply to the last message, streamed if asked for."""
     body = requests.body_as(wire.Completion)
-    try:
-        request = wire.read(body)
-    except UnsupportedRequest as error:
-        raise Invalid.field(error.param, str(error)) from None
-    reply = service.begin(current_user_id(), request, requests.wish(body.model))
+    reply = service.begin(current_user_id(), wire.read(body), requests.wish(body.model))
     requests.launch(reply)
     return _answer(body, reply)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webapp.errors import Invalid
 from webapp.llm.structured import describe_schema
 from webapp.tools.calls import depth_of
 from webapp.tools.client_tools import ClientTools
@@ -22,11 +23,11 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SIMPLE = {"auto", "none", "required"}
 
 
-class UnsupportedRequest(ValueError):
+class UnsupportedRequest(Invalid):
     """A request that cannot be answered as it stands; `param` is the field responsible."""
 
     def __init__(self, param: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(message, errors=[{"loc": [param], "msg": message}])
         self.param = param
 
 

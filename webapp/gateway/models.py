@@ -12,7 +12,7 @@ class GatewayThread(Base):
     """A turn that came through the gateway: the fingerprint of everything up to its user message, and its reply."""
 
     __tablename__ = "gateway_threads"
-    __table_args__ = (Index("ix_gateway_threads_fingerprint", "user_id", "fingerprint"), Base.__table_args__)
+    __table_args__ = (Index("ix_gateway_threads_fingerprint", "user_id", "fingerprint"),)
 
     thread_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))

@@ -15,10 +15,8 @@ from webapp.chat.api import limit_turns
 from webapp.conversations.models import Message
 from webapp.conversations.tool_records import open_client_calls
 from webapp.db.base import db
-from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.gateway import previous_responses, requests, responses_input, responses_output, service, wire
-from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.previous_responses import RESPONSE
 from webapp.gateway.requests import End
 from webapp.gateway.responses_output import ResponseHeader
@@ -47,11 +45,8 @@ def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Re
 def create() -> ViewResult:
     """A response to the last message or to what function calls came to, streamed if asked for."""
     body = requests.body_as(responses_input.ResponseRequest)
-    try:
-        wish = replace(requests.wish(body.model, body.conversation_id), note=_note(body))
-        reply = _begin(current_user_id(), body, wish)
-    except UnsupportedRequest as error:
-        raise Invalid.field(error.param, str(error)) from None
+    wish = replace(requests.wish(body.model, body.conversation_id), note=_note(body))
+    reply = _begin(current_user_id(), body, wish)
     requests.launch(reply)
     return _answer(body, reply)
 

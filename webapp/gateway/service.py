@@ -245,30 +245,31 @@ def start(
         spans=request.spans,
     )
     if request.rounds:
-        yard = tombstone_set(user_id)
-        turn = tool_answers.parts_from_elsewhere(turn, [_part(item, yard) for item in request.rounds])
+        tombstones = tombstone_set(user_id)
+        turn = tool_answers.parts_from_elsewhere(turn, [_part(item, tombstones) for item in request.rounds])
         turn.reply.model = wish.model
         db.session.flush()
     return LaunchableReply(turn.turn_id, turn.header["conversation_id"], turn)
 
 
-def _part(item: Round, yard: TombstoneSet) -> tool_answers.RoundElsewhere:
+def _part(item: Round, tombstones: TombstoneSet) -> tool_answers.RoundElsewhere:
     """Return a round as a part of the reply, without what the person has forgotten."""
     records = [waiting_record(call.name[:64], call.arguments, call.id) for call in item.calls]
     calls = [
-        record | {name: _without_forgotten(record[name], yard) for name in ("input", "arguments") if name in record}
+        record
+        | {name: _without_forgotten(record[name], tombstones) for name in ("input", "arguments") if name in record}
         for record in records
     ]
-    results = {call_id: yard.without_forgotten(text, GONE) for call_id, text in item.results.items()}
-    return tool_answers.RoundElsewhere(yard.without_forgotten(item.text, GONE), calls, results)
+    results = {call_id: tombstones.without_forgotten(text, GONE) for call_id, text in item.results.items()}
+    return tool_answers.RoundElsewhere(tombstones.without_forgotten(item.text, GONE), calls, results)
 
 
-def _without_forgotten(value: Any, yard: TombstoneSet) -> Any:
+def _without_forgotten(value: Any, tombstones: TombstoneSet) -> Any:
     if isinstance(value, dict):
-        return {name: _without_forgotten(part, yard) for name, part in value.items()}
+        return {name: _without_forgotten(part, tombstones) for name, part in value.items()}
     if isinstance(value, list):
-        return [_without_forgotten(part, yard) for part in value]
-    return yard.without_forgotten(value, GONE) if isinstance(value, str) else value
+        return [_without_forgotten(part, tombstones) for part in value]
+    return tombstones.without_forgotten(value, GONE) if isinstance(value, str) else value
 
 
 def usage_of(conversation_id: int, turn_id: int) -> dict[str, Any]:

@@ -112,8 +112,8 @@ def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine
 
     No memory is extracted from that history, and forgotten text is removed from it.
     """
-    yard = tombstone_set(user_id)
-    lines = [(role, yard.without_forgotten(text, GONE), now()) for role, text in history]
+    tombstones = tombstone_set(user_id)
+    lines = [(role, tombstones.without_forgotten(text, GONE), now()) for role, text in history]
     first = next((text for role, text, _ in lines if role == "user"), "")
     conversation = create_conversation(user_id, fields, first_words=first)
     past = messages.add_past(conversation, lines)

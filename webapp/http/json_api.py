@@ -1,5 +1,6 @@
 """Endpoints for programs: a view takes and returns models, and the OpenAPI description says what they are."""
 
+import re
 from collections.abc import Callable
 from functools import cache, partial, wraps
 from http import HTTPStatus
@@ -8,8 +9,9 @@ from typing import Any, get_type_hints
 from flask import Response, current_app, request
 from flask_openapi3 import APIBlueprint, Tag
 from flask_openapi3.utils import parse_parameters
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
+from webapp.db.base import db
 from webapp.http.views import Access, ViewResult
 
 Responses = dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None]
@@ -17,6 +19,8 @@ Responses = dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None
 
 Answer = ViewResult | BaseModel | tuple[BaseModel, int]
 """What a view with several answers may return."""
+
+_IN_RULE = re.compile(r"<(?:[^<>:]+:)?([^<>]+)>")
 
 
 class Problem(BaseModel):
@@ -29,26 +33,13 @@ class Problem(BaseModel):
     errors: list[dict[str, Any]] | None = None
 
 
-USUAL_PROBLEMS = {
-    400: "Malformed request",
-    401: "No valid token or session",
-    403: "Not allowed",
-    404: "Unknown, or somebody else's",
-    405: "Method not allowed",
-    409: "Conflict",
-    413: "Too large",
-    415: "Not JSON",
-    422: "Validation failed",
-    429: "Too many requests",
-    503: "A dependency is away",
-}
-"""The problems any endpoint may return, as far as they apply to it (webapp/openapi/document.py)."""
-
-
 class JsonBlueprint(APIBlueprint):
     """A blueprint whose views return models, which are sent as JSON and described as what is answered.
 
+    A view takes each part of its URL as an argument, and what else is sent as `query`, `form` or `body`.
+
     A view that returns None is answered with 204, one that returns a model with `status`, unless it names `responses`.
+    What it changed is committed once it has returned, if it may write (webapp/accounts/access.py).
 
     flask-openapi3 asks the model of a query or a form for its JSON schema with every request, to find out which of its
     fields are lists: half a millisecond each time for something that never changes. Here it is asked once.
@@ -96,11 +87,19 @@ class JsonBlueprint(APIBlueprint):
             if model is not None:
                 _plain(model)
                 model.model_json_schema = classmethod(_described_once)
-        view = APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **options)
+
+        @wraps(func)
+        def spread(path: Any = (), **values: Any) -> Any:
+            return func(**dict(path), **values)
+
+        view = APIBlueprint.create_view_func(spread, header, cookie, path, query, form, *rest, **options)
 
         @wraps(view)
         def answer(**values: Any) -> Any:
-            return _as_json(view(**values), func.status)
+            result = view(**values)
+            if request.method not in ("GET", "HEAD") or getattr(func, "writes", False):
+                db.session.commit()
+            return _as_json(result, func.status)
 
         return answer
 
@@ -116,7 +115,11 @@ def _describe_answer(
     """Return the decorator of a route that answers with what its view says it returns."""
 
     def decorate(view: Any) -> Any:
-        model = get_type_hints(view)["return"]
+        hints = get_type_hints(view, include_extras=True)
+        if names := _IN_RULE.findall(rule):  # flask-openapi3 wants them in a model
+            fields: dict[str, Any] = {name: hints[name] for name in names}
+            view.__annotations__ = {**hints, "path": create_model("Path", **fields)}
+        model = hints["return"]
         view.status = 204 if model is type(None) else status
         answers = responses or {view.status: None if view.status == 204 else model}
         return route(rule, responses=answers, **options)(view)
@@ -145,21 +148,13 @@ _plain = cache(_describe)
 
 
 def api_blueprint(name: str, import_name: str, *, tag: str, access: Access, url_prefix: str = "/api") -> APIBlueprint:
-    """Return a JSON blueprint with the responses every endpoint can give."""
-    problems: Responses = {
-        status: {
-            "description": text,
-            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-        }
-        for status, text in USUAL_PROBLEMS.items()
-    }
+    """Return a JSON blueprint, each of whose endpoints can give the problems of webapp/openapi/document.py."""
     blueprint = JsonBlueprint(
         name,
         import_name,
         url_prefix=url_prefix,
         abp_tags=[Tag(name=tag)],
         abp_security=[{"token": []}, {"session": []}],
-        abp_responses=problems,
         operation_id_callback=lambda *, name, **_: name,
     )
     blueprint.access = access

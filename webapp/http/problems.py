@@ -105,7 +105,7 @@ def _message(item: Mapping[str, Any]) -> str:
 
 def validation_problem(error: ValidationError) -> Response:
     """Return the 422 for a request that does not fit its model; for an address that nothing can have, the 404."""
-    if error.title.endswith("Path"):  # the error has no more of its model than the name
+    if error.title == "Path":  # the error has no more of its model than the name
         return problem(404, "Not found", "There is nothing at this address.")
     body = request.get_json(silent=True)
     values = {**request.values, **(body if isinstance(body, dict) else {})}
@@ -219,7 +219,9 @@ def init_errors(app: Flask) -> None:
         log.exception("unexpected error", exc_info=error)
         if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):
             raise error
-        return present(500, N_("Something went wrong"), N_("It is not your fault, and it has been written to the log."))
+        return present(
+            500, N_("Something went wrong"), N_("The server made a mistake, and it has been written to the log.")
+        )
 
 
 def nearest_page(adapter: MapAdapter, path: str) -> str:

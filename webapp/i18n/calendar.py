@@ -14,8 +14,6 @@ def describe_moment(moment: datetime, today: date, code: str) -> str:
     """Return a moment as people say it: "14:05" today, "gestern 14:05", "Dienstag 14:05", "3. Mai", "3. Mai 2024"."""
     if not dates.is_dated(moment):
         return _("no date")
-    if code == SOURCE:
-        return dates.describe_moment(moment, today)
     days = (today - moment.date()).days
     clock = f"{moment.hour:02}:{moment.minute:02}"
     if days == 0:
@@ -24,6 +22,8 @@ def describe_moment(moment: datetime, today: date, code: str) -> str:
         return _("yesterday %(time)s", time=clock)
     if 1 < days < 7:
         return _("%(day)s %(time)s", day=_weekday(moment.date(), code), time=clock)
+    if code == SOURCE:
+        return dates.short_date(moment.date(), today)
     return str(
         format_skeleton("MMMMd" if dates.is_near(moment.date(), today) else "yMMMMd", moment, locale=locale_of(code))
     )
@@ -96,10 +96,8 @@ def day_and_month_names(code: str) -> frozenset[str]:
     return frozenset(result)
 
 
-def greeting(now: datetime, name: str, code: str) -> str:
+def greeting(now: datetime, name: str) -> str:
     """Return a greeting for that time of day; with the first name if there is one."""
-    if code == SOURCE:
-        return dates.greeting(now, name)
     first = name.split()[0] if name.split() else ""
     if 5 <= now.hour < 12:
         return _("Good morning, %(name)s", name=first) if first else _("Good morning")
@@ -109,7 +107,8 @@ def greeting(now: datetime, name: str, code: str) -> str:
 
 
 def _weekday(day: date, code: str) -> str:
-    return str(get_day_names("wide", "stand-alone", locale_of(code))[day.weekday()])
+    names = dates.DAYS if code == SOURCE else get_day_names("wide", "stand-alone", locale_of(code))
+    return str(names[day.weekday()])
 
 
 def _as_heading(words: str) -> str:

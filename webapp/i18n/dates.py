@@ -40,19 +40,6 @@ def is_dated(day: date) -> bool:
     return day.year > UNDATED.year
 
 
-def describe_moment(moment: datetime, today: date) -> str:
-    """Return a moment as people say it: "14:05" today, "yesterday 14:05", "Tuesday 14:05", "3 May", "3 May 2024"."""
-    days = (today - moment.date()).days
-    clock = f"{moment.hour:02}:{moment.minute:02}"
-    if days == 0:
-        return clock
-    if days == 1:
-        return f"yesterday {clock}"
-    if 1 < days < 7:
-        return f"{DAYS[moment.weekday()]} {clock}"
-    return short_date(moment.date(), today)
-
-
 def exactly(moment: datetime) -> str:
     """Return a moment in full: "Saturday, 21 November 2026, 14:05:09"."""
     clock = f"{moment.hour:02}:{moment.minute:02}:{moment.second:02}"
@@ -62,13 +49,6 @@ def exactly(moment: datetime) -> str:
 def full_date(day: date) -> str:
     """Return a day on its own: "3 May 2024"."""
     return f"{day.day} {MONTHS[day.month]} {day.year}"
-
-
-def greeting(now: datetime, name: str) -> str:
-    """Return how to say hello at that time of day."""
-    part = "morning" if 5 <= now.hour < 12 else "afternoon" if 12 <= now.hour < 18 else "evening"
-    first = name.split()[0] if name.split() else ""
-    return f"Good {part}, {first}" if first else f"Good {part}"
 
 
 def is_near(day: date, today: date) -> bool:

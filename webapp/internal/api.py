@@ -1,28 +1,27 @@
 """JSON endpoints for services; an admin may use them too, and what they read is recorded."""
 
 from webapp.accounts.auth import require_identity
-from webapp.conversations.schemas import ConversationPath
 from webapp.digests.access import note_look, reachable_conversation, require_user
 from webapp.digests.schemas import ConversationMemoryOut
 from webapp.digests.service import digests_of_user, get_digest
 from webapp.http.json_api import api_blueprint
+from webapp.http.validation import Id
 from webapp.internal.schemas import DigestsQuery, HistoryQuery, MessagesForBrain, SpokenMessage, UserMemories
 from webapp.internal.service import finished_messages
-from webapp.tasks.schemas import UserPath
 
 blueprint = api_blueprint("internal_api", __name__, tag="Internal", url_prefix="/api/internal", access="service")
 
 
 @blueprint.get("/conversations/<int:conversation_id>/messages_for_brain")
-def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> MessagesForBrain:
+def messages_for_brain(conversation_id: Id, query: HistoryQuery) -> MessagesForBrain:
     """The messages of a conversation, for a service that makes something of them."""
-    conversation = reachable_conversation(require_identity(), path.conversation_id)
+    conversation = reachable_conversation(require_identity(), conversation_id)
     user_id, title = conversation.user_id, conversation.title
-    note_look(require_identity(), user_id, f"messages of conversation {path.conversation_id}")
-    rows = finished_messages(path.conversation_id, after=query.after or 0, limit=query.limit + 1)
+    note_look(require_identity(), user_id, f"messages of conversation {conversation_id}")
+    rows = finished_messages(conversation_id, after=query.after or 0, limit=query.limit + 1)
     page_rows = rows[: query.limit]
     return MessagesForBrain(
-        conversation_id=path.conversation_id,
+        conversation_id=conversation_id,
         user_id=user_id,
         title=title,
         messages=[
@@ -34,22 +33,22 @@ def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> MessagesF
 
 
 @blueprint.get("/conversations/<int:conversation_id>/memory")
-def conversation_memory(path: ConversationPath) -> ConversationMemoryOut:
+def conversation_memory(conversation_id: Id) -> ConversationMemoryOut:
     """The memory (the digest) of a conversation."""
-    owner_id = reachable_conversation(require_identity(), path.conversation_id).user_id
-    note_look(require_identity(), owner_id, f"digest of conversation {path.conversation_id}")
-    return ConversationMemoryOut.of(get_digest(path.conversation_id))
+    owner_id = reachable_conversation(require_identity(), conversation_id).user_id
+    note_look(require_identity(), owner_id, f"digest of conversation {conversation_id}")
+    return ConversationMemoryOut.of(get_digest(conversation_id))
 
 
 @blueprint.get("/users/<int:user_id>/memories")
-def user_memories(path: UserPath, query: DigestsQuery) -> UserMemories:
+def user_memories(user_id: Id, query: DigestsQuery) -> UserMemories:
     """The memories of all conversations of a user, a page at a time."""
-    require_user(require_identity(), path.user_id)
-    note_look(require_identity(), path.user_id, "digests")
-    rows = digests_of_user(path.user_id, after=query.after or 0, limit=query.limit + 1)
+    require_user(require_identity(), user_id)
+    note_look(require_identity(), user_id, "digests")
+    rows = digests_of_user(user_id, after=query.after or 0, limit=query.limit + 1)
     page_rows = rows[: query.limit]
     return UserMemories(
-        user_id=path.user_id,
+        user_id=user_id,
         memories=[ConversationMemoryOut.of(row) for row in page_rows],
         next_after=page_rows[-1].id if len(rows) > query.limit else None,
     )

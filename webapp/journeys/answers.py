@@ -1,9 +1,9 @@
 """A user's changes to a point by hand: confirm, reject, correct, skip, ask again, and undo."""
 
-from dataclasses import asdict
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
+from pydantic import TypeAdapter
 from sqlalchemy import delete, select
 
 from webapp.conversations.models import Conversation
@@ -23,6 +23,7 @@ from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.service import get_memory
 
+_STATE = TypeAdapter(PointState)
 BELOW = 0.1
 """A confirmed memory's confidence stays this far below a point's threshold: it is evidence, but settles nothing."""
 
@@ -56,13 +57,13 @@ class LockedPoint:
             )
         )
         self.row.before_change = {
-            "state": {name: _plain(value) for name, value in asdict(state_of(self.row)).items()},
+            "state": _STATE.dump_python(state_of(self.row), mode="json"),
             # Only how much of each was replaced: words are kept with the evidence alone, where forgetting finds them.
             "evidence": {str(evidence_id): len(retired or ()) for evidence_id, retired in rows},
             "set_aside": self.row.set_aside,
             "settled_conflicts": self.row.settled_conflicts,
             "settled_for": self.row.settled_for,
-            "confirmed_at": _plain(self.row.confirmed_at),
+            "confirmed_at": self.row.confirmed_at.isoformat() if self.row.confirmed_at else None,
         }
 
     def piece(self, evidence_id: int) -> Quote:
@@ -198,7 +199,7 @@ def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> P
         statements = [text for text in lock.piece(other).extracted_points if value and value in text]
         left -= retire(other, Replaced(statements, [pair.name]))
     state = lock.state
-    write_state(lock.row, PointState(**{**asdict(state), "rests_on": min(state.rests_on, left)}))
+    write_state(lock.row, replace(state, rests_on=min(state.rests_on, left)))
     if right.message_id is None:
         lock.row.confirmed_at = now()
     return lock.finish()
@@ -264,9 +265,10 @@ def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
             row.retired = (row.retired or [])[: counted[str(row.evidence_id)]] or None
         elif row.evidence_id not in earlier:
             db.session.delete(row)
-    write_state(lock.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))
+    write_state(lock.row, _STATE.validate_python(before["state"]))
     lock.row.settled_conflicts, lock.row.settled_for = before["settled_conflicts"], before["settled_for"]
-    lock.row.set_aside, lock.row.confirmed_at = before["set_aside"], _timed("confirmed_at", before["confirmed_at"])
+    lock.row.set_aside, confirmed_at = before["set_aside"], before["confirmed_at"]
+    lock.row.confirmed_at = datetime.fromisoformat(confirmed_at) if confirmed_at else None
     lock.row.before_change = None
     return lock.finish()
 
@@ -283,11 +285,3 @@ def forget_state(row: PointMemory) -> None:
 def _take_out(item: Quote, why: str) -> None:
     row = db.session.get_one(PointEvidence, item.evidence_id)
     row.retired_at, row.retired_why = now(), why
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
-
-
-def _timed(name: str, value: Any) -> Any:
-    return datetime.fromisoformat(value) if name.endswith("_at") and isinstance(value, str) else value

@@ -6,11 +6,11 @@ from flask import Response, jsonify, url_for
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.conversations.schemas import ConversationPath
-from webapp.db.base import db, now
-from webapp.http.answers import commit, download
+from webapp.db.base import now
+from webapp.http.answers import download
 from webapp.http.json_api import Responses, api_blueprint
 from webapp.http.paging import PageQuery
+from webapp.http.validation import Id
 from webapp.http.views import ViewResult
 from webapp.journeys import answers, reports, service
 from webapp.journeys.guide_state import pause
@@ -18,18 +18,17 @@ from webapp.journeys.point_views import PointView
 from webapp.journeys.report_content import as_data, as_markdown, file_name
 from webapp.journeys.reports import texts_in, wait_for_report
 from webapp.journeys.schemas import (
-    ConversationPointPath,
     ConversationPoints,
     GuideState,
     JourneyDetail,
     JourneyList,
     JourneyOut,
-    JourneyPath,
     PointAnswer,
     PointOut,
     PointReset,
     ReopenWish,
     SkipWish,
+    Slug,
     SummaryPending,
     SummaryQuery,
     SummaryStatus,
@@ -60,33 +59,33 @@ def list_journeys(query: PageQuery) -> JourneyList:
 
 
 @blueprint.get("/journeys/<slug>")
-def get_journey(path: JourneyPath) -> JourneyDetail:
+def get_journey(slug: Slug) -> JourneyDetail:
     """A journey with the definitions of its points; one that was never published only to who writes it."""
-    return JourneyDetail.model_validate(service.get_journey(current_user_id(), path.slug))
+    return JourneyDetail.model_validate(service.get_journey(current_user_id(), slug))
 
 
 @points_blueprint.get("/conversation/<int:conversation_id>/points/", strict_slashes=False)
-def list_points(path: ConversationPath) -> ConversationPoints:
+def list_points(conversation_id: Id) -> ConversationPoints:
     """The points of a conversation's journey: completion, confidence, evidence, and what is known from elsewhere."""
-    conversation, view = service.conversation_view(current_user_id(), path.conversation_id)
+    conversation, view = service.conversation_view(current_user_id(), conversation_id)
     return ConversationPoints.of(conversation.conversation_id, view)
 
 
 @points_blueprint.get("/conversation/<int:conversation_id>/summary/status/", strict_slashes=False)
-def summary_status(path: ConversationPath) -> SummaryStatus:
+def summary_status(conversation_id: Id) -> SummaryStatus:
     """Return whether the PDF summary exists and reflects what is known now."""
-    state = reports.report_state(current_user_id(), path.conversation_id)
-    url = url_for(".download_summary", conversation_id=path.conversation_id)
+    state = reports.report_state(current_user_id(), conversation_id)
+    url = url_for(".download_summary", conversation_id=conversation_id)
     return SummaryStatus.of(state, url)
 
 
 @points_blueprint.get("/conversation/<int:conversation_id>/summary/download/", responses=PDF, strict_slashes=False)
-def download_summary(path: ConversationPath, query: SummaryQuery) -> ViewResult:
+def download_summary(conversation_id: Id, query: SummaryQuery) -> ViewResult:
     """The current summary: the PDF, created if necessary (202 with Retry-After if that takes longer than a request),
     or the same as Markdown or JSON."""
     if query.format != "pdf":
-        return text_response(current_user_id(), path.conversation_id, query.format)
-    report = wait_for_report(current_user_id(), path.conversation_id)
+        return text_response(current_user_id(), conversation_id, query.format)
+    report = wait_for_report(current_user_id(), conversation_id)
     if report is None:
         response = jsonify(SummaryPending().model_dump())
         response.headers["Retry-After"] = "3"
@@ -118,43 +117,42 @@ PLACE = "/conversations/<int:conversation_id>/points/<point>"
 
 
 @blueprint.post(f"{PLACE}/answer")
-def answer(path: ConversationPointPath, body: PointAnswer) -> PointOut:
+def answer(conversation_id: Id, point: Slug, body: PointAnswer) -> PointOut:
     """Say whether something is still true, is not right, or what is right instead."""
-    return _point_response(path, _take(path, body))
+    return _point_response(conversation_id, _take(conversation_id, point, body))
 
 
 @blueprint.post(f"{PLACE}/skip")
-def skip(path: ConversationPointPath, body: SkipWish) -> PointOut:
+def skip(conversation_id: Id, point: Slug, body: SkipWish) -> PointOut:
     """Do not be asked about a point, or only after all others."""
     wish = "later" if body.until == "later" else "skip"
-    return _point_response(path, answers.skip(current_user_id(), path.conversation_id, path.point, wish))
+    return _point_response(conversation_id, answers.skip(current_user_id(), conversation_id, point, wish))
 
 
 @blueprint.put("/conversations/<int:conversation_id>/guide")
-def guide(path: ConversationPath, body: GuideState) -> GuideState:
+def guide(conversation_id: Id, body: GuideState) -> GuideState:
     """Stop the questions of a guided conversation, or let them go on."""
-    pause(current_user_id(), path.conversation_id, paused=body.paused)
-    db.session.commit()
+    pause(current_user_id(), conversation_id, paused=body.paused)
     return body
 
 
 @blueprint.post(f"{PLACE}/reopen")
-def reopen(path: ConversationPointPath, body: ReopenWish) -> PointOut:
+def reopen(conversation_id: Id, point: Slug, body: ReopenWish) -> PointOut:
     """Be asked about a point again: a skip is undone, else what is known moves to its history; or undo that."""
     change = answers.undo if body.undo else answers.ask_again
-    return _point_response(path, change(current_user_id(), path.conversation_id, path.point))
+    return _point_response(conversation_id, change(current_user_id(), conversation_id, point))
 
 
 @blueprint.post(f"{PLACE}/reset", status=202)
 @idempotency.idempotent
-def reset(path: ConversationPointPath) -> PointReset:
+def reset(conversation_id: Id, point: Slug) -> PointReset:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""
-    count = service.reset_here(current_user_id(), path.conversation_id, path.point)
-    return idempotency.commit(PointReset(conversations_read_again=count))
+    count = service.reset_here(current_user_id(), conversation_id, point)
+    return PointReset(conversations_read_again=count)
 
 
-def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
-    key = (current_user_id(), path.conversation_id, path.point)
+def _take(conversation_id: int, point: str, body: PointAnswer) -> PointView:
+    key = (current_user_id(), conversation_id, point)
     if body.text is not None:
         return answers.correct(*key, body.text, body.evidence_id)
     if body.memory_id is not None:
@@ -167,6 +165,6 @@ def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
     return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*key)
 
 
-def _point_response(path: ConversationPointPath, view: PointView) -> PointOut:
-    _, journey = service.conversation_view(current_user_id(), path.conversation_id)
-    return commit(PointOut.from_view(view, journey.next_slug if journey else None))
+def _point_response(conversation_id: int, view: PointView) -> PointOut:
+    _, journey = service.conversation_view(current_user_id(), conversation_id)
+    return PointOut.from_view(view, journey.next_slug if journey else None)

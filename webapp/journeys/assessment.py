@@ -27,7 +27,6 @@ from webapp.journeys.replacements import find_replaced
 from webapp.journeys.report_job import owe_reports
 from webapp.journeys.reports import report_due
 from webapp.memories.learning.journey_points import GroundedAssessment
-from webapp.memories.learning.later_domains import GuidePoints, PointKey
 from webapp.memories.learning.prompt import OpenPoint
 
 log = logging.getLogger(__name__)
@@ -35,14 +34,14 @@ log = logging.getLogger(__name__)
 KNOWN_SHOWN = 8
 
 
-def open_points(conversation: Conversation) -> GuidePoints:
+def open_points(conversation: Conversation) -> Sequence[OpenPoint]:
     """Return the points the next call has to look at, with what is known about them: those still open first.
 
     Settled ones are included if the conversation is about them: the one opened last and those touched by what was said;
     all of them if what was said touches no point at all, since it may take something back.
     """
     if conversation.journey_id is None:
-        return GuidePoints()
+        return ()
     view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)
     still_open = [item for item in view.points if not item.is_settled]
     settled_items = [item for item in view.points if item.is_settled]
@@ -53,22 +52,19 @@ def open_points(conversation: Conversation) -> GuidePoints:
         affected = [item for item in settled_items if item.point.point_id == point_id or _touches(unread, item)]
         if affected or any(_touches(unread, item) for item in still_open):
             settled_items = affected
-    points = [*still_open, *settled_items]
-    return GuidePoints(
-        keys=tuple(item.point.point_id for item in points),
-        points=tuple(
-            OpenPoint(
-                item.point.title,
-                goals="; ".join(item.new_goals or item.point.elicitation_goals),
-                known=tuple(item.extracted_points[:KNOWN_SHOWN]),
-                description=item.point.description,
-                criteria=tuple(item.point.completion_criteria),
-                keywords=tuple(item.point.semantic_keywords),
-                is_settled=item.is_settled,
-            )
-            for item in points
-        ),
-    )
+    return [
+        OpenPoint(
+            item.point.title,
+            goals="; ".join(item.new_goals or item.point.elicitation_goals),
+            known=tuple(item.extracted_points[:KNOWN_SHOWN]),
+            description=item.point.description,
+            criteria=tuple(item.point.completion_criteria),
+            keywords=tuple(item.point.semantic_keywords),
+            is_settled=item.is_settled,
+            key=item.point.point_id,
+        )
+        for item in (*still_open, *settled_items)
+    ]
 
 
 def _unread(conversation: Conversation) -> Sequence[str]:
@@ -86,7 +82,7 @@ def _touches(unread: str, item: PointView) -> bool:
 
 
 def store_assessments(
-    conversation: Conversation, keys: Sequence[PointKey], assessments: Sequence[GroundedAssessment], messages: int
+    conversation: Conversation, keys: Sequence[int], assessments: Sequence[GroundedAssessment], messages: int
 ) -> bool:
     """Merge what a call said about the points (`point_number` counts `keys` from 1) into what is known.
 

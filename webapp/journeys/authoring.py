@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, false, or_, select
+from sqlalchemy import Select, delete, false, or_, select
 
 from webapp.accounts.models import User
+from webapp.accounts.signals import account_deleted
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
@@ -196,18 +197,19 @@ def archive(user_id: int, slug: str) -> None:
     db.session.flush()
 
 
+def visible_journeys(user_id: int) -> Select[Journey]:
+    """Return the journeys available to a user."""
+    is_theirs = or_(Journey.owner_id.is_(None), Journey.owner_id == user_id)
+    return select(Journey).where(Journey.is_archived == false(), is_theirs)
+
+
 def visible_journey(user_id: int, slug: str) -> Journey | None:
     """Return a journey available to a user."""
-    return db.session.scalar(
-        select(Journey).where(
-            Journey.slug == slug,
-            Journey.is_archived == false(),
-            or_(Journey.owner_id.is_(None), Journey.owner_id == user_id),
-        )
-    )
+    return db.session.scalar(visible_journeys(user_id).where(Journey.slug == slug))
 
 
-def delete_journeys_of(user_id: int) -> None:
+@account_deleted.connect
+def _account_deleted(_sender: object, *, user_id: int) -> None:
     """Delete the journeys that belong to a user alone."""
     db.session.execute(delete(Journey).where(Journey.owner_id == user_id))
 

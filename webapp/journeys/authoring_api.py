@@ -10,16 +10,15 @@ from pydantic import BaseModel, Field
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.answers import commit, download
+from webapp.http.answers import download
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Instant, Whole
 from webapp.http.views import ViewResult
 from webapp.journeys import authoring
 from webapp.journeys.authoring import Work
 from webapp.journeys.definitions import MAX_TEXT, JourneyBody, read_definition, write_definition
-from webapp.journeys.schemas import JourneyPath
+from webapp.journeys.schemas import Slug
 
 blueprint = api_blueprint("journey_authoring_api", __name__, tag="Journeys", access="user")
 
@@ -96,7 +95,7 @@ class ExportQuery(BaseModel):
 def create_journey(body: JourneyBody, query: NewJourneyQuery) -> JourneyWork:
     """Write a journey: a draft, which people see once it is published."""
     work = authoring.create_draft(current_user_id(), body, is_private=query.private)
-    return idempotency.commit(JourneyWork.of(work))
+    return JourneyWork.of(work)
 
 
 @blueprint.post("/journeys/import", status=201)
@@ -108,47 +107,46 @@ def import_journey(body: ImportBody, query: NewJourneyQuery) -> JourneyWork:
     except ValueError as error:
         raise Invalid.field("text", str(error)) from None
     work = authoring.create_draft(current_user_id(), definition, is_private=query.private)
-    return idempotency.commit(JourneyWork.of(work))
+    return JourneyWork.of(work)
 
 
 @blueprint.put("/journeys/<slug>")
-def change_journey(path: JourneyPath, body: JourneyBody) -> JourneyWork:
+def change_journey(slug: Slug, body: JourneyBody) -> JourneyWork:
     """Change the draft of a journey; what is published stays until the draft is."""
-    return commit(JourneyWork.of(authoring.save_draft(current_user_id(), path.slug, body)))
+    return JourneyWork.of(authoring.save_draft(current_user_id(), slug, body))
 
 
 @blueprint.get("/journeys/<slug>/draft")
-def get_draft(path: JourneyPath) -> JourneyWork:
+def get_draft(slug: Slug) -> JourneyWork:
     """A journey as its author sees it: the draft, its versions, its state."""
-    return JourneyWork.of(authoring.work_on(current_user_id(), path.slug))
+    return JourneyWork.of(authoring.work_on(current_user_id(), slug))
 
 
 @blueprint.post("/journeys/<slug>/publish")
 @idempotency.idempotent
-def publish_journey(path: JourneyPath, body: PublishWish) -> JourneyWork:
+def publish_journey(slug: Slug, body: PublishWish) -> JourneyWork:
     """Publish the draft, or restore an earlier version."""
-    return idempotency.commit(JourneyWork.of(authoring.publish(current_user_id(), path.slug, body.version)))
+    return JourneyWork.of(authoring.publish(current_user_id(), slug, body.version))
 
 
 @blueprint.post("/journeys/<slug>/duplicate", status=201)
 @idempotency.idempotent
-def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> JourneyWork:
+def duplicate_journey(slug: Slug, query: NewJourneyQuery) -> JourneyWork:
     """A copy, as your own draft."""
-    work = authoring.duplicate(current_user_id(), path.slug, is_private=query.private)
-    return idempotency.commit(JourneyWork.of(work))
+    work = authoring.duplicate(current_user_id(), slug, is_private=query.private)
+    return JourneyWork.of(work)
 
 
 @blueprint.delete("/journeys/<slug>")
-def archive_journey(path: JourneyPath) -> None:
+def archive_journey(slug: Slug) -> None:
     """Withdraw a journey; a draft that was never published is deleted."""
-    authoring.archive(current_user_id(), path.slug)
-    db.session.commit()
+    authoring.archive(current_user_id(), slug)
 
 
 @blueprint.get("/journeys/<slug>/export", responses=FILE)
-def export_journey(path: JourneyPath, query: ExportQuery) -> ViewResult:
+def export_journey(slug: Slug, query: ExportQuery) -> ViewResult:
     """A journey you may change, as a file."""
-    return file_response(authoring.work_on(current_user_id(), path.slug), query.format)
+    return file_response(authoring.work_on(current_user_id(), slug), query.format)
 
 
 def file_response(work: Work, form: Literal["json", "yaml"]) -> Response:

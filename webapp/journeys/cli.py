@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from flask import Flask
 from flask.cli import AppGroup, with_appcontext
 from flask_migrate import upgrade
 
@@ -12,12 +11,6 @@ from webapp.db.base import write_transaction
 from webapp.journeys.journey_files import FixtureError, folders, load_journeys
 
 journeys = AppGroup("journeys", help="Guided conversations.")
-
-
-def register_commands(app: Flask) -> None:
-    """Add the `journeys` commands and `prepare`."""
-    app.cli.add_command(journeys)
-    app.cli.add_command(prepare)
 
 
 @journeys.command("load")

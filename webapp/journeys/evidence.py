@@ -48,7 +48,7 @@ def new_evidence(
             said_at=item.said_at,
             extracted_points=texts,
             structured_data=data,
-            question=question_before(conversation, item.message_id) if _is_short(item.quote) else None,
+            question=question_before(conversation, item.message_id) if len(item.quote.split()) <= SHORT_WORDS else None,
             criteria=criteria_of(point, assessment) or None,
         )
         for item, texts, data in zip(
@@ -97,7 +97,3 @@ def retire(evidence_id: int, replacement: Replaced) -> bool:
         return False
     row.retired_at, row.retired_why = moment, "replaced"
     return True
-
-
-def _is_short(quote: str) -> bool:
-    return len(quote.split()) <= SHORT_WORDS

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from webapp.text.words import stems, words
+from webapp.text.words import terms_of
 
 
 def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
@@ -12,9 +12,9 @@ def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
     A statement goes when its quote is forgotten, so it belongs to exactly one: the first if none shares a word.
     """
     matches: list[list[str]] = [[] for _ in quotes]
-    quote_terms = [_terms(quote) for quote in quotes]
+    quote_terms = [set(terms_of(quote)) for quote in quotes]
     for statement in statements if quotes else ():
-        terms = _terms(statement)
+        terms = set(terms_of(statement))
         best = max(range(len(quotes)), key=lambda place: (len(terms & quote_terms[place]), -place))
         matches[best].append(statement)
     return matches
@@ -33,19 +33,11 @@ def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str
 
 def keyword_count(statement: str, keywords: Iterable[str]) -> int:
     """Return how many keywords a statement contains, in any form; the words of one must be there together, in order."""
-    text = f" {' '.join(_in_order(statement))} "
-    phrases = [" ".join(_in_order(keyword)) for keyword in keywords]
+    text = f" {' '.join(terms_of(statement))} "
+    phrases = [" ".join(terms_of(keyword)) for keyword in keywords]
     return sum(f" {keyword} " in text for keyword in phrases if keyword)
 
 
 def shares_words(first: str, other: str) -> bool:
     """Return whether two texts have a significant word in common."""
-    return bool(_terms(first) & _terms(other))
-
-
-def _terms(text: str) -> set[str]:
-    return set(_in_order(text))
-
-
-def _in_order(text: str) -> list[str]:
-    return stems(words(text))
+    return not set(terms_of(first)).isdisjoint(terms_of(other))

@@ -10,7 +10,7 @@ from webapp.journeys.guide_state import guide_of
 from webapp.journeys.models import Journey, JourneyGuide
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
-from webapp.prompts.values import lines_for
+from webapp.prompts.values import source_of
 
 ELSEWHERE = 6
 
@@ -102,7 +102,7 @@ def journey_prompt(conversation: Conversation) -> list[str]:
     return [journey.system_prompt] if journey is not None else []
 
 
-@lines_for("JOURNEY")
+@source_of("JOURNEY")
 def journey_lines(conversation: Conversation) -> list[str]:
     """`{{JOURNEY}}`: the points with what is known about each, those still open first."""
     if conversation.journey_id is None:

@@ -42,7 +42,7 @@ class JourneyVersion(Base):
     """A published version: a whole definition, in the form of a journey's file."""
 
     __tablename__ = "journey_versions"
-    __table_args__ = (UniqueConstraint("journey_id", "number", name="uq_journey_versions_number"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("journey_id", "number", name="uq_journey_versions_number"),)
 
     version_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     journey_id: Mapped[int] = mapped_column(ForeignKey("journeys.journey_id", ondelete="CASCADE"))
@@ -56,7 +56,7 @@ class ConversationPoint(Base):
     """A topic that a journey should cover, with the guidance for the assistant. Removed ones are archived."""
 
     __tablename__ = "conversation_points"
-    __table_args__ = (UniqueConstraint("journey_id", "slug"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("journey_id", "slug"),)
 
     point_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     journey_id: Mapped[int] = mapped_column(ForeignKey("journeys.journey_id", ondelete="CASCADE"))
@@ -89,7 +89,6 @@ class PointMemory(Base):
     __table_args__ = (
         UniqueConstraint("user_id", "point_id"),
         Index("ix_point_memories_journey", "journey_id", "user_id"),
-        Base.__table_args__,
     )
 
     point_memory_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -125,10 +124,7 @@ class PointEvidence(Base):
     """
 
     __tablename__ = "point_evidence"
-    __table_args__ = (
-        UniqueConstraint("point_memory_id", "message_id", "start", "end", name="uq_point_evidence_span"),
-        Base.__table_args__,
-    )
+    __table_args__ = (UniqueConstraint("point_memory_id", "message_id", "start", "end", name="uq_point_evidence_span"),)
 
     evidence_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     point_memory_id: Mapped[int] = mapped_column(ForeignKey("point_memories.point_memory_id", ondelete="CASCADE"))
@@ -169,7 +165,7 @@ class JourneyGuide(Base):
     """
 
     __tablename__ = "journey_guides"
-    __table_args__ = (Index("ix_journey_guides_report", "report_due"), Base.__table_args__)
+    __table_args__ = (Index("ix_journey_guides_report", "report_due"),)
 
     conversation_id: Mapped[int] = mapped_column(
         ForeignKey("conversations.conversation_id", ondelete="CASCADE"), primary_key=True, autoincrement=False

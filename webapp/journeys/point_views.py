@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from webapp.http.validation import Instant
 from webapp.journeys.assessment_merge import PointState, is_settled, merge_data, merge_texts, next_point
 from webapp.journeys.guidance import PointGuide
 from webapp.journeys.models import ConversationPoint, Journey
@@ -90,7 +91,7 @@ class PrefilledMemory:
     quote: str | None
     message_id: int | None
     conversation_id: int | None
-    said_at: datetime | None
+    said_at: Instant | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import false, select
 from sqlalchemy.orm import load_only
 
-from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import NotFound, require
@@ -17,7 +16,7 @@ from webapp.journeys.evidence_matches import keyword_count
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
 from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory, Quote
 from webapp.journeys.relevance import relevant_memories
-from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.models import IN_USE, Memory, MemoryEvidence
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.kinds import MemoryType
 
@@ -59,7 +58,7 @@ def journey_view(
         raise NotFound("This conversation has no journey.")
     points = points_of(journey_id)
     conversation_id = conversation.conversation_id if conversation is not None else None
-    is_on = conversation is None or memory_is_on(conversation, get_or_raise(User, user_id))
+    is_on = conversation is None or memory_is_on(conversation)
     stored = db.session.scalars(
         select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id == journey_id)
     )
@@ -205,9 +204,7 @@ def _prefilled(
         .where(
             Memory.user_id == user_id,
             Memory.space_id.is_(None),
-            Memory.valid_to.is_(None),
-            Memory.is_archived == false(),
-            Memory.needs_review == false(),
+            *IN_USE,
             # How somebody wants to be answered says nothing about a topic.
             Memory.memory_type != MemoryType.INSTRUCTION.value,
         )

@@ -7,13 +7,13 @@ from typing import Literal
 from sqlalchemy import false, func, select
 
 from webapp.accounts.models import User
-from webapp.conversations.journey_links import find_journey
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation, owned_conversations
 from webapp.db.base import db, get_or_raise
 from webapp.errors import require
 from webapp.journeys.answers import LockedPoint, open_again
+from webapp.journeys.authoring import visible_journey
 from webapp.journeys.builtin import translate_journey_text
 from webapp.journeys.guide_state import set_point_aside
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
@@ -60,11 +60,10 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
     ).all()
     evidence = load_evidence([row.point_memory_id for row in stored])
     conversations = _last_conversations(user_id)
-    owner = get_or_raise(User, user_id)
     progress = []
     for journey in journeys:
         conversation = conversations.get(journey.journey_id)
-        is_known = conversation is None or memory_is_on(conversation, owner)
+        is_known = conversation is None or memory_is_on(conversation)
         memories = {row.point_id: row for row in stored if is_known}
         views = point_views(points[journey.journey_id], memories, evidence)
         progress.append(JourneyProgress(JourneyView(journey, views), conversation))
@@ -99,8 +98,8 @@ def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False)
 
     With `over`, a finished journey begins again in a new one; an unfinished one goes on. Raises NotFound.
     """
-    journey = require(find_journey(slug, user_id), "There is no such journey.")
-    journey_id, _title = journey
+    journey = require(visible_journey(user_id, slug), "There is no such journey.")
+    journey_id = journey.journey_id
     last = last_conversation(user_id, journey_id)
     if last is None:
         # A second click waits here, and finds what the first one created.
@@ -117,7 +116,7 @@ def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False)
     if last is not None and not starts_over:
         return last
     conversation = create_conversation(user_id, NewConversation(journey=slug))
-    conversation.title = translate_journey_text(db.session.get(Journey, journey_id), conversation.title or "", language)
+    conversation.title = translate_journey_text(journey, conversation.title or "", language)
     if starts_over:
         _ask_all_again(user_id, conversation)
     return conversation

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.text.words import stems, words
+from webapp.text.words import terms_of, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +94,14 @@ def disagreements(items: Sequence[Interpretation], settled_pairs: Sequence[Seque
 
 def _agree(left: Any, other: Any) -> bool:
     """Return whether two values say the same, or one says the other in more detail."""
-    first, second = set(_terms(str(left))), set(_terms(str(other)))
+    first, second = set(terms_of(str(left))), set(terms_of(str(other)))
     return first <= second or second <= first
 
 
 def _contains_words(part: str, statement: str) -> bool:
     """Return whether a statement holds all the significant words of a few words."""
-    terms = set(_terms(part))
-    return bool(terms) and terms <= set(_terms(statement))
-
-
-def _terms(text: str) -> list[str]:
-    return stems(words(text))
+    terms = set(terms_of(part))
+    return bool(terms) and terms <= set(terms_of(statement))
 
 
 def _form(value: Any) -> str:

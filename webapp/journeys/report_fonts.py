@@ -6,7 +6,7 @@ have fonts of their own; what no font has is left out.
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -159,10 +159,6 @@ def write_subsets(faces: Iterable[Face], points: set[int], folder: Path) -> Iter
             cutter.populate(unicodes=points)
             cutter.subset(font)
             if face.axes:
-                instancer.instantiateVariableFont(font, _axes(face), inplace=True)
+                instancer.instantiateVariableFont(font, dict(face.axes), inplace=True)
             font.save(str(path))
         yield face, path
-
-
-def _axes(face: Face) -> Mapping[str, float]:
-    return dict(face.axes)

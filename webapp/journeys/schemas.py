@@ -7,25 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from webapp.http.validation import Id, Instant, Line, Output
-from webapp.journeys.point_views import JourneyView, PointView, Quote
+from webapp.journeys.point_views import JourneyView, PointView, PrefilledMemory, Quote
 from webapp.journeys.replacements import Disagreement
 from webapp.journeys.reports import ReportState
 
 Slug = Annotated[Line, Field(min_length=1, max_length=100)]
-
-
-class JourneyPath(BaseModel):
-    slug: Slug
-
-
-class PointPath(BaseModel):
-    conversation_id: Id
-    point_slug: Slug
-
-
-class ConversationPointPath(BaseModel):
-    conversation_id: Id
-    point: Slug
 
 
 class PointAnswer(BaseModel):
@@ -138,15 +124,6 @@ class ConflictOut(BaseModel):
         return cls(name=item.name, evidence_ids=[item.one, item.other], values=[item.one_says, item.other_says])
 
 
-class PrefilledOut(Output):
-    memory_id: int
-    content: str
-    quote: str | None
-    message_id: int | None
-    conversation_id: int | None
-    said_at: Instant | None
-
-
 class PointOut(PointDefinition):
     is_addressed: bool
     completion: bool = Field(description="The same as `is_addressed`.")
@@ -156,7 +133,7 @@ class PointOut(PointDefinition):
     relevant_quotes: list[str]
     structured_data: dict[str, Any]
     evidence: list[PointEvidenceOut]
-    prefilled: list[PrefilledOut] = Field(
+    prefilled: list[PrefilledMemory] = Field(
         description="Memories from elsewhere that are relevant to it, to be confirmed."
     )
     needs_confirmation: bool = Field(
@@ -188,7 +165,6 @@ class PointOut(PointDefinition):
             confidence=round(view.confidence, 4),
             relevant_quotes=view.quotes,
             evidence=[PointEvidenceOut.of(item) for item in view.evidence],
-            prefilled=[PrefilledOut.from_row(item) for item in view.prefilled],
             needs_confirmation=view.to_check,
             conflicts=[ConflictOut.of(item) for item in view.conflicts],
             history=[FormerOut.from_row(item) for item in view.former],

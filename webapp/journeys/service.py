@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import false, or_, select
+from sqlalchemy import select
 
 from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation
@@ -12,7 +12,7 @@ from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound, require
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.journeys.answers import forget_state
-from webapp.journeys.authoring import visible_journey, work_on
+from webapp.journeys.authoring import visible_journey, visible_journeys, work_on
 from webapp.journeys.definitions import definition_of, fixture_of
 from webapp.journeys.guide_state import hold_memory
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
@@ -25,11 +25,7 @@ REREAD = 20
 
 def list_journeys(user_id: int) -> Sequence[Journey]:
     """Return the journeys available to a user, in order; the user's own come last."""
-    return db.session.scalars(
-        select(Journey)
-        .where(Journey.is_archived == false(), or_(Journey.owner_id.is_(None), Journey.owner_id == user_id))
-        .order_by(Journey.position, Journey.journey_id)
-    ).all()
+    return db.session.scalars(visible_journeys(user_id).order_by(Journey.position, Journey.journey_id)).all()
 
 
 def page_of_journeys(user_id: int, query: PageQuery) -> Page[Journey]:

@@ -7,11 +7,9 @@ from flask import Flask
 from jinja2 import pass_environment
 from sqlalchemy import and_, delete, or_, select
 
-from webapp.accounts.signals import account_deleted
 from webapp.db.base import rows_changed
 from webapp.journeys import guides  # noqa: F401  (says what {{JOURNEY}} stands for)
 from webapp.journeys.assessment import open_points, store_assessments
-from webapp.journeys.authoring import delete_journeys_of
 from webapp.journeys.builtin import translate_journey_text
 from webapp.journeys.models import Journey, PointEvidence, PointMemory
 from webapp.journeys.reports import drop_reports_of
@@ -27,8 +25,6 @@ def init_journeys(app: Flask) -> None:
     """Wire journeys into an application."""
     guide.put(app, Guide(open_points, store_assessments))
     app.jinja_env.filters["of_journey"] = _of_journey
-    being_forgotten.connect(_forget)
-    account_deleted.connect(_account_deleted)
 
 
 @pass_environment
@@ -37,10 +33,7 @@ def _of_journey(environment: Environment, text: str, journey: Journey) -> str:
     return translate_journey_text(journey, text, environment.language)
 
 
-def _account_deleted(_sender: object, *, user_id: int) -> None:
-    delete_journeys_of(user_id)
-
-
+@being_forgotten.connect
 def _forget(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], evidence: Sequence[MemoryEvidence], **_: Any
 ) -> None:

@@ -2,11 +2,9 @@
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.conversations.schemas import ConversationPath
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
+from webapp.http.validation import Id
 from webapp.legacies import conversation_moves, facts
 from webapp.legacies.schemas import (
     FactList,
@@ -16,45 +14,40 @@ from webapp.legacies.schemas import (
     NewFact,
     VisibilityChange,
 )
-from webapp.memories.schemas import MemoryPath
-from webapp.spaces.schemas import SpacePath
 
 blueprint = api_blueprint("legacies_api", __name__, tag="Spaces", access="user")
 
 
 @blueprint.get("/ai/legacies/<int:space_id>/facts")
-def list_facts(path: SpacePath, query: PageQuery) -> FactList:
+def list_facts(space_id: Id, query: PageQuery) -> FactList:
     """Your facts about the person of a legacy, and those that other members share."""
-    page = facts.page_of_facts(current_user_id(), path.space_id, query)
+    page = facts.page_of_facts(current_user_id(), space_id, query)
     return FactList(facts=[FactOut.of(fact) for fact in page.items], next_cursor=page.next_cursor)
 
 
 @blueprint.post("/ai/legacies/<int:space_id>/facts", status=201)
 @idempotency.idempotent
-def add_fact(path: SpacePath, body: NewFact) -> FactOut:
+def add_fact(space_id: Id, body: NewFact) -> FactOut:
     """Write a fact by hand; private unless you share it."""
-    fact = facts.add_fact(
-        current_user_id(), path.space_id, body.category, body.content, shared=body.visibility == "shared"
-    )
-    return idempotency.commit(FactOut.of(fact))
+    fact = facts.add_fact(current_user_id(), space_id, body.category, body.content, shared=body.visibility == "shared")
+    return FactOut.of(fact)
 
 
 @blueprint.patch("/ai/facts/<int:memory_id>/visibility")
-def set_visibility(path: MemoryPath, body: VisibilityChange) -> FactOut:
+def set_visibility(memory_id: Id, body: VisibilityChange) -> FactOut:
     """Share a fact of yours with the members of its legacy, or withdraw it."""
-    fact = facts.set_visibility(current_user_id(), path.memory_id, body.visibility)
-    return commit(FactOut.of(fact))
+    fact = facts.set_visibility(current_user_id(), memory_id, body.visibility)
+    return FactOut.of(fact)
 
 
 @blueprint.delete("/ai/facts/<int:memory_id>")
-def delete_fact(path: MemoryPath) -> None:
+def delete_fact(memory_id: Id) -> None:
     """Forget a fact of yours for good."""
-    facts.delete_fact(current_user_id(), path.memory_id)
-    db.session.commit()
+    facts.delete_fact(current_user_id(), memory_id)
 
 
 @blueprint.get("/conversations/<int:conversation_id>/move")
-def plan_move(path: ConversationPath, query: MoveQuery) -> MoveReport:
+def plan_move(conversation_id: Id, query: MoveQuery) -> MoveReport:
     """Return what moving a conversation into a space, or out of one, would do to the memories that rest on it."""
-    move = conversation_moves.plan_move(current_user_id(), path.conversation_id, query.space_id)
+    move = conversation_moves.plan_move(current_user_id(), conversation_id, query.space_id)
     return MoveReport.of(move)

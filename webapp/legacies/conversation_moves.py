@@ -65,6 +65,7 @@ def _is_known_there(memory: Memory, to: int | None) -> bool:
     return holder is not None
 
 
+@conversation_moved.connect
 def _moved(_sender: object, *, conversation: Conversation, to: int | None, confirmed: bool) -> None:
     """Memories that rest on the conversation alone go along, made private; others stay. Raises Conflict if shared ones
     would go along and that is not confirmed."""
@@ -100,8 +101,3 @@ def _moved(_sender: object, *, conversation: Conversation, to: int | None, confi
         .execution_options(synchronize_session=False)
     )
     changes.note(conversation.user_id, Change("conversation", conversation.conversation_id))
-
-
-def init_conversation_moves() -> None:
-    """React to conversations that are moved."""
-    conversation_moved.connect(_moved)

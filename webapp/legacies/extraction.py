@@ -14,17 +14,17 @@ from webapp.errors import OutOfDate
 from webapp.legacies.extraction_prompt import (
     CALL_MESSAGES,
     NAME,
+    LegacyFact,
     LegacyFacts,
     answer_tokens,
     build_messages,
     first_batch,
-    readable_facts,
 )
 from webapp.legacies.fact_learning import extracts_facts, keep_facts, list_facts, vectors_of
 from webapp.legacies.fact_list import KnownFacts
 from webapp.legacies.facts import legacy_of
 from webapp.llm.errors import CutOffAnswer
-from webapp.llm.structured import complete_items
+from webapp.llm.structured import complete_items, readable_items
 from webapp.memories.learning.later_domains import COUNTS, OnStart, Result, reader_of
 from webapp.memories.rules.evidence import has_substance, user_words
 from webapp.memories.store.tombstones import tombstone_set
@@ -110,7 +110,7 @@ def _ask(batch: Batch) -> tuple[Sequence[object], int]:
         )
     except CutOffAnswer as cut:
         items = complete_items(cut.text, "facts")
-        numbers = [fact.message for fact in readable_facts(items) if fact.message is not None]
+        numbers = [fact.message for fact in readable_items(LegacyFact, items) if fact.message is not None]
         reached = max((number for number in numbers if 1 <= number <= len(batch.messages)), default=None)
         if reached is None:
             raise
@@ -121,7 +121,7 @@ def _ask(batch: Batch) -> tuple[Sequence[object], int]:
 
 def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result:
     """Ground and store the facts. Raises OutOfDate if the messages have changed meanwhile, ModelError."""
-    facts = readable_facts(items)
+    facts = readable_items(LegacyFact, items)
     vectors = vectors_of(facts)
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
@@ -163,9 +163,9 @@ def _next_batch(conversation_id: int, after: int, limit: int) -> Batch | None:
         rows = [row for row in rows if row.message_id < (streaming.reply_to_id or streaming.message_id)]
     if legacy is None or not rows:
         return None
-    yard = tombstone_set(conversation.user_id)
+    tombstones = tombstone_set(conversation.user_id)
     transcript = [
-        TranscriptMessage(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
+        TranscriptMessage(row.message_id, row.role, tombstones.without_quotes(row.content), row.created_at)
         for row in rows
         if row.content.strip()
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field
 
 from webapp.legacies.fact_list import CATEGORIES
 from webapp.llm.structured import none_is_empty
@@ -48,17 +48,6 @@ class LegacyFacts(BaseModel):
     facts: Annotated[list[Any], BeforeValidator(none_is_empty)] = Field(
         max_length=MOST_FACTS, json_schema_extra={"items": LegacyFact.model_json_schema()}
     )
-
-
-def readable_facts(items: Sequence[Any]) -> list[LegacyFact]:
-    """Return the items that are valid facts."""
-    facts = []
-    for item in items:
-        try:
-            facts.append(LegacyFact.model_validate(item))
-        except ValidationError:
-            continue
-    return facts
 
 
 def fact_task(name: str) -> str:

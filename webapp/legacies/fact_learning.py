@@ -5,16 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from sqlalchemy import false, select
+from sqlalchemy import select
 
-from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.legacies.extraction_prompt import LegacyFact
 from webapp.legacies.fact_list import SHOWN, KnownFacts, category_of, ground, list_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.memories.learning import model_call
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.kinds import CONTENT_MAX
@@ -107,9 +106,9 @@ def keep_facts(
             embeddings=vectors.by_text,
             context=tuple(row.content for row in rows if row.role != "user"),
             subject=name,
+            is_trusted=model_call.worker_is_trusted(),
             is_forgotten=tombstone_set(user_id).forbids,
         ),
-        model_call.worker_policy(),
     )
     plan = side_by_side(plan)
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}
@@ -130,13 +129,7 @@ def list_facts(user_id: int, space_id: int) -> KnownFacts:
     """Return the user's newest facts of a legacy that are in use, for the prompt that finds more."""
     rows = db.session.execute(
         select(Memory.memory_id, Memory.content)
-        .where(
-            Memory.user_id == user_id,
-            Memory.space_id == space_id,
-            Memory.valid_to.is_(None),
-            Memory.is_archived == false(),
-            Memory.needs_review == false(),
-        )
+        .where(Memory.user_id == user_id, Memory.space_id == space_id, *IN_USE)
         .order_by(Memory.memory_id.desc())
         .limit(SHOWN)
     ).all()
@@ -166,7 +159,4 @@ def _operation(
 
 def extracts_facts(conversation: Conversation) -> bool:
     """Return whether summaries of a conversation look for facts: in a legacy, with memory on."""
-    owner = db.session.get(User, conversation.user_id)
-    if owner is None or not conversation.makes_memory:
-        return False
-    return legacy_of(conversation) is not None and memory_is_on(conversation, owner)
+    return conversation.makes_memory and legacy_of(conversation) is not None and memory_is_on(conversation)

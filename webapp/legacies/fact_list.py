@@ -13,7 +13,7 @@ from webapp.memories.rules.kinds import canonical_category
 from webapp.memories.rules.state import Close, Effect, Insert, SourceMessage
 from webapp.memories.rules.working_copy import Plan
 from webapp.text.sentences import sentences_of
-from webapp.text.words import stems, words
+from webapp.text.words import terms_of
 
 SHARE = 0.6
 """The share of a fact's telling words that one of the user's sentences must contain."""
@@ -40,7 +40,7 @@ def ground(
         for message in ordered:
             if find_quote(quote, message.content) and _shares(quote, content, subject):
                 return Grounds(message.number, quote)
-    terms = _significant_stems(content) - _significant_stems(subject)
+    terms = set(terms_of(content)).difference(terms_of(subject))
     if not terms:
         return None
     best: tuple[float, Grounds] | None = None
@@ -48,7 +48,7 @@ def ground(
         own_words = user_words(message.content)
         for place in sentences_of(own_words):
             sentence = own_words[place.start : place.end]
-            share = len(terms & _significant_stems(sentence)) / len(terms)
+            share = len(terms.intersection(terms_of(sentence))) / len(terms)
             if share >= SHARE and (best is None or share > best[0]) and find_quote(sentence, message.content):
                 best = share, Grounds(message.number, sentence)
     return best[1] if best else None
@@ -56,12 +56,8 @@ def ground(
 
 def _shares(quote: str, content: str, subject: str) -> bool:
     """Return whether a quote has a telling word of the fact, or is long: a translation or a numeral may share none."""
-    terms = _significant_stems(content) - _significant_stems(subject)
-    return not terms or bool(terms & _significant_stems(quote)) or len(_significant_stems(quote)) >= 3
-
-
-def _significant_stems(text: str) -> set[str]:
-    return set(stems(words(text)))
+    terms, quoted = set(terms_of(content)).difference(terms_of(subject)), set(terms_of(quote))
+    return not terms or not terms.isdisjoint(quoted) or len(quoted) >= 3
 
 
 SHOWN = 40
@@ -137,8 +133,3 @@ def fact_line(fact: KnownFact) -> tuple[str, str, str]:
     source = "(shared)" if fact.visibility == "shared" else "(personal)"
     attribution = f", said by {' '.join(fact.author.split())}" if fact.author else ""
     return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{attribution}"
-
-
-def order(facts: Sequence[KnownFact]) -> list[KnownFact]:
-    """Facts in order of extraction, that is, by id; stable, so that a prompt changes only where a fact does."""
-    return sorted(facts, key=lambda fact: fact.memory_id)

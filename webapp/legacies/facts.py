@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Select, false
 
@@ -10,12 +9,12 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.errors import NotFound, require
 from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.legacies.fact_list import KnownFact, category_of, order
+from webapp.legacies.fact_list import KnownFact, category_of
 from webapp.memories import service
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store import forgetting
-from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.forgetting import ForgetReport
 from webapp.spaces import members
 from webapp.spaces.models import Space
 from webapp.spaces.service import get_space
@@ -39,15 +38,13 @@ class Fact:
 
 def list_facts(user_id: int, space_id: int) -> list[Fact]:
     """Return the reader's own facts of a legacy and those shared with them, in order of extraction. Raises NotFound."""
-    _legacy(user_id, space_id)
-    return _facts(user_id, _usable_facts(service.readable(user_id), space_id))
+    return _facts(user_id, _usable_facts(user_id, space_id))
 
 
 def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
     """Return a page of what `list_facts` lists. Raises NotFound, Invalid."""
-    _legacy(user_id, space_id)
+    statement = _usable_facts(user_id, space_id).limit(query.limit + 1)
     keyset = Keyset("facts of a legacy", query, int, scope=[user_id, space_id])
-    statement = _usable_facts(service.readable(user_id), space_id).limit(query.limit + 1)
     if query.cursor:
         (after,) = keyset.position()
         statement = statement.where(Memory.memory_id > after)
@@ -56,14 +53,12 @@ def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
 
 def view_as_member(user_id: int, space_id: int) -> list[Fact]:
     """Return what another member sees of the legacy: only shared facts, the reader's own included. Raises NotFound."""
-    _legacy(user_id, space_id)
-    shared = _usable_facts(service.readable(user_id), space_id).where(Memory.visibility == "shared")
-    return _facts(user_id, shared)
+    return _facts(user_id, _usable_facts(user_id, space_id).where(Memory.visibility == "shared"))
 
 
 def count_waiting(user_id: int, space_id: int) -> int:
     """Return how many of the reader's own facts of a legacy wait for their decision. Raises NotFound."""
-    _legacy(user_id, space_id)
+    _require_legacy(user_id, space_id)
     rows = db.session.scalars(
         service.visible(user_id)
         .where(
@@ -75,23 +70,22 @@ def count_waiting(user_id: int, space_id: int) -> int:
 
 
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
-    """Return the facts for a user's prompt in a legacy: their own and the shared ones, as they are now."""
-    newest = _usable_facts(service.readable(user_id), space_id).order_by(None).order_by(Memory.memory_id.desc())
-    rows = _facts(user_id, newest.limit(MOST_TOLD))
-    return order(
-        [
-            KnownFact(
-                fact.memory.memory_id,
-                fact.memory.revision,
-                fact.category,
-                fact.memory.content,
-                fact.memory.visibility,
-                fact.by or "",
-                _weight(fact.memory),
-            )
-            for fact in rows
-        ]
-    )
+    """Return the facts for a user's prompt in a legacy: their own and the shared ones, as they are now, in order of
+    extraction, so that a prompt changes only where a fact does.
+    """
+    newest = _readable(user_id, space_id).order_by(Memory.memory_id.desc()).limit(MOST_TOLD)
+    return [
+        KnownFact(
+            fact.memory.memory_id,
+            fact.memory.revision,
+            fact.category,
+            fact.memory.content,
+            fact.memory.visibility,
+            fact.by or "",
+            _weight(fact.memory),
+        )
+        for fact in reversed(_facts(user_id, newest))
+    ]
 
 
 def _weight(memory: Memory) -> float:
@@ -102,7 +96,7 @@ def _weight(memory: Memory) -> float:
 
 def add_fact(user_id: int, space_id: int, category: str, content: str, *, shared: bool = False) -> Fact:
     """Write a fact by hand; one in the same words replaces the user's own earlier one. Raises NotFound, Invalid."""
-    _legacy(user_id, space_id)
+    _require_legacy(user_id, space_id)
     fields = MemoryFields(
         memory_type="preference" if category == "preference" else "fact",
         content=content,
@@ -123,7 +117,7 @@ def set_visibility(user_id: int, memory_id: int, visibility: str) -> Fact:
 _CAUSES = {"shared": "shared", "private": "withdrawn"}
 
 
-def delete_fact(user_id: int, memory_id: int) -> Forgotten:
+def delete_fact(user_id: int, memory_id: int) -> ForgetReport:
     """Forget a fact of one's own for good. Raises NotFound."""
     memory = _own_fact(user_id, memory_id)
     return forgetting.forget(user_id, [memory.memory_id])
@@ -147,11 +141,9 @@ def legacy_of(conversation: Conversation) -> Space | None:
     return space if space is not None and space.kind == "legacy" else None
 
 
-def _legacy(user_id: int, space_id: int) -> Space:
-    space = get_space(user_id, space_id)
-    if space.kind != "legacy":
+def _require_legacy(user_id: int, space_id: int) -> None:
+    if get_space(user_id, space_id).kind != "legacy":
         raise NotFound("There is no such legacy.")
-    return space
 
 
 def _own_fact(user_id: int, memory_id: int) -> Memory:
@@ -162,37 +154,31 @@ def _own_fact(user_id: int, memory_id: int) -> Memory:
     return fact.memory
 
 
-def _usable_facts(statement: Select[Memory], space_id: int) -> Select[Memory]:
+def _usable_facts(user_id: int, space_id: int) -> Select[Memory]:
+    """Return the facts of a legacy that a reader may see, in order of extraction. Raises NotFound."""
+    _require_legacy(user_id, space_id)
+    return _readable(user_id, space_id).order_by(Memory.memory_id).limit(MOST)
+
+
+def _readable(user_id: int, space_id: int) -> Select[Memory]:
     return (
-        statement.where(
-            Memory.space_id == space_id,
-            Memory.valid_to.is_(None),
-            Memory.is_archived == false(),
-            Memory.needs_review == false(),
-        )
-        .order_by(Memory.memory_id)
-        .limit(MOST)
-        .execution_options(populate_existing=True)
+        service.readable(user_id).where(Memory.space_id == space_id, *IN_USE).execution_options(populate_existing=True)
     )
 
 
-def _facts(user_id: int, statement: Select[*tuple[Any, ...]]) -> list[Fact]:
-    rows: Sequence[Memory] = db.session.scalars(statement).all()
-    names = members.names_of({row.user_id for row in rows if row.user_id != user_id})
-    return [_as_fact(user_id, row, names.get(row.user_id)) for row in rows]
+def _facts(user_id: int, statement: Select[Memory]) -> list[Fact]:
+    return _as_facts(user_id, db.session.scalars(statement).all())
 
 
 def _fact(user_id: int, row: Memory) -> Fact:
-    names = members.names_of({row.user_id} - {user_id})
-    return _as_fact(user_id, row, names.get(row.user_id))
+    return _as_facts(user_id, [row])[0]
 
 
-def _as_fact(user_id: int, row: Memory, author: str | None) -> Fact:
-    is_own = row.user_id == user_id
-    return Fact(
-        row,
-        category_of(row.category),
-        is_own,
-        None if is_own else author,
-        row.source_conversation_id if is_own else None,
-    )
+def _as_facts(user_id: int, rows: Sequence[Memory]) -> list[Fact]:
+    names = members.names_of({row.user_id for row in rows} - {user_id})
+    return [
+        Fact(row, category_of(row.category), True, None, row.source_conversation_id)
+        if row.user_id == user_id
+        else Fact(row, category_of(row.category), False, names.get(row.user_id))
+        for row in rows
+    ]

@@ -21,6 +21,7 @@ from webapp.spaces.signals import Consequence, consequences_asked, membership_en
 IS_SHARED = Memory.visibility == "shared"
 
 
+@consequences_asked.connect
 def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
     """Return what will happen, in words; only the member's own things are counted."""
     conversations = count_rows(
@@ -63,6 +64,7 @@ def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[C
     ]
 
 
+@membership_ends.connect
 def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach:
     """Conversations become personal. Memories, which are about the subject of the space and not about the user, are
     archived among the personal ones, private; or forgotten, if the user says so. Others lose what they were told."""
@@ -106,6 +108,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
     return reach
 
 
+@account_ends.connect
 def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
     """Have the account leave all its spaces; returns what others lose by it."""
     hold_spaces(user_id)
@@ -113,10 +116,3 @@ def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
     lock_withdrawal(user_id, db.session.scalars(shared).all())
     reach = reach_of(leave_all(user_id))
     return {"replies_of_others": reach.replies, "quoted_by_others": reach.quoted}
-
-
-def init_membership_end() -> None:
-    """React to memberships that end and accounts that are deleted."""
-    consequences_asked.connect(_consequence_texts)
-    membership_ends.connect(_ends)
-    account_ends.connect(_account_ends)

@@ -32,13 +32,6 @@ from webapp.retrieval.models import ConversationChunk, TurnReceipt
 WITHDRAWN = "[no longer shared]"
 
 
-def init_reach() -> None:
-    """React to memories that are withdrawn or forgotten."""
-    reach_asked.connect(_hold)
-    being_withdrawn.connect(_withdrawn)
-    being_forgotten.connect(_withdrawn)
-
-
 def _conversations_with_memories(user_id: int, memory_ids: Collection[int]) -> dict[int, set[int]]:
     """The conversations of other users in whose prompts these memories were, or something recalled from a conversation
     of this kind, by user."""
@@ -73,6 +66,7 @@ def _with_in_prompt(user_id: int, passages: Sequence[tuple[str, Any]]) -> dict[i
     return rows_by_id
 
 
+@reach_asked.connect
 def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
     """Lock the conversations, in order: ending a reply, too, locks its conversation before anybody's memory."""
     ids = sorted(number for numbers in _conversations_with_memories(user_id, memory_ids).values() for number in numbers)
@@ -81,6 +75,8 @@ def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
         db.session.execute(statement.order_by(Conversation.conversation_id).with_for_update())
 
 
+@being_withdrawn.connect
+@being_forgotten.connect
 def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> Reach:
     reach = Reach()
     for other, conversation_ids in sorted(_conversations_with_memories(user_id, memory_ids).items()):

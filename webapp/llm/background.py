@@ -30,8 +30,7 @@ class BackgroundClient:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
         self._choose, self._observe = choose, observe or (lambda _name, _completion, _target: None)
-        self._clients: dict[tuple[object, ...], CompletionClient] = {}
-        self._home = CompletionClient(settings, self.capabilities)
+        self._clients: dict[ModelSettings, CompletionClient] = {}
         self._lock = Lock()
 
     def complete_text(self, messages: Any, **wishes: Any) -> Completion:
@@ -64,17 +63,15 @@ class BackgroundClient:
 
     def close(self) -> None:
         """Close this process's connections."""
-        for client in (self._home, *self._clients.values()):
+        for client in self._clients.values():
             client.close()
 
     def _client(self, target: Target | None) -> CompletionClient:
-        if target is None or target.settings == self.settings:
-            return self._home
+        settings = target.settings if target else self.settings
         with self._lock:
-            client = self._clients.get(target.server)
-            if client is None:
-                client = self._clients[target.server] = CompletionClient(target.settings, self.capabilities)
-        return client
+            if settings not in self._clients:
+                self._clients[settings] = CompletionClient(settings, self.capabilities)
+            return self._clients[settings]
 
 
 def _model_argument(target: Target | None) -> dict[str, Any]:

@@ -6,32 +6,27 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Mapping
-from typing import Any, Protocol
+from typing import Any
+
+from redis import Redis
 
 log = logging.getLogger(__name__)
 
 STRUCTURED_MODES = ("json_schema", "json_object", "text")
-_LIFETIME = 24 * 3600.0
+_LIFETIME = 86_400
 _RECHECK = 60.0
 _MOST_TOOLS = 500
 
 
-class CapabilityStore(Protocol):
-    """A store shared by processes, such as Redis; values are short JSON strings."""
-
-    def get(self, key: str) -> str | None: ...
-
-    def set(self, key: str, value: str) -> None: ...
-
-
 class Capabilities:
-    """Process-local memory of refused features and of the structured mode that works, with an optional shared store.
+    """Process-local memory of refused features and of the structured mode that works, shared through Redis if there is
+    one.
 
-    The shared store is read at most once a minute per key, and its failures only cost a new discovery. What was learned
+    Redis is read at most once a minute per key, and its failures only cost a new discovery. What was learned
     is forgotten after a day, because servers are upgraded.
     """
 
-    def __init__(self, store: CapabilityStore | None = None) -> None:
+    def __init__(self, store: Redis | None = None) -> None:
         self._store = store
         self._cache: dict[str, tuple[float, dict[str, object]]] = {}
         self._lock = threading.Lock()
@@ -123,7 +118,7 @@ class Capabilities:
             self._cache[key] = (time.monotonic() + (lifetime if self._store else _LIFETIME), dict(value))
         if self._store is not None:
             try:
-                self._store.set(key, json.dumps(value))
+                self._store.set(key, json.dumps(value), ex=_LIFETIME)
             except Exception:  # as above
                 log.warning("capability store could not be written", exc_info=True)
 
@@ -137,4 +132,4 @@ def tool_fingerprint(definition: Mapping[str, Any]) -> str:
 
 def _key(base_url: str, model: str) -> str:
     """Return the Redis key of a model; the URL is hashed, because it may carry credentials."""
-    return f"{hashlib.sha256(base_url.encode()).hexdigest()[:16]}:{model}"
+    return f"capability:{hashlib.sha256(base_url.encode()).hexdigest()[:16]}:{model}"

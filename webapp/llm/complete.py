@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,10 +21,11 @@ from .errors import (
     classify_exception,
     classify_payload,
 )
-from .events import text_of_parts
+from .events import Finish, ReasoningDelta, StreamDecoder, TextDelta, text_of_parts
+from .partial_calls import ToolCall
 from .reply_markup import answer_text
 from .request_format import adapt_body, blames_format, learn_rejection
-from .sdk import ProcessClient, post, with_retries
+from .sdk import ProcessClient, json_of, post, with_retries
 from .settings import ModelSettings
 from .structured import describe_schema, parse_object, strict_schema
 from .usage import ROOM, Usage, has_thought, ran_out, usage_of
@@ -166,7 +167,7 @@ class CompletionClient:
             thinks = self.capabilities.thinks(base_url, body["model"])
             request = adapt_body(_with_room(body) if thinks else body, base_url, self.capabilities)
             try:
-                payload = post(client, "/chat/completions", request, settings=self.settings, read=read)
+                payload = _payload(post(client, "/chat/completions", request, settings=self.settings, read=read))
                 if not thinks and has_thought(payload):
                     self.capabilities.note_thinking(base_url, body["model"])
                     if ran_out(payload):
@@ -221,6 +222,33 @@ def _structured_body(body: dict[str, Any], mode: str, name: str, json_schema: di
     if mode == "json_object":
         result["response_format"] = {"type": "json_object"}
     return result
+
+
+def _payload(body: bytes) -> Any:
+    """Return a completion object; some servers stream without being asked to. Raises ValueError and ModelError."""
+    try:
+        return json_of(body)
+    except ValueError:
+        decoder = StreamDecoder()
+        events = [*decoder.feed(body), *decoder.end()]
+        if decoder.error is not None:
+            raise decoder.error from None
+        if not decoder.finished:
+            raise
+    text = "".join(event.text for event in events if isinstance(event, TextDelta))
+    thought = "".join(event.text for event in events if isinstance(event, ReasoningDelta))
+    calls = [{"function": {"arguments": event.arguments}} for event in events if isinstance(event, ToolCall)]
+    (end,) = (event for event in events if isinstance(event, Finish))
+    return {
+        "model": end.model,
+        "usage": end.usage and asdict(end.usage),
+        "choices": [
+            {
+                "message": {"content": text, "reasoning_content": thought, "tool_calls": calls},
+                "finish_reason": end.reason,
+            }
+        ],
+    }
 
 
 def _completion(payload: Any, request: dict[str, Any]) -> Completion:

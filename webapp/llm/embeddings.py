@@ -12,7 +12,7 @@ from .capabilities import Capabilities
 from .error_bodies import error_fields
 from .errors import MalformedOutput, ModelError, classify_exception, classify_payload
 from .request_format import adapt_body, learn_rejection
-from .sdk import ProcessClient, post, with_retries
+from .sdk import ProcessClient, json_of, post, with_retries
 from .settings import ModelSettings
 
 Vector = NDArray[np.float32]
@@ -102,7 +102,7 @@ class OpenAIEmbedder:
         while True:
             request = adapt_body(body, base_url, self.capabilities)
             try:
-                payload = post(client, "/embeddings", request, settings=self.settings, read=read)
+                payload = json_of(post(client, "/embeddings", request, settings=self.settings, read=read))
                 break
             except Exception as exc:
                 if not learn_rejection(exc, request, base_url, self.capabilities):

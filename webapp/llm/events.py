@@ -6,6 +6,7 @@ read is joined into one delta, because everything downstream costs per delta, no
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from .partial_calls import PartialCalls, ToolCall
 from .usage import THOUGHT_FIELDS, Usage, usage_of
 
 _TEXT, _THOUGHT = ("text", "value"), ("text", "thinking", "summary", "content")
+_DONE = b"[DONE]"
+_DECODER = json.JSONDecoder()
 _ERROR_FIELDS = {"error", "detail", "errors"}
 
 
@@ -153,22 +156,21 @@ class StreamDecoder:
             line = line.removeprefix(b"\xef\xbb\xbf")
         if line.startswith(b"data:"):
             data = line[6:] if line[5:6] == b" " else line[5:]
-            if data == b"[DONE]" or (self._data and data.startswith(b"{") and self._data[-1].endswith(b"}")):
+            if data == _DONE or (self._data and data.startswith(b"{") and self._data[-1].endswith(b"}")):
                 self._end_event()  # a server that puts no empty line between its events
             self._data.append(data)
-            if data == b"[DONE]":
+            if data == _DONE:
                 self._end_event()
         elif not line:
             self._end_event()
         elif line.startswith(b"event:"):
             self._name = line[6:].strip()
-        elif not line.startswith((b":", b"id:", b"retry:")) and not self.started:
-            self._plain.append(line)
+        elif not line.startswith((b":", b"id:", b"retry:")):
+            if not self.started:
+                self._plain.append(line)
             if line.startswith((b"{", b"[")):
                 # An object instead of an event: an answer in one piece, or an error once the status was out.
                 self._payload(line, is_error=False)
-        elif line.startswith((b"{", b"[")):
-            self._payload(line, is_error=False)
 
     def _end_event(self) -> None:
         name, self._name = self._name, b""
@@ -178,41 +180,41 @@ class StreamDecoder:
             self._payload(data, is_error=name == b"error")
 
     def _payload(self, data: bytes, *, is_error: bool) -> None:
-        stripped = data.strip()
-        if stripped == b"[DONE]":
+        data = data.strip()
+        while data.startswith(b"data:"):
+            data = data[5:].lstrip()  # a server that frames its events twice
+        if data.strip(b'"').upper() == _DONE:
             self._done = True
-            return
-        if not stripped:
-            return
-        try:
-            payload = json.loads(data)
-        except (ValueError, RecursionError):
-            text = data.decode("utf-8", "replace")
-            try:
-                payload = json.loads(text)
-            except (ValueError, RecursionError):
-                payload = text
-        if isinstance(payload, list) and payload and isinstance(payload[0], Mapping):
-            payload = payload[0]  # Gemini's list of one error
+        elif data:
+            for payload in _documents(data):
+                self._document(payload, is_error=is_error)
+
+    def _document(self, payload: Any, *, is_error: bool) -> None:
         if is_error:
-            raise classify_payload(payload)
+            if self._reason is None:
+                raise classify_payload(payload)
+            return
         if not isinstance(payload, Mapping):
             self._is_odd = True
             return
         choices = payload.get("choices")
-        if not choices and self._reason is None and (_ERROR_FIELDS & payload.keys() or error_fields(payload)[0]):
+        if self._reason is None and (
+            error_fields(payload.get("error"))[0]
+            or (not choices and (_ERROR_FIELDS & payload.keys() or error_fields(payload)[0]))
+        ):
             raise classify_payload(payload)
         self._chunk(payload, choices)
 
     def _chunk(self, payload: Mapping[str, Any], choices: Any) -> None:
-        usage = payload.get("usage")
-        if usage:
+        if usage := payload.get("usage"):
             self._usage = usage_of(usage)
         if self._model is None and isinstance(payload.get("model"), str):
             self._model = payload["model"]
         if not choices:
             return
         choice = choices if isinstance(choices, Mapping) else choices[0]
+        if usage := choice.get("usage"):
+            self._usage = usage_of(usage)
         reason = choice.get("finish_reason")
         delta = choice.get("delta")
         if delta is None or (not delta and not self.started):
@@ -266,6 +268,21 @@ class StreamDecoder:
         events: list[Event] = [*self._calls.complete()]
         events.append(Finish(self._reason or ("tool_calls" if self._calls else "stop"), self._usage, self._model))
         return events
+
+
+def _documents(data: bytes) -> list[Any]:
+    """Return what an event holds: mostly one object, else several in a list or one after the other, or text."""
+    try:
+        payload = json.loads(data)
+    except (ValueError, RecursionError):
+        text, documents = data.decode("utf-8", "replace"), []
+        with suppress(ValueError, RecursionError):
+            while text:
+                payload, end = _DECODER.raw_decode(text)
+                documents.append(payload)
+                text = text[end:].lstrip()
+        return documents or [text]
+    return payload if isinstance(payload, list) else [payload]
 
 
 def text_of_parts(parts: object, fields: Sequence[str] = _TEXT) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -40,7 +42,7 @@ class PartialCalls:
         """Add an item of `tool_calls`, or a `function_call` of the protocol's first version."""
         function = piece.get("function")
         function = function if isinstance(function, Mapping) else piece
-        name, arguments = function.get("name"), function.get("arguments")
+        name, arguments = function.get("name"), next(filter(None, map(function.get, ARGUMENT_FIELDS)), None)
         name = name if isinstance(name, str) else ""
         call = self._call_of(_index(piece.get("index")), str(piece.get("id") or ""), name)
         if name and name != call.name:
@@ -51,9 +53,13 @@ class PartialCalls:
             call.pieces.append(json.dumps(arguments, ensure_ascii=False))
 
     def complete(self) -> Iterator[ToolCall]:
-        """Yield the calls, each with an id of its own."""
+        """Yield the calls, each with an id of its own; one that a server sends once more is the same."""
         ids: set[str] = set()
+        seen: set[tuple[str, str, str]] = set()
         for number, call in enumerate(self._calls):
+            if call.id and (call.id, call.name, call.arguments) in seen:
+                continue
+            seen.add((call.id, call.name, call.arguments))
             call_id = call.id if call.id and call.id not in ids else own_id("call", number)
             ids.add(call_id)
             yield ToolCall(call_id, call.name, call.arguments)
@@ -68,6 +74,8 @@ class PartialCalls:
         matches = [
             call for call in candidates if call_id and call.id == call_id and (index is None or call.index == index)
         ]
+        if not candidates and not (call_id or name):
+            candidates = self._calls  # no call begins like this: its pieces are numbered
         last = (matches or candidates)[-1] if candidates else None
         if last is None or self._begins_call(last, call_id, name):
             last = _Call(index, call_id)

@@ -33,8 +33,7 @@ class ChatPool:
     def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
-        self._home = ChatClient(settings, self.capabilities)
-        self._others: dict[tuple[object, ...], ChatClient] = {}
+        self._clients: dict[ModelSettings, ChatClient] = {}
 
     async def stream(
         self,
@@ -86,16 +85,14 @@ class ChatPool:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        for client in (self._home, *self._others.values()):
+        for client in self._clients.values():
             await client.aclose()
 
     def _client(self, target: Target | None) -> ChatClient:
-        if target is None or target.settings == self.settings:
-            return self._home
-        client = self._others.get(target.server)
-        if client is None:
-            client = self._others[target.server] = ChatClient(target.settings, self.capabilities)
-        return client
+        settings = target.settings if target else self.settings
+        if settings not in self._clients:
+            self._clients[settings] = ChatClient(settings, self.capabilities)
+        return self._clients[settings]
 
 
 CHARACTERS = 4.0

@@ -59,6 +59,7 @@ class ReplyMarkup:
         self._depth = 1 if unopened else 0
         self._thought: list[str] = []  # the one that is open
         self._channel = ""  # the one that is open: _TEXT, _THOUGHT or the name of the tool it calls
+        self._gap = ""  # what comes before the next text of the one that is open
         self._arguments = ""
         self._calls = 0
 
@@ -166,6 +167,7 @@ class ReplyMarkup:
             recipient = _RECIPIENT.search(f"{header[1]} {header[3]}")
             is_thought = (header[2] or "").lower() == "analysis"
             self._channel = recipient[1] if recipient else _THOUGHT if is_thought else _TEXT
+            self._gap = "\n\n" if self._has_text else ""
             return
         self._buffer = self._buffer[len(mark[0]) :]
         if mark["opens"]:
@@ -219,7 +221,10 @@ class ReplyMarkup:
         is_partial = not match and not ended and cut >= 0 and len(self._buffer) - cut < len("<|channel|>")
         size = match.start() if match else cut if is_partial else len(self._buffer)
         part, self._buffer = self._buffer[:size], self._buffer[match.end() if match else size :]
-        if part and self._channel == _TEXT:
+        if part.strip() and self._channel == _TEXT:
+            yield self._show(self._gap + part.lstrip() if self._gap else part)
+            self._gap = ""
+        elif part and self._channel == _TEXT:
             yield self._show(part)
         elif part and self._channel == _THOUGHT:
             self.has_thought = True

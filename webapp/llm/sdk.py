@@ -128,25 +128,26 @@ def timeout(settings: ModelSettings, *, read: float | None) -> Timeout:
     return httpx2.Timeout(connect=settings.connect_timeout, read=read, write=settings.request_timeout, pool=None)
 
 
-def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSettings, read: float) -> Any:
-    """POST JSON through the SDK and return the decoded JSON body, untyped; raises the SDK's errors or ValueError."""
+def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSettings, read: float) -> bytes:
+    """POST JSON through the SDK and return the body; raises the SDK's errors."""
     import httpx2  # noqa: PLC0415
 
     options: Any = {"timeout": timeout(settings, read=read)}
-    return _json_of(client.post(path, cast_to=httpx2.Response, body=body, options=options))
+    return client.post(path, cast_to=httpx2.Response, body=body, options=options).content
 
 
 def get(client: OpenAI, path: str, *, settings: ModelSettings, read: float) -> Any:
-    """GET JSON in the same way."""
+    """GET JSON in the same way; also raises ValueError."""
     import httpx2  # noqa: PLC0415
 
     options: Any = {"timeout": timeout(settings, read=read)}
-    return _json_of(client.get(path, cast_to=httpx2.Response, options=options))
+    return json_of(client.get(path, cast_to=httpx2.Response, options=options).content)
 
 
-def _json_of(response: Any) -> Any:
+def json_of(body: bytes) -> Any:
+    """Return the decoded JSON, untyped; raises ValueError."""
     try:
-        return json.loads(response.content)
+        return json.loads(body)
     except RecursionError:
         raise ValueError("the answer is nested too deep") from None
 

@@ -99,8 +99,3 @@ class Target:
     sees: bool | None = None
     system: str = ""
     prompt_speed: float | None = None
-
-    @property
-    def server(self) -> tuple[object, ...]:
-        """Return what identifies the server: targets with the same value share a client."""
-        return (self.settings.base_url, self.settings.api_key, self.settings.headers)

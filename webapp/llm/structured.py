@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from json_repair import repair_json
+from pydantic import BaseModel, ValidationError
 
 from .errors import MalformedOutput
 from .reply_markup import answer_text
@@ -35,6 +36,7 @@ _UNSUPPORTED = (
 )
 
 
+Model = TypeVar("Model", bound=BaseModel)
 _LONGEST_HEAD = 500
 _TYPOGRAPHIC = re.compile("[“”„]")
 
@@ -130,12 +132,21 @@ def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
                 return
             index += 1
             continue
-        inner = (part for part in value.values() if isinstance(part, dict))  # a wrapping, such as a call's
-        for candidate in (value, *inner):
+        for candidate in (value, *_inner_objects(value)):
             if not candidate.keys().isdisjoint(fields):
                 yield candidate
                 break
         index = end
+
+
+def _inner_objects(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what an object may only wrap, as a call does its arguments, which may be JSON in a text."""
+    for part in value.values():
+        if isinstance(part, str) and part.lstrip().startswith("{"):
+            with suppress(ValueError, RecursionError):
+                part = _DECODER.decode(part)  # noqa: PLW2901
+        if isinstance(part, dict):
+            yield part
 
 
 def _begins_with_field(head: str, fields: Collection[str]) -> bool:
@@ -170,6 +181,15 @@ def _repair(text: str) -> dict[str, Any]:
 def none_is_empty(value: object) -> object:
     """Return an empty list for null: some models send null when there is nothing to list."""
     return [] if value is None else value
+
+
+def readable_items(model: type[Model], items: Iterable[object]) -> list[Model]:
+    """Return the well-formed items of a list in an answer; a malformed one costs only itself."""
+    values = []
+    for item in items:
+        with suppress(ValidationError, RecursionError):
+            values.append(model.model_validate(item))
+    return values
 
 
 def complete_items(text: str, field: str) -> list[Any]:
@@ -215,7 +235,11 @@ class Part:
 
 def schema_of(parts: Iterable[Part]) -> dict[str, Any]:
     """Return the JSON schema of an answer to all the parts, in their order."""
-    properties = {part.field: dict(part.schema) for part in parts}
+    return object_schema(**{part.field: dict(part.schema) for part in parts})
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """Return the JSON schema of an object with exactly these properties, as strict servers want it."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 

@@ -37,9 +37,11 @@ def usage_of(usage: object) -> Usage:
         return Usage()
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
-    return Usage(
-        _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), cached_tokens=_count(cached)
+    sent, answered = (
+        _count(usage.get(name, usage.get(other)))
+        for name, other in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
     )
+    return Usage(sent, answered, cached_tokens=_count(cached))
 
 
 def _count(value: object) -> int | None:

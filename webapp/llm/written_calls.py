@@ -12,10 +12,9 @@ from typing import Any
 
 from json_repair import repair_json
 
-from .partial_calls import ToolCall, own_id
+from .partial_calls import ARGUMENT_FIELDS, ToolCall, own_id
 
 NAME_FIELDS = ("name", "tool", "tool_name", "function")
-ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
 _DECODER = json.JSONDecoder()
 _PREFIX = r"(?:\w{1,40}:|｜DSML｜)?"
 _NAME = r"""(?:=|\s{1,9}name\s{0,9}=)\s{0,9}["']?([^"'<>\s]{1,200})["']?[^<>]{0,200}>"""
@@ -28,8 +27,10 @@ _KEY = re.compile(r"<(arg_key)>")
 _KEY_END = re.compile("</arg_key>")
 _VALUE = re.compile(r"<(arg_value)>")
 _VALUE_END = re.compile("</arg_value>")
-_BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\]|`{3}(?:json)?)*"
+_BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\](?:\w{1,60}(?=\[))?|`{3}(?:json)?)*"
 _BROKEN = 10_000
+_QUOTED = re.compile(r"""(<\|"\|>|<escape>)(.*?)\1""", re.DOTALL)
+"""A text between marks of its own instead of quotation marks."""
 
 
 class WrittenCalls:
@@ -48,6 +49,7 @@ class WrittenCalls:
 
     def read(self, block: str, *, is_whole: bool = True) -> Iterator[ToolCall]:
         """Yield the calls in a block; none if it has no readable one. Nothing is repaired in one that was cut off."""
+        block = _QUOTED.sub(lambda match: json.dumps(match[2], ensure_ascii=False), block)
         exact = (self._tagged, self._json)
         for reader in (*exact, self._named_json, self._repair_calls, self._as_python) if is_whole else exact:
             calls = list(reader(block))
@@ -112,7 +114,11 @@ class WrittenCalls:
         if isinstance(inner, dict):
             value = inner
         name = next((value[field] for field in NAME_FIELDS if isinstance(value.get(field), str)), "")
-        yield from self._call(name, next((value[field] for field in ARGUMENT_FIELDS if field in value), {}))
+        if not name and len(value) == 1:
+            ((name, arguments),) = value.items()
+        else:
+            arguments = next((value[field] for field in ARGUMENT_FIELDS if field in value), {})
+        yield from self._call(name, arguments)
 
     def _call(self, name: str, arguments: Any) -> Iterator[ToolCall]:
         name = known_name(name, self._names)

@@ -16,7 +16,7 @@ from webapp.markdown.html_tags import html_tags_plugin
 from webapp.markdown.math import math_plugin
 
 MAX_NESTING = 20
-FIRST_HEADING = 3  # h1 and h2 belong to the page
+FIRST_HEADING = 2  # h1 belongs to the page
 
 _LINK = re.compile(r"(?:https?://[^/\s]|mailto:[^/\s])", re.IGNORECASE)
 

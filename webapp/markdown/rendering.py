@@ -28,7 +28,7 @@ LONG_CELL = 40  # characters beyond which a table cell is given a width to wrap 
 
 _ALIGNMENTS = {"left", "center", "right"}
 _TAGS = {
-    *("a", "blockquote", "br", "code", "del", "div", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
+    *("a", "blockquote", "br", "code", "del", "div", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
     *("s", "span", "strong", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
     *("details", "summary", *INLINE_TAGS),
 }

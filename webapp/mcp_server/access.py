@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from webapp.accounts import scopes
 from webapp.accounts.auth import current_identity
-from webapp.errors import NotFound
+from webapp.errors import Forbidden, NotFound
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import scope_of
@@ -23,6 +23,12 @@ def may_call(tool: str) -> bool:
     identity, method = current_identity(), "GET" if SCHEDULE_TOOLS[tool][2]["readOnlyHint"] else "POST"
     wanted = {"mcp_schedules"} | scopes.required_scopes(method, SCHEDULES, "user")
     return identity is not None and scopes.is_sufficient(identity.scopes, wanted)
+
+
+def require_right(tool: str) -> None:
+    """Raise Forbidden for a tool that the token may not call."""
+    if not may_call(tool):
+        raise Forbidden("This token is not allowed to do that with schedules. It needs the scope mcp_schedules.")
 
 
 def is_limited() -> bool:

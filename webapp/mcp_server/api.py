@@ -106,6 +106,7 @@ def _called(user_id: int, call: Call) -> dict[str, Any]:
     given = call.params.get("arguments") or {}
     try:
         args = schemas.TOOLS[name][0].model_validate(given)
+        access.require_right(name)
         found = _RUN[name](user_id, args)
     except ValidationError as error:
         return _failed(_wrong(problems.field_errors(error, given)))

@@ -23,13 +23,11 @@ from webapp.schedules.schemas import RunOut, ScheduleEdit, ScheduleFields, Sched
 
 def list_schedules(user_id: int, _args: BaseModel) -> dict[str, Any]:
     """Return the schedules, those due next first."""
-    _require("list_schedules")
     return {"schedules": [_out(row) for row in _in_reach(service.list_schedules(user_id))]}
 
 
 def create_schedule(user_id: int, args: ScheduleFields) -> dict[str, Any]:
     """Make a schedule that ends with this token. Raises as the service, and Forbidden."""
-    _require("create_schedule")
     if isinstance(args.conversation, int):
         if not access.includes(get_conversation(user_id, args.conversation).space_id):
             raise NotFound("There is no such conversation.")
@@ -42,19 +40,16 @@ def create_schedule(user_id: int, args: ScheduleFields) -> dict[str, Any]:
 
 def pause_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
     """Send nothing until it is resumed. Raises NotFound, Forbidden."""
-    _require("pause_schedule")
     return _change(user_id, args.schedule_id, is_active=False)
 
 
 def resume_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
     """Send it again from now on, as long as this token lasts. Raises NotFound, Forbidden, Invalid if it is over."""
-    _require("resume_schedule")
     return _change(user_id, args.schedule_id, is_active=True)
 
 
 def run_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
     """Send its message now. Raises NotFound, Forbidden, Conflict while one is on its way."""
-    _require("run_schedule")
     _require_one(user_id, args.schedule_id)
     run = service.run_now(user_id, args.schedule_id)
     _note(user_id, args.schedule_id)
@@ -63,16 +58,10 @@ def run_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
 
 def delete_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
     """Delete it; the conversations it began stay. Raises NotFound, Forbidden."""
-    _require("delete_schedule")
     _require_one(user_id, args.schedule_id)
     service.delete_schedule(user_id, args.schedule_id)
     _note(user_id, args.schedule_id)
     return {"status": "deleted", "schedule_id": args.schedule_id}
-
-
-def _require(tool: str) -> None:
-    if not access.may_call(tool):
-        raise Forbidden("This token is not allowed to do that with schedules. It needs the scope mcp_schedules.")
 
 
 def _require_one(user_id: int, schedule_id: int) -> None:

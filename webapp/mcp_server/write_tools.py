@@ -13,7 +13,6 @@ from webapp.memories import service as memories
 from webapp.memories.models import Memory
 from webapp.memories.rules.grounding import keeps_particulars
 from webapp.memories.schemas import MemoryChanges, MemoryFields
-from webapp.memories.showing.responses import UsedInOut
 from webapp.memories.store.forgetting import forget as forget_memories
 from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.memories.store.tombstones import tombstone_set
@@ -92,7 +91,7 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
     return {
         "status": "forgotten",
         "memory_ids": forgotten.memory_ids,
-        "used_in": [UsedInOut.model_validate(reply, from_attributes=True).model_dump() for reply in near],
+        "used_in": [reply.model_dump() for reply in near],
         "used_in_count": forgotten.used_in_count,
         "used_by_others": forgotten.used_by_others,
         "detail": REWORDED if forgotten.used_in_count else "",

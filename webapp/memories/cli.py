@@ -1,7 +1,6 @@
 """Memories on the command line: `flask --app wsgi memories …`."""
 
 import click
-from flask import Flask
 from flask.cli import AppGroup
 from sqlalchemy import select
 
@@ -18,10 +17,6 @@ from webapp.memories.store import forgetting, tombstones
 memories = AppGroup("memories", help="Memories.")
 
 _email = click.option("--email", required=True, help="The account's email address.")
-
-
-def register_commands(app: Flask) -> None:
-    app.cli.add_command(memories)
 
 
 @memories.command("tombstone-key")

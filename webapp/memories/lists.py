@@ -51,17 +51,14 @@ def use_list_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> S
     """
     if query.space_id is not None or query.source_conversation_id is not None or query.visibility == "shared":
         return statement
-    index = "listing"
-    if query.is_closed:
-        pass
-    elif query.category is not None:
-        index = "category"
-    elif query.needs_review:
-        index = "waiting"
-    elif query.is_pinned:
-        index = "pinned"
-    elif query.memory_type is not None:
-        index = "type"
+    filters = {
+        "listing": query.is_closed,
+        "category": query.category is not None,
+        "waiting": query.needs_review,
+        "pinned": query.is_pinned,
+        "type": query.memory_type is not None,
+    }
+    index = next((name for name, is_set in filters.items() if is_set), "listing")
     return statement.with_hint(Memory, f"FORCE INDEX (ix_memories_{index})", "mysql")
 
 

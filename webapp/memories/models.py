@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     event,
+    false,
     func,
     select,
     text,
@@ -82,7 +83,6 @@ class Memory(Base):
         Index("ix_memories_only_conversation_id", "only_conversation_id"),
         Index("ix_memories_space", "space_id", "visibility"),
         Index("ix_memories_statement", "user_id", "statement_hash"),
-        Base.__table_args__,
     )
 
     memory_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -142,6 +142,10 @@ class Memory(Base):
     is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False))
 
 
+IN_USE = (Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false())
+"""The conditions of a memory that may be used: neither closed nor archived nor in review."""
+
+
 class MemoryEvidence(Base):
     """A message and the verbatim quote in it, characters `start` to `end`, that a memory rests on."""
 
@@ -149,7 +153,6 @@ class MemoryEvidence(Base):
     __table_args__ = (
         UniqueConstraint("memory_id", "message_id", "start", "end", name="uq_memory_evidence_span"),
         Index("ix_memory_evidence_message_id", "message_id"),
-        Base.__table_args__,
     )
 
     evidence_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -176,7 +179,6 @@ class MemoryChangeSet(Base):
     __table_args__ = (
         Index("ix_memory_change_sets_user", "user_id", "change_set_id"),
         Index("ix_memory_change_sets_version", "user_id", "memory_version"),
-        Base.__table_args__,
     )
 
     change_set_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -192,7 +194,6 @@ class MemoryChangeSet(Base):
     model: Mapped[str | None] = mapped_column(String(200))
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
-    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
     undoes_id: Mapped[int | None]
@@ -206,7 +207,6 @@ class MemoryRevision(Base):
     __table_args__ = (
         UniqueConstraint("memory_id", "revision"),
         Index("ix_memory_revisions_statement_hash", "statement_hash"),
-        Base.__table_args__,
     )
 
     revision_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -219,7 +219,6 @@ class MemoryRevision(Base):
     change_set_id: Mapped[int | None] = mapped_column(
         ForeignKey("memory_change_sets.change_set_id", ondelete="SET NULL"), index=True
     )
-    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
 
@@ -233,7 +232,6 @@ class MemoryTombstone(Base):
     digest: Mapped[str] = mapped_column(Key(64), primary_key=True)
     kind: Mapped[str] = mapped_column(String(10))
     key_id: Mapped[str | None] = mapped_column(Key(16))
-    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
 
@@ -284,5 +282,4 @@ class AdminAccess(Base):
     admin_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
     what: Mapped[str] = mapped_column(String(50))
-    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

@@ -18,14 +18,14 @@ from pydantic_core import core_schema
 
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Amount, AwareTime, Day, Flag, Id, JsonObject, Line
+from webapp.http.validation import AwareTime, Day, Flag, Id, Instant, JsonObject, Line
 from webapp.memories.rules.kinds import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, MEMORY_TYPES, VALUE_MAX
+from webapp.memories.rules.operations import Unit
 from webapp.memories.rules.user_decisions import Decision
 from webapp.text.canonical import plain_text
 
 MemoryKind = Annotated[str, GetPydanticSchema(lambda _type, _handler: core_schema.literal_schema(list(MEMORY_TYPES)))]
 Visibility = Literal["private", "shared"]
-Unit = Annotated[Amount, Field(ge=0, le=1)]
 
 
 def _statement(value: str) -> str:
@@ -52,14 +52,6 @@ FactKey = Annotated[Line, Field(max_length=KEY_MAX)]
 FactValue = Annotated[Line, Field(max_length=VALUE_MAX)]
 
 
-class MemoryPath(BaseModel):
-    memory_id: Id
-
-
-class ChangeSetPath(BaseModel):
-    change_set_id: Id
-
-
 class MemoryQuery(PageQuery):
     memory_type: MemoryKind | None = None
     category: Category | None = None
@@ -80,8 +72,7 @@ class ProposalQuery(PageQuery):
     kind: ProposalKind | None = None
 
 
-class ProposalPath(BaseModel):
-    proposal_id: Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
+ProposalId = Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
 
 
 class _OptionalFields(BaseModel):
@@ -201,6 +192,16 @@ class ProfileChanges(BaseModel):
     birthday: Annotated[Line, Field(max_length=100), AfterValidator(_birthday)] | None = Field(
         None, description="A date in the past, such as 1990-05-14."
     )
+
+
+class ProfileOut(BaseModel):
+    """The user's profile, as far as it is known."""
+
+    name: str | None = None
+    preferred_name: str | None = None
+    birthday: str | None = None
+    updated_at: Instant | None = None
+    source: str | None = Field(None, description="Who wrote the newest of them: user, extraction, tool or import.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, or_, select
+from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
@@ -13,7 +13,7 @@ from webapp.errors import Conflict, Invalid, NotFound
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 from webapp.memories import lists
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.grounding import value_after
 from webapp.memories.rules.kinds import MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.secrets import find_secret
@@ -45,13 +45,7 @@ def readable(user_id: int) -> Select[Memory]:
 
 def shared_in(spaces: Select[int] | Collection[int]) -> ColumnElement[bool]:
     """Return the condition for what every member of some spaces may read there."""
-    return (
-        (Memory.visibility == "shared")
-        & Memory.space_id.in_(spaces)
-        & Memory.valid_to.is_(None)
-        & (Memory.is_archived == false())
-        & (Memory.needs_review == false())
-    )
+    return and_(Memory.visibility == "shared", Memory.space_id.in_(spaces), *IN_USE)
 
 
 def read_memory(user_id: int, memory_id: int) -> Memory:
@@ -133,7 +127,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     )
     _refuse_secrets(draft.content, draft.fact_value, draft.fact_key, draft.category)
     versions.hold(user_id)
-    forgetting.lift(user_id, draft.content, draft.fact_key, draft.fact_value)
+    forgetting.remove_tombstones(user_id, draft.content, draft.fact_key, draft.fact_value)
     moment = now()
     same_scope = Memory.space_id.is_(None) if fields.space_id is None else Memory.space_id == fields.space_id
     same_scope &= Memory.only_conversation_id.is_not_distinct_from(fields.only_conversation_id)
@@ -203,7 +197,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
         memory.superseded_by_id = None
     check_key(memory)  # before any other query, which would flush it unchecked
     if {"content", "fact_key", "fact_value"} & fields.keys():
-        forgetting.lift(user_id, memory.content, memory.fact_key, memory.fact_value)
+        forgetting.remove_tombstones(user_id, memory.content, memory.fact_key, memory.fact_value)
     if was_shared and (memory.visibility != "shared" or memory.space_id != old_space_id):
         withdraw(user_id, [memory])
     journal = Journal(user_id, cause)

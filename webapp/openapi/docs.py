@@ -9,7 +9,7 @@ from flask_openapi3 import OpenAPI, PathItem
 
 from webapp.accounts.access import access_of
 from webapp.accounts.auth import public
-from webapp.http.json_api import USUAL_PROBLEMS, JsonBlueprint
+from webapp.http.json_api import JsonBlueprint
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.openapi.document import METHODS, ViewFacts, refine
 
@@ -67,13 +67,5 @@ def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
                 services=getattr(view, "services", False),
                 session_only=getattr(view, "session_only", False),
                 idempotent=getattr(view, "idempotent", False),
-                problems=_own_problems(app.api_doc["paths"].get(path, {}).get(method.lower(), {})),
             )
     return facts
-
-
-def _own_problems(operation: dict[str, Any]) -> frozenset[str]:
-    """Return the problems that a view describes itself, rather than as its blueprint does for all."""
-    answers = {status: answer.get("description") for status, answer in operation.get("responses", {}).items()}
-    usual = {str(status): text for status, text in USUAL_PROBLEMS.items()}
-    return frozenset(status for status, text in answers.items() if text != usual.get(status, text))

@@ -2,19 +2,18 @@
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import Keyset, PageQuery
+from webapp.http.validation import Id
 from webapp.prompts import service
 from webapp.prompts.catalogue import CATALOGUE, NAMES
 from webapp.prompts.schemas import (
     ActivateQuery,
     NewPromptVersion,
     PromptList,
+    PromptName,
     PromptOut,
-    PromptPath,
     PromptVersionOut,
-    PromptVersionPath,
     PromptWithVersions,
 )
 
@@ -30,31 +29,28 @@ def list_prompts(query: PageQuery) -> PromptList:
     """Every prompt that the product sends to a model."""
     names = list(CATALOGUE)
     keyset = Keyset("prompts", query, int)
-    page = keyset.page_of(service.list_prompts(), lambda state: (names.index(state.definition.name),))
-    prompts = [PromptOut.of(state) for state in page.items]
-    return PromptList(prompts=prompts, next_cursor=page.next_cursor)
+    page = keyset.page_of(service.list_prompts(), lambda prompt: (names.index(prompt.name),)).map(PromptOut.of)
+    return PromptList(prompts=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.get(NAMED)
 @login_required(services=True)
-def get_prompt(path: PromptPath) -> PromptWithVersions:
+def get_prompt(name: PromptName) -> PromptWithVersions:
     """A prompt with the text in use and all its versions."""
-    state = service.get_prompt(path.name)
-    return PromptWithVersions.of_versions(state, list(service.versions(path.name)))
+    prompt = service.get_prompt(name)
+    return PromptWithVersions.of_versions(prompt, service.versions(name))
 
 
 @blueprint.post(f"{NAMED}/versions", status=201)
 @idempotency.idempotent
-def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVersion) -> PromptVersionOut:
+def add_prompt_version(name: PromptName, query: ActivateQuery, body: NewPromptVersion) -> PromptVersionOut:
     """Add a version of a prompt. With `set_active` it is in use from the next turn on, in every process."""
-    row = service.add_version(
-        current_user_id(), path.name, body.prompt_text, set_active=query.set_active, note=body.note
-    )
-    active = service.get_prompt(path.name).active_version
-    return idempotency.commit(PromptVersionOut.of(row, active))
+    row = service.add_version(current_user_id(), name, body.prompt_text, set_active=query.set_active, note=body.note)
+    active = service.get_prompt(name).active_version
+    return PromptVersionOut.of(row, active)
 
 
 @blueprint.post(f"{NAMED}/versions/<int:version>/activate")
-def activate_prompt_version(path: PromptVersionPath) -> PromptOut:
+def activate_prompt_version(name: PromptName, version: Id) -> PromptOut:
     """Put a version into use, a newer or an older one."""
-    return commit(PromptOut.of(service.activate(current_user_id(), path.name, path.version)))
+    return PromptOut.of(service.activate(current_user_id(), name, version))

@@ -6,6 +6,7 @@ from sqlalchemy import ForeignKey, ForeignKeyConstraint, String, Text, UniqueCon
 from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.prompts.catalogue import CATALOGUE, Definition
 
 ORIGINS = ("default", "admin")
 
@@ -14,7 +15,7 @@ class PromptVersion(Base):
     """One text of a prompt; never changed. `origin` tells a shipped text from one that an admin wrote."""
 
     __tablename__ = "prompt_versions"
-    __table_args__ = (UniqueConstraint("name", "version"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("name", "version"),)
 
     version_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     name: Mapped[str] = mapped_column(Key(100))
@@ -36,13 +37,17 @@ class Prompt(Base):
             ["prompt_versions.name", "prompt_versions.version"],
             name="fk_prompts_active_version",
         ),
-        Base.__table_args__,
     )
 
     name: Mapped[str] = mapped_column(Key(100), primary_key=True)
     active_version: Mapped[int]
     activated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     activated_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+
+    @property
+    def definition(self) -> Definition:
+        """Return what the catalogue says of it."""
+        return CATALOGUE[self.name]
 
 
 class PromptActivation(Base):
@@ -55,7 +60,6 @@ class PromptActivation(Base):
             ["prompt_versions.name", "prompt_versions.version"],
             name="fk_prompt_activations_version",
         ),
-        Base.__table_args__,
     )
 
     activation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

@@ -56,19 +56,9 @@ def malformed_placeholders(template: str) -> list[str]:
     return [match[0] for match in _MEANT.finditer(template) if match.start() not in spans]
 
 
-def fill(
-    template: str,
-    *,
-    digest: Mapping[str, Any] | None = None,
-    blocks: Mapping[str, Sequence[str]] | None = None,
-    texts: Mapping[str, str] | None = None,
-) -> str:
-    """Return the text with its placeholders filled, in one pass.
-
-    `digest` is the conversation's memory or None, `blocks` are lists of lines by name, `texts` whole texts that are
-    inserted unchanged. Other placeholders are left alone.
-    """
-    return "".join(text for text, _ in pieces(template, digest=digest, blocks=blocks, texts=texts))
+def fill(template: str, **values: Any) -> str:
+    """Return the text with its placeholders filled, in one pass; `values` are those that `pieces` takes."""
+    return "".join(text for text, _ in pieces(template, **values))
 
 
 def pieces(
@@ -78,7 +68,11 @@ def pieces(
     blocks: Mapping[str, Sequence[str]] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> list[tuple[str, str | None]]:
-    """Return the pieces that `fill` joins: the template's own text with None, and each value with its placeholder."""
+    """Return the pieces that `fill` joins: the template's own text with None, and each value with its placeholder.
+
+    `digest` is the conversation's memory or None, `blocks` are lists of lines by name, `texts` whole texts that are
+    inserted unchanged. Other placeholders are left alone.
+    """
     blocks, texts = blocks or {}, texts or {}
 
     def filling(placeholder: Placeholder) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.http.validation import Id, Instant, Line, Output, encodable
-from webapp.prompts.models import PromptVersion
-from webapp.prompts.service import PromptState
+from webapp.prompts.models import Prompt, PromptVersion
 
 
 def _text_of_prompt(value: str) -> str:
@@ -17,14 +17,6 @@ def _text_of_prompt(value: str) -> str:
 
 PromptText = Annotated[str, Field(min_length=1, max_length=32_768), AfterValidator(_text_of_prompt)]
 PromptName = Annotated[str, Field(min_length=1, max_length=100, pattern="^[a-z_]+$")]
-
-
-class PromptPath(BaseModel):
-    name: PromptName
-
-
-class PromptVersionPath(PromptPath):
-    version: Id
 
 
 class ActivateQuery(BaseModel):
@@ -65,7 +57,7 @@ class PromptVersionOut(Output):
         return cls.from_row(row, is_active=row.version == active_version)
 
 
-class PromptOut(BaseModel):
+class PromptOut(Output):
     name: str
     title: str
     purpose: str
@@ -77,8 +69,18 @@ class PromptOut(BaseModel):
     required_placeholders: list[str]
 
     @classmethod
-    def of(cls, state: PromptState) -> PromptOut:
-        return cls(**_fields(state))
+    def of(cls, row: Prompt, **more: Any) -> Self:
+        """Return a prompt, with the rest of a longer response as `more`."""
+        prompt = row.definition
+        return cls.from_row(
+            row,
+            title=prompt.title,
+            purpose=prompt.purpose,
+            aliases=prompt.aliases,
+            allowed_placeholders=prompt.allowed,
+            required_placeholders=prompt.required,
+            **more,
+        )
 
 
 class PromptWithVersions(PromptOut):
@@ -86,27 +88,12 @@ class PromptWithVersions(PromptOut):
     versions: list[PromptVersionOut] = Field(description="Newest first.")
 
     @classmethod
-    def of_versions(cls, state: PromptState, rows: list[PromptVersion]) -> PromptWithVersions:
-        versions = [PromptVersionOut.of(row, state.active_version) for row in rows]
+    def of_versions(cls, prompt: Prompt, rows: Iterable[PromptVersion]) -> PromptWithVersions:
+        versions = [PromptVersionOut.of(row, prompt.active_version) for row in rows]
         text = next(version.prompt_text for version in versions if version.is_active)
-        return cls(**_fields(state), prompt_text=text, versions=versions)
+        return cls.of(prompt, prompt_text=text, versions=versions)
 
 
 class PromptList(BaseModel):
     prompts: list[PromptOut]
     next_cursor: str | None
-
-
-def _fields(state: PromptState) -> dict[str, Any]:
-    prompt = state.definition
-    return {
-        "name": prompt.name,
-        "title": prompt.title,
-        "purpose": prompt.purpose,
-        "aliases": list(prompt.aliases),
-        "active_version": state.active_version,
-        "activated_at": state.activated_at,
-        "activated_by": state.activated_by,
-        "allowed_placeholders": list(prompt.allowed),
-        "required_placeholders": list(prompt.required),
-    }

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 
 from sqlalchemy import ScalarSelect, Select, bindparam, func, select
@@ -27,16 +26,6 @@ class ActivePrompt:
     def label(self) -> str:
         """The version's name where it was used: `chat/3`."""
         return f"{self.name}/{self.version}"
-
-
-@dataclass(frozen=True, slots=True)
-class PromptState:
-    """A prompt with the version in use, and who activated it when; nobody did for the shipped one."""
-
-    definition: Definition
-    active_version: int
-    activated_at: datetime | None
-    activated_by: int | None
 
 
 def active(name: str) -> ActivePrompt:
@@ -79,16 +68,16 @@ def definition(name: str) -> Definition:
     return prompt
 
 
-def list_prompts() -> list[PromptState]:
-    """Return every prompt with the version in use."""
+def list_prompts() -> list[Prompt]:
+    """Return every prompt with the version in use; nobody activated the shipped one."""
     rows = {row.name: row for row in db.session.scalars(select(Prompt))}
-    return [_state(prompt, rows.get(prompt.name)) for prompt in CATALOGUE.values()]
+    return [rows.get(name) or Prompt(name=name, active_version=1) for name in CATALOGUE]
 
 
-def get_prompt(name: str) -> PromptState:
+def get_prompt(name: str) -> Prompt:
     """One prompt, by name or alias. Raises NotFound."""
-    prompt = definition(name)
-    return _state(prompt, db.session.get(Prompt, prompt.name))
+    name = definition(name).name
+    return db.session.get(Prompt, name) or Prompt(name=name, active_version=1)
 
 
 def versions(name: str) -> Sequence[PromptVersion]:
@@ -130,18 +119,18 @@ def add_version(
     return row
 
 
-def activate(admin_id: int | None, name: str, version: int) -> PromptState:
+def activate(admin_id: int | None, name: str, version: int) -> Prompt:
     """Put a version into use; if two admins do, the later one wins. Raises NotFound.
 
     Raises Conflict for a text that used to be acceptable and no longer is.
     """
     prompt = _lock_prompt(definition(name))
     row = get_version(prompt.name, version)
-    if problems := complaints(definition(name), row.prompt_text):
+    if problems := complaints(prompt.definition, row.prompt_text):
         raise Conflict(say("This version cannot be used: it %(found)s.", found=problems[0]))
     if prompt.active_version != version:
         _put_into_use(prompt, version, admin_id)
-    return _state(definition(name), prompt)
+    return prompt
 
 
 def activations(name: str, limit: int = 50) -> Sequence[PromptActivation]:
@@ -178,12 +167,6 @@ def store_defaults() -> list[str]:
                 _put_into_use(prompt, row.version, None)
             rows.append(f"{definition.name}/{row.version}")
     return rows
-
-
-def _state(prompt: Definition, row: Prompt | None) -> PromptState:
-    if row is None:
-        return PromptState(prompt, 1, None, None)
-    return PromptState(prompt, row.active_version, row.activated_at, row.activated_by)
 
 
 def _lock_prompt(prompt: Definition) -> Prompt:

@@ -1,33 +1,25 @@
 """Values of placeholders in a conversation: each domain registers the source of its own values."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from webapp.conversations.models import Conversation
 from webapp.prompts.catalogue import BLOCKS
 from webapp.prompts.placeholders import DIGEST, DIGEST_JSON, find, pieces
 
-Lines = Callable[[Conversation], Sequence[str]]
-Digest = Callable[[Conversation], Mapping[str, Any] | None]
+Source = Callable[[Conversation], Any]
 
-_lines: dict[str, Lines] = {}
-_digest: list[Digest] = []
+_sources: dict[str, Source] = {}
 
 
-def lines_for(name: str) -> Callable[[Lines], Lines]:
-    """Make a function the source of a block's lines, best first: `@lines_for("MEMORIES")`."""
+def source_of(name: str) -> Callable[[Source], Source]:
+    """Make a function the source of a placeholder's value: a block's lines, best first, or a digest or None."""
 
-    def register(source: Lines) -> Lines:
-        _lines[name] = source
+    def register(source: Source) -> Source:
+        _sources[name] = source
         return source
 
     return register
-
-
-def digest_source(source: Digest) -> Digest:
-    """Make a function the source of a conversation's digest."""
-    _digest[:] = [source]
-    return source
 
 
 def fill_for(conversation: Conversation, template: str, *, texts: Mapping[str, str] | None = None) -> str:
@@ -40,6 +32,6 @@ def pieces_for(
 ) -> list[tuple[str, str | None]]:
     """The pieces that `fill_for` joins: the template's own text with None, and each value with its placeholder."""
     names = {placeholder.name for placeholder in find(template)}
-    digest = _digest[0](conversation) if _digest and names & {DIGEST, DIGEST_JSON} else None
-    blocks = {name: _lines[name](conversation) if name in _lines else () for name in BLOCKS if name in names}
+    digest = _sources[DIGEST](conversation) if DIGEST in _sources and names & {DIGEST, DIGEST_JSON} else None
+    blocks = {name: _sources[name](conversation) if name in _sources else () for name in BLOCKS if name in names}
     return pieces(template, digest=digest, blocks=blocks, texts=texts)

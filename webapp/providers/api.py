@@ -8,6 +8,7 @@ from webapp.extensions import app_settings, limiter
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
+from webapp.http.validation import Id
 from webapp.i18n.marks import say
 from webapp.llm.settings import ModelSettings
 from webapp.providers import (
@@ -26,15 +27,14 @@ from webapp.providers.schemas import (
     ConnectionChanges,
     ConnectionList,
     ConnectionOut,
-    ConnectionPath,
     ExamQueued,
     LocalServer,
     LocalServerList,
-    LocalServerPath,
+    LocalServerName,
     MemoryGradeOut,
+    ModelId,
     ModelList,
     ModelOut,
-    ModelPath,
     NewConnection,
     Price,
     PullOut,
@@ -77,10 +77,10 @@ def choices() -> list[ModelOut]:
 
 
 @blueprint.post("/models/<path:model_id>/exam", status=202)
-def examine_model(path: ModelPath) -> ExamQueued:
+def examine_model(model_id: ModelId) -> ExamQueued:
     """Examine how well a model writes memories. This takes several calls and a few minutes; the grade is then
     among the models."""
-    return ExamQueued(job_id=grades.request_exam(path.model_id))
+    return ExamQueued(job_id=grades.request_exam(model_id))
 
 
 @blueprint.get("/connections")
@@ -97,19 +97,19 @@ def create_connection(body: NewConnection) -> ConnectionOut:
     db.session.rollback()  # nothing is held while the server answers
     _require(connection_setup.settings_of(body), body)
     body, result = (body, None) if body.models is not None else connection_setup.complete(body)
-    return idempotency.commit(_out(service.create_connection(body, result)))
+    return _out(service.create_connection(body, result))
 
 
 @blueprint.get("/connections/<int:connection_id>")
-def get_connection(path: ConnectionPath) -> ConnectionOut:
+def get_connection(connection_id: Id) -> ConnectionOut:
     """One connection."""
-    return _out(service.get_connection(path.connection_id))
+    return _out(service.get_connection(connection_id))
 
 
 @blueprint.patch("/connections/<int:connection_id>")
-def update_connection(path: ConnectionPath, body: ConnectionChanges) -> ConnectionOut:
+def update_connection(connection_id: Id, body: ConnectionChanges) -> ConnectionOut:
     """Change a connection or the models it offers."""
-    return commit(_out(change_connection(path.connection_id, body)))
+    return _out(change_connection(connection_id, body))
 
 
 def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
@@ -137,17 +137,16 @@ def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges)
 
 
 @blueprint.delete("/connections/<int:connection_id>")
-def delete_connection(path: ConnectionPath) -> None:
+def delete_connection(connection_id: Id) -> None:
     """Delete a connection with its models."""
-    deletion.delete_connection(path.connection_id)
-    db.session.commit()
+    deletion.delete_connection(connection_id)
 
 
 @blueprint.post("/connections/<int:connection_id>/test")
 @limiter.limit("30 per minute")
-def try_connection(path: ConnectionPath) -> ConnectionOut:
+def try_connection(connection_id: Id) -> ConnectionOut:
     """Test what works on a connection, and why something does not."""
-    return _out(run_test(path.connection_id))
+    return _out(run_test(connection_id))
 
 
 def run_test(connection_id: int) -> ModelConnection:
@@ -175,21 +174,21 @@ def detect() -> LocalServerList:
 
 
 @blueprint.post("/local-servers/<name>/pull", status=202)
-def pull(path: LocalServerPath, body: PullRequest) -> PullOut:
+def pull(name: LocalServerName, body: PullRequest) -> PullOut:
     """Let Ollama fetch a model, or resume that. Read how far it has got at the same URL."""
-    return PullOut.from_row(downloads.start_pull(app_settings().local_servers, path.name, body.model))
+    return PullOut.from_row(downloads.start_pull(app_settings().local_servers, name, body.model))
 
 
 @blueprint.get("/local-servers/<name>/pull")
-def show_pull(path: LocalServerPath) -> PullOut:
+def show_pull(name: LocalServerName) -> PullOut:
     """Return how far the last model that was asked for has been fetched."""
-    pull = downloads.find_pull(path.name)
+    pull = downloads.find_pull(name)
     if pull is None:
         raise NotFound("No model has been asked for.")
     return PullOut.from_row(pull)
 
 
 @blueprint.delete("/local-servers/<name>/pull")
-def cancel(path: LocalServerPath) -> None:
+def cancel(name: LocalServerName) -> None:
     """Stop fetching. What has been fetched is kept for the next time."""
-    downloads.cancel_pull(path.name)
+    downloads.cancel_pull(name)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 
 from flask import Flask
-from redis import Redis
 
 from webapp.config import Settings
 from webapp.extensions import Part, redis
@@ -20,26 +19,9 @@ from webapp.providers.catalogue import background_target, cached_embeddings, cat
 from webapp.providers.server_models import is_slow
 from webapp.telemetry.spans import TracedChat, TracedCompletions
 
-_CAPABILITY_SECONDS = 86_400
 IDLE_SECONDS = 60.0
 """How long background work waits for a slow model that writes a reply; then it goes on all the same."""
 LOOK_SECONDS = 1.0
-
-
-class RedisCapabilities:
-    """Capabilities that one process found out, for all of them."""
-
-    def __init__(self, client: Redis):
-        self._client = client
-
-    def get(self, key: str) -> str | None:
-        """Return what is known under a key."""
-        value = self._client.get(f"capability:{key}")
-        return value.decode() if isinstance(value, bytes) else None
-
-    def set(self, key: str, value: str) -> None:
-        """Remember it for a day."""
-        self._client.set(f"capability:{key}", value, ex=_CAPABILITY_SECONDS)
 
 
 # The client for background work.
@@ -72,7 +54,7 @@ def idle_target(is_answering: Callable[[], bool]) -> Target | None:
 def init_models(app: Flask, settings: Settings, *, observe: Observe, is_answering: Callable[[], bool]) -> None:
     """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`, and
     that of a slow model waits while `is_answering`."""
-    capabilities = Capabilities(RedisCapabilities(redis.of(app)))
+    capabilities = Capabilities(redis.of(app))
     completions.put(app, TracedCompletions(settings.model, capabilities, partial(idle_target, is_answering), observe))
     chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
     # Until a model is connected nobody has said where vectors come from.

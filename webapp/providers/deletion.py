@@ -3,7 +3,6 @@
 import json
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -33,14 +32,6 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DeletedConnection:
-    """A connection that can still be brought back."""
-
-    connection_id: int
-    name: str
-
-
 def delete_connection(connection_id: int) -> None:
     """Delete a connection with its models. Raises NotFound."""
     row = service.get_connection(connection_id)
@@ -56,10 +47,10 @@ def delete_connection(connection_id: int) -> None:
         log.warning("a deleted connection cannot be brought back", extra={"error": type(error).__name__})
 
 
-def find_deleted(connection_id: int) -> DeletedConnection | None:
-    """Return a connection that was deleted less than SECONDS ago."""
+def name_of_deleted(connection_id: int) -> str:
+    """Return the name of a connection that was deleted less than SECONDS ago; empty for any other."""
     rows = _read_deleted(connection_id)
-    return DeletedConnection(connection_id, rows["row"]["name"]) if rows else None
+    return str(rows["row"]["name"]) if rows else ""
 
 
 def undo_deletion(connection_id: int) -> ModelConnection:

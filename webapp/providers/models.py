@@ -43,7 +43,7 @@ class ModelOffer(Base):
     """A model of a connection as people choose it: its name there and here, who it is for, and its parameters."""
 
     __tablename__ = "model_offers"
-    __table_args__ = (UniqueConstraint("connection_id", "model", name="uq_model_offers_model"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("connection_id", "model", name="uq_model_offers_model"),)
 
     offer_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     connection_id: Mapped[int] = mapped_column(ForeignKey("model_connections.connection_id", ondelete="CASCADE"))

@@ -208,11 +208,13 @@ def _errors_by_field(error: Invalid | ValidationError) -> dict[str, str]:
 
 def _page() -> str:
     rows = service.list_connections(PageQuery(limit=100)).items
+    deleted = request.args.get("deleted", 0, type=int)
     return render_template(
         "models/index.html",
         connections=[(row, state_of(row, offers := service.offers_of(row.connection_id)), len(offers)) for row in rows],
         home=app_settings() if home_wins(app_settings()) else None,
-        deleted=deletion.find_deleted(request.args.get("deleted", 0, type=int)),
+        deleted=deleted,
+        deleted_name=deletion.name_of_deleted(deleted),
     )
 
 

@@ -53,12 +53,7 @@ WORKS = (
 EMBEDS = "Its model that makes the vectors for search and memory, for the whole site: one connection does that."
 
 
-class ConnectionPath(BaseModel):
-    connection_id: Id
-
-
-class ModelPath(BaseModel):
-    model_id: Line = Field(max_length=220, description="The id of a model.")
+ModelId = Annotated[Line, Field(max_length=220, description="The id of a model.")]
 
 
 class OfferFields(BaseModel):
@@ -204,8 +199,7 @@ def offer_id(connection_id: int, model: str) -> str:
     return f"{connection_id}/{model}"
 
 
-class LocalServerPath(BaseModel):
-    name: Annotated[str, Field(min_length=1, max_length=100)]
+LocalServerName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class LocalServer(Output):

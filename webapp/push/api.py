@@ -3,7 +3,6 @@
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, session_only
 from webapp.accounts.identity import require_identity
-from webapp.db.base import db
 from webapp.http.json_api import api_blueprint
 from webapp.push import service
 from webapp.push.schemas import EndedSubscription, NewSubscription, PushOut, SubscriptionOut
@@ -26,7 +25,7 @@ def subscribe(body: NewSubscription) -> SubscriptionOut:
     session_id = require_identity().session_id
     assert session_id is not None, "only sessions call this"
     row = service.subscribe(current_user_id(), session_id, body.endpoint, body.keys.p256dh, body.keys.auth)
-    return idempotency.commit(SubscriptionOut.from_row(row))
+    return SubscriptionOut.from_row(row)
 
 
 @blueprint.delete("/push/subscriptions")
@@ -34,4 +33,3 @@ def subscribe(body: NewSubscription) -> SubscriptionOut:
 def unsubscribe(body: EndedSubscription) -> None:
     """Notify this browser no more."""
     service.unsubscribe(current_user_id(), body.endpoint)
-    db.session.commit()

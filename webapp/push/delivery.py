@@ -10,10 +10,11 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import delete, select
 
 from webapp.accounts.models import User, UserSession
 from webapp.accounts.schemas import UserSettings
+from webapp.accounts.sessions import active_sessions
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import app_settings
@@ -77,11 +78,8 @@ def _letter(message_id: int) -> tuple[str, Sequence[PushSubscription]] | None:
     rows = db.session.scalars(
         select(PushSubscription)
         .join(UserSession, UserSession.session_id == PushSubscription.session_id)
-        .where(
-            PushSubscription.user_id == owner.user_id,
-            UserSession.auth_version == owner.auth_version,
-            or_(UserSession.expires_at.is_(None), UserSession.expires_at > now()),
-        )
+        .join(User, User.user_id == PushSubscription.user_id)
+        .where(User.user_id == owner.user_id, *active_sessions(now()))
     ).all()
     if not rows:
         return None

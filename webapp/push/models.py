@@ -15,7 +15,7 @@ class PushSubscription(Base):
     """
 
     __tablename__ = "push_subscriptions"
-    __table_args__ = (UniqueConstraint("digest", name="uq_push_subscriptions_digest"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("digest", name="uq_push_subscriptions_digest"),)
 
     subscription_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)

@@ -1,13 +1,11 @@
 """JSON endpoints of search and of receipts."""
 
 from webapp.accounts.auth import current_user_id
-from webapp.conversations.schemas import MessagePath
-from webapp.db.base import db
 from webapp.http.json_api import api_blueprint
+from webapp.http.validation import Id
 from webapp.retrieval import receipts, service
 from webapp.retrieval.schemas import (
     Receipt,
-    ReceiptLine,
     SearchHit,
     SearchQuery,
     SearchResults,
@@ -42,15 +40,12 @@ def search(query: SearchQuery) -> SearchResults:
 
 
 @blueprint.get("/messages/<int:message_id>/receipt")
-def get_receipt(path: MessagePath) -> Receipt:
+def get_receipt(message_id: Id) -> Receipt:
     """Return what a reply was given: memories and passages retrieved and injected, with revision, score and reason."""
-    lines = receipts.receipt_of(current_user_id(), path.message_id)
-    return Receipt(message_id=path.message_id, items=[ReceiptLine.of(line) for line in lines])
+    return Receipt(message_id=message_id, items=receipts.receipt_of(current_user_id(), message_id))
 
 
 @blueprint.post("/messages/<int:message_id>/receipt/feedback")
-def judge(path: MessagePath, body: Verdict) -> VerdictDone:
+def judge(message_id: Id, body: Verdict) -> VerdictDone:
     """Say that something on the receipt is wrong, outdated, not relevant here, or to be forgotten."""
-    result = receipts.judge(current_user_id(), path.message_id, body.kind, body.id, body.verdict)
-    db.session.commit()
-    return VerdictDone(**result)
+    return receipts.judge(current_user_id(), message_id, body)

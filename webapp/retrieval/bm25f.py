@@ -67,20 +67,8 @@ class KeywordIndex:
     @property
     def nbytes(self) -> int:
         """Approximate bytes held."""
-        columns = (
-            self._tail_terms,
-            self._tail_rows,
-            self._tail_counts,
-            self._lengths,
-            self._alive,
-            self._previous,
-            self._next_rows,
-            self._dates,
-        )
-        arrays = (
-            self._starts.nbytes + self._rows.nbytes + self._counts.nbytes + self._buffer.nbytes + self._context.nbytes
-        )
-        return arrays + sum(column.nbytes for column in columns) + self._vocabulary.nbytes + 4 * len(self)
+        parts = (part for part in vars(self).values() if isinstance(part, Column | Vocabulary | np.ndarray))
+        return sum(part.nbytes for part in parts)
 
     def reweigh(self, weights: Weights) -> None:
         """Score by other weights from now on."""

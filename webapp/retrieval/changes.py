@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -11,10 +11,8 @@ from sqlalchemy import (
     BigInteger,
     CompoundSelect,
     Insert,
-    Row,
     ScalarSelect,
     Select,
-    Update,
     bindparam,
     delete,
     func,
@@ -22,15 +20,14 @@ from sqlalchemy import (
     literal_column,
     select,
     union_all,
-    update,
 )
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute
 
 from webapp.conversations.models import Conversation
 from webapp.conversations.signals import conversation_shown, messages_changed
-from webapp.db.base import db, rows_changed, table_of
+from webapp.db.base import db, table_of
 from webapp.memories.models import MemoryChangeSet, MemoryVersion
+from webapp.memories.store import versions
 from webapp.retrieval.invalidation import announce
 from webapp.retrieval.models import PassageChange, PassageVersion
 from webapp.spaces.signals import versions_of
@@ -113,7 +110,7 @@ def note(user_id: int, *changes: Change) -> None:
 
     Callers that also lock a conversation lock that first.
     """
-    _raise_version(user_id)
+    versions.count_change(PassageVersion, user_id)
     announce(user_id)
     for item in changes:
         db.session.execute(
@@ -194,7 +191,9 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
         return None
     changes: list[Change] = []
     seen = since.version
-    for version, kind, ref_id, from_id in _changes(user_id, since.version, current.version):
+    parameters = {"user": user_id, "since": since.version, "through": current.version}
+    rows = db.session.execute(_between(), parameters) if current.version != since.version else ()
+    for version, kind, ref_id, from_id in rows:
         if version > seen + 1:
             return News(current, complete=False)
         seen = version
@@ -221,12 +220,6 @@ def _change_sets() -> Select[Any]:
     )
 
 
-def _changes(user_id: int, since: int, through: int) -> Iterable[Row[int, str, int, int]]:
-    if through == since:
-        return ()
-    return db.session.execute(_between(), {"user": user_id, "since": since, "through": through})
-
-
 @cache
 def _between() -> Select[int, str, int, int]:
     return (
@@ -240,26 +233,7 @@ def _between() -> Select[int, str, int, int]:
     )
 
 
-def _raise_version(user_id: int) -> None:
-    for _ in range(3):
-        if rows_changed(_raised(), {"user": user_id}) == 1:
-            return
-        try:
-            with db.session.begin_nested():
-                db.session.execute(insert(PassageVersion).values(user_id=user_id, version=1))
-            return
-        except IntegrityError:
-            continue  # somebody else inserted it first
-    raise RuntimeError("the version of the user's passages cannot be raised")
-
-
-@cache
-def _raised() -> Update:
-    # On the table: given the class, SQLAlchemy would look for it in the session, which holds none of it.
-    table = table_of(PassageVersion)
-    return update(table).where(table.c.user_id == bindparam("user")).values(version=table.c.version + 1)
-
-
+@messages_changed.connect
 def _messages_changed(_sender: object, *, conversation: Conversation, first_id: int) -> None:
     """Make search follow the conversation's current content, and have vectors made for what came back without any."""
     if conversation.is_temporary:
@@ -270,12 +244,7 @@ def _messages_changed(_sender: object, *, conversation: Conversation, first_id: 
     note(conversation.user_id, Change("conversation", conversation.conversation_id, first_id))
 
 
+@conversation_shown.connect
 def _conversation_shown(_sender: object, *, conversation: Conversation) -> None:
     if not conversation.is_temporary:
         note(conversation.user_id, Change("conversation", conversation.conversation_id))
-
-
-def init_changes() -> None:
-    """Follow what happens to conversations."""
-    messages_changed.connect(_messages_changed)
-    conversation_shown.connect(_conversation_shown)

@@ -1,7 +1,6 @@
 """`flask embeddings`: which vectors exist, and rebuilding them after the model has changed."""
 
 import click
-from flask import Flask
 from flask.cli import AppGroup
 from sqlalchemy import func, select
 
@@ -63,7 +62,3 @@ def counts() -> dict[str, dict[str, int]]:
         rows = db.session.execute(select(column, func.count()).group_by(column))
         totals[kind] = {model or "": count for model, count in rows}
     return totals
-
-
-def register_commands(app: Flask) -> None:
-    app.cli.add_command(embeddings)

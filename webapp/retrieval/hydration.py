@@ -71,7 +71,7 @@ def load_memory_hits(statement: Select[*tuple[Any, ...]], scope: Scope, reason: 
     """Usable memories that a statement selects, best first."""
     passages = [
         replace(item, score=item.extra["worth"] / ORDINARY, reason=reason)
-        for item in _as_seen(_memory_rows(statement), scope)
+        for item in _as_seen(_as_memories(db.session.execute(_of_memories(statement))), scope)
     ]
     return sorted(passages, key=lambda item: (-item.score, item.id))
 
@@ -91,10 +91,6 @@ def _ids(room: int) -> list[BindParameter[int]]:
 
 def _memories(ids: Sequence[int]) -> Iterable[_Read]:
     return _as_memories(_by_id(_memories_by_id, ids))
-
-
-def _memory_rows(statement: Select[*tuple[Any, ...]]) -> Iterable[_Read]:
-    return _as_memories(db.session.execute(_of_memories(statement)))
 
 
 # Building a statement costs about as much as sending it: those of every reply are built once.
@@ -157,12 +153,8 @@ def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
 
 def _messages(ids: Sequence[int]) -> Iterable[_Read]:
     for number, text, created_at, role, owner, conversation_id, title, space in _by_id(_messages_by_id, ids):
-        yield (
-            owner,
-            space,
-            False,
-            FoundPassage("message", number, text, created_at, 0.0, "", None, conversation_id, number, title, role),
-        )
+        item = FoundPassage("message", number, text, created_at, 0.0, "", None, conversation_id, number, title, role)
+        yield owner, space, False, item
 
 
 @cache
@@ -184,21 +176,9 @@ def _chunks_by_id(room: int) -> Select[*tuple[Any, ...]]:
 
 
 def _chunks(ids: Sequence[int]) -> Iterable[_Read]:
-    for row in _by_id(_chunks_by_id, ids):
-        yield (
-            row.user_id,
-            row.space_id,
-            False,
-            FoundPassage(
-                "chunk",
-                row.chunk_id,
-                row.content,
-                row.created_at,
-                conversation_id=row.conversation_id,
-                message_id=row.message_range_start,
-                title=row.title,
-            ),
-        )
+    for number, text, created_at, space, first_id, owner, conversation_id, title in _by_id(_chunks_by_id, ids):
+        item = FoundPassage("chunk", number, text, created_at, 0.0, "", None, conversation_id, first_id, title)
+        yield owner, space, False, item
 
 
 def _documents(ids: Sequence[int]) -> Iterable[_Read]:
@@ -220,19 +200,10 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
         .where(DocumentChunk.document_chunk_id.in_(ids))
     )
     for row in rows:
-        yield (
-            NOBODY,
-            row.space_id,
-            True,
-            FoundPassage(
-                "document",
-                row.document_chunk_id,
-                row.content,
-                row.created_at,
-                title=f"{row.title}, page {row.page}" if row.page else row.title,
-                extra={"document_id": row.document_id, "space_id": row.space_id} | _picture(row),
-            ),
-        )
+        title = f"{row.title}, page {row.page}" if row.page else row.title
+        extra = {"document_id": row.document_id, "space_id": row.space_id} | _picture(row)
+        item = FoundPassage("document", row.document_chunk_id, row.content, row.created_at, title=title, extra=extra)
+        yield NOBODY, row.space_id, True, item
 
 
 def _picture(row: Any) -> dict[str, Any]:

@@ -40,16 +40,12 @@ def announce(user_id: int) -> None:
         after_commit(announcement)
 
 
-def init_invalidation() -> None:
-    """Announce changes of memories and of spaces; those of passages are announced where they are noted."""
-    happened.connect(_announce_event)
-    raised.connect(_raised)
-
-
+@happened.connect
 def _announce_event(_sender: object, *, user_id: int, kind: Kind, **_more: Any) -> None:
     if kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         announce(user_id)
 
 
+@raised.connect
 def _raised(_sender: object, *, space_ids: Sequence[int]) -> None:
     after_commit(_Announcement(SPACES, tuple(space_ids)))

@@ -27,7 +27,6 @@ class ConversationChunk(Base):
             "conversation_id", "message_range_start", "message_range_end", name="uq_conversation_chunks_range"
         ),
         Index("ix_conversation_chunks_user_id", "user_id", "space_id"),
-        Base.__table_args__,
     )
 
     chunk_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -49,7 +48,7 @@ class MessageEmbedding(Base):
     it; replaced when the model changes. A short message is one piece."""
 
     __tablename__ = "message_embeddings"
-    __table_args__ = (Index("ix_message_embeddings_user_id", "user_id", "model"), Base.__table_args__)
+    __table_args__ = (Index("ix_message_embeddings_user_id", "user_id", "model"),)
 
     message_id: Mapped[int] = mapped_column(
         ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
@@ -83,7 +82,7 @@ class PassageChange(Base):
     """
 
     __tablename__ = "passage_changes"
-    __table_args__ = (Index("ix_passage_changes_version", "user_id", "version"), Base.__table_args__)
+    __table_args__ = (Index("ix_passage_changes_version", "user_id", "version"),)
 
     change_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
@@ -103,7 +102,6 @@ class TurnReceipt(Base):
     __table_args__ = (
         Index("ix_turn_receipts_message", "message_id", "receipt_id"),
         Index("ix_turn_receipts_passage", "kind", "passage_id"),
-        Base.__table_args__,
     )
 
     receipt_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -129,7 +127,6 @@ class PassageVerdict(Base):
     __table_args__ = (
         UniqueConstraint("message_id", "kind", "passage_id", name="uq_passage_verdicts_passage"),
         Index("ix_passage_verdicts_user_id", "user_id", "verdict"),
-        Base.__table_args__,
     )
 
     verdict_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

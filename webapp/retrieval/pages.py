@@ -13,7 +13,7 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
-from webapp.memories.web.pages import CHANGED
+from webapp.memories.web.pages import CORRECTED
 from webapp.retrieval import receipt_views, receipts
 from webapp.retrieval.schemas import Verdict
 
@@ -69,7 +69,7 @@ def judge(message_id: int) -> ViewResult:
     user_id = current_user_id()
     problem = ""
     try:
-        receipts.judge(user_id, message_id, body.kind, body.id, body.verdict)
+        receipts.judge(user_id, message_id, body)
         db.session.commit()
     except Conflict as error:
         db.session.rollback()
@@ -81,7 +81,7 @@ def judge(message_id: int) -> ViewResult:
     view = receipt_views.receipt(user_id, lines[:1])
     line = (view.relevant + view.documents + view.always + view.passed_over)[0]
     html = render_template("retrieval/_line.html", message_id=message_id, item=line, refused=problem)
-    return Response(html, headers={"HX-Trigger": CHANGED})
+    return Response(html, headers={"HX-Trigger": CORRECTED})
 
 
 @blueprint.get("/c/<int:conversation_id>/used")

@@ -10,7 +10,7 @@ from sqlalchemy import BindParameter, Row, Select, bindparam, case, false, func,
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.db.index_hints import use_primary_key
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVerdict
 from webapp.retrieval.passages import NOBODY, Key, Passage
 from webapp.retrieval.vectors import Block
@@ -27,10 +27,8 @@ FINISHED = ("complete", "stopped", "interrupted")
 
 
 def usable_memories() -> Select[*tuple[Any, ...]]:
-    """Select memories that may be retrieved: neither closed nor archived nor in review."""
-    return select(Memory).where(
-        Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false()
-    )
+    """Select memories that may be retrieved."""
+    return select(Memory).where(*IN_USE)
 
 
 def searchable_messages() -> Select[*tuple[Any, ...]]:

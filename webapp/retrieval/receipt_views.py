@@ -23,7 +23,7 @@ from webapp.retrieval import receipts, service
 from webapp.retrieval.excerpt import excerpt, without_marks
 from webapp.retrieval.models import TurnReceipt
 from webapp.retrieval.passages import FoundPassage
-from webapp.retrieval.receipts import Line
+from webapp.retrieval.schemas import ReceiptLine
 from webapp.spaces.models import DocumentChunk
 
 DONE = N_(
@@ -77,7 +77,7 @@ class UsedCounts:
 class ShownItem:
     """A line of a receipt with the quotes of its memory."""
 
-    line: Line
+    line: ReceiptLine
     evidence: Sequence[QuotedEvidence] = ()
 
     @property
@@ -109,7 +109,7 @@ class ShownReceipt:
         return bool(self.relevant or self.documents or self.always or self.passed_over)
 
 
-def receipt(user_id: int, lines: Iterable[Line]) -> ShownReceipt:
+def receipt(user_id: int, lines: Iterable[ReceiptLine]) -> ShownReceipt:
     """Return lines in their groups, each thing once."""
     lines = list({(line.kind, line.id): line for line in reversed(list(lines))}.values())[::-1]
     ids = [line.id for line in lines if line.kind == "memory"]

@@ -1,9 +1,6 @@
 """Passages considered for a reply, and the user's verdicts on them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
 
 from sqlalchemy import delete, insert, select
 
@@ -22,6 +19,7 @@ from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import scope_of
 from webapp.retrieval.models import PassageVerdict, TurnReceipt
 from webapp.retrieval.passages import FoundPassage, Key, ReceiptItem
+from webapp.retrieval.schemas import ReceiptLine, Verdict, VerdictDone
 
 MAX_TERMS = 64
 FOUND = "retrieved"
@@ -29,29 +27,7 @@ FOUND = "retrieved"
 FOUND_BY = ("words", "words nearby", "meaning", "words and meaning", "words nearby and meaning")
 """The reasons of what was found, also of what is in another part of the context because every reply sees it."""
 COPIED_AT_ONCE = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a receipt as shown. `state` is current, changed (the memory now says something else), closed (set
-    aside, replaced, outdated or in review now) or gone; `content` is what the reply saw, None if that is gone."""
-
-    kind: str
-    id: int
-    revision: int | None
-    stage: str
-    rank: int
-    score: float
-    reason: str
-    injected: bool
-    state: str
-    content: str | None
-    at: datetime | None = None
-    conversation_id: int | None = None
-    message_id: int | None = None
-    title: str | None = None
-    role: str | None = None
-    verdict: str | None = None
+_COPIED = ("kind", "revision", "stage", "rank", "injected", "from_char", "to_char")
 
 
 def store(message_id: int, items: Iterable[ReceiptItem]) -> None:
@@ -64,17 +40,11 @@ def store(message_id: int, items: Iterable[ReceiptItem]) -> None:
     reasons = {(item.kind, item.id): item.reason for item in items if item.stage == FOUND}
     rows = [
         {
+            **{name: getattr(item, name) for name in _COPIED},
             "message_id": message_id,
-            "kind": item.kind,
             "passage_id": item.id,
-            "revision": item.revision,
-            "stage": item.stage,
-            "rank": item.rank,
             "score": float(item.score),
             "reason": reasons.get((item.kind, item.id), item.reason)[:200],
-            "injected": item.injected,
-            "from_char": item.from_char,
-            "to_char": item.to_char,
         }
         for item in items
         if item.injected or (item.kind, item.id) not in shown_keys
@@ -96,7 +66,7 @@ def copy(replies: Mapping[int, int]) -> None:
             db.session.execute(insert(table_of(TurnReceipt)), copied)
 
 
-def receipt_of(user_id: int, message_id: int) -> list[Line]:
+def receipt_of(user_id: int, message_id: int) -> list[ReceiptLine]:
     """Return the receipt of a reply, in the order of the prompt. Raises NotFound if the reply is not the user's."""
     message = messages.get_message(user_id, message_id)
     rows = db.session.scalars(
@@ -115,24 +85,25 @@ def receipt_of(user_id: int, message_id: int) -> list[Line]:
     return _merge_excerpts([_line(row, passages, remembered, verdicts.get((row.kind, row.passage_id))) for row in rows])
 
 
-def _merge_excerpts(lines: Iterable[Line]) -> list[Line]:
+def _merge_excerpts(lines: Iterable[ReceiptLine]) -> list[ReceiptLine]:
     """Return lines with the excerpts of one passage merged, in the order of the first."""
-    by_key: dict[tuple[str, int, str, bool], Line] = {}
+    by_key: dict[tuple[str, int, str, bool], ReceiptLine] = {}
     for line in lines:
         key = (line.kind, line.id, line.stage, line.injected)
         before = by_key.setdefault(key, line)
         if before is not line and before.content and line.content and line.content not in before.content:
-            by_key[key] = replace(before, content=f"{before.content}\n{line.content}")
+            by_key[key] = before.model_copy(update={"content": f"{before.content}\n{line.content}"})
     return list(by_key.values())
 
 
-def judge(user_id: int, message_id: int, kind: str, passage_id: int, verdict: str) -> dict[str, Any]:
+def judge(user_id: int, message_id: int, body: Verdict) -> VerdictDone:
     """Carry out a user's verdict on a passage under a reply; returns what was done.
 
     wrong: the memory is set aside. outdated: it is closed as of now. forget: it is forgotten for good. not_relevant: it
     ranks lower for questions in these words. The first three are for memories. Raises NotFound, Invalid.
     """
     message = messages.get_message(user_id, message_id)
+    kind, passage_id, verdict = body.kind, body.id, body.verdict
     row = db.session.scalar(
         select(TurnReceipt.receipt_id)
         .where(
@@ -144,34 +115,34 @@ def judge(user_id: int, message_id: int, kind: str, passage_id: int, verdict: st
         raise NotFound("That is not on this reply's receipt.")
     if kind != "memory" and verdict != "not_relevant":
         raise Invalid.field("verdict", "only a memory can be wrong, outdated or forgotten")
-    result: dict[str, Any] = {"verdict": verdict, "kind": kind, "id": passage_id}
+    forgotten = None
     if verdict == "forget":
         service.get_memory(user_id, passage_id)
-        result["forgotten"] = forgetting.forget(user_id, [passage_id], cause="receipt").memory_ids
+        forgotten = forgetting.forget(user_id, [passage_id], cause="receipt").memory_ids
     elif verdict == "wrong":
         service.update_memory(user_id, passage_id, MemoryChanges(is_archived=True), cause="wrong")
     elif verdict == "outdated":
         service.update_memory(user_id, passage_id, MemoryChanges(valid_to=now()), cause="outdated")
-    _keep(user_id, message, kind, passage_id, verdict)
-    return result
+    _keep(user_id, message, body)
+    return VerdictDone(verdict=verdict, kind=kind, id=passage_id, forgotten=forgotten)
 
 
-def _keep(user_id: int, message: Message, kind: str, passage_id: int, verdict: str) -> None:
+def _keep(user_id: int, message: Message, body: Verdict) -> None:
     question = db.session.get(Message, message.reply_to_id) if message.reply_to_id else None
     db.session.execute(
         delete(PassageVerdict).where(
             PassageVerdict.message_id == message.message_id,
-            PassageVerdict.kind == kind,
-            PassageVerdict.passage_id == passage_id,
+            PassageVerdict.kind == body.kind,
+            PassageVerdict.passage_id == body.id,
         )
     )
     db.session.add(
         PassageVerdict(
             user_id=user_id,
             message_id=message.message_id,
-            kind=kind,
-            passage_id=passage_id,
-            verdict=verdict,
+            kind=body.kind,
+            passage_id=body.id,
+            verdict=body.verdict,
             terms=sorted(terms_of(question.content))[:MAX_TERMS] if question is not None else [],
         )
     )
@@ -214,7 +185,7 @@ def _line(
     passages: dict[Key, FoundPassage],
     remembered: dict[tuple[int, int], tuple[str, int, bool]],
     verdict: str | None,
-) -> Line:
+) -> ReceiptLine:
     present = passages.get((row.kind, row.passage_id))
     content, state = (present.content, "current") if present else (None, "gone")
     if row.kind == "memory" and row.revision is not None and (row.passage_id, row.revision) in remembered:
@@ -225,21 +196,13 @@ def _line(
         content = _excerpt(content, row.from_char, row.to_char)
     elif present is not None and present.revision != row.revision:
         state = "changed"  # somebody else's memory: its earlier content is theirs alone
-    return Line(
-        row.kind,
-        row.passage_id,
-        row.revision,
-        row.stage,
-        row.rank,
-        round(row.score, 4),
-        row.reason,
-        row.injected,
-        state,
-        content,
+    return ReceiptLine.from_row(
+        row,
+        id=row.passage_id,
+        score=round(row.score, 4),
+        state=state,
+        content=content,
         verdict=verdict,
-        at=present.at if present else None,
-        conversation_id=present.conversation_id if present else None,
-        message_id=present.message_id if present else None,
-        title=present.title if present else None,
-        role=present.role if present else None,
+        created_at=present.at if present else None,
+        **{name: getattr(present, name, None) for name in ("conversation_id", "message_id", "title", "role")},
     )

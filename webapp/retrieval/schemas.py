@@ -10,7 +10,6 @@ from webapp.http.validation import Day, Id, Instant, Output, SearchText
 from webapp.i18n.marks import say
 from webapp.retrieval.excerpt import excerpt
 from webapp.retrieval.passages import KINDS, FoundPassage
-from webapp.retrieval.receipts import Line
 
 EXCERPT = 240
 PLURALS = {"memories": "memory", "chunks": "chunk", "messages": "message", "documents": "document"}
@@ -89,7 +88,10 @@ class ReceiptLine(Output):
     score: float
     reason: str
     injected: bool = Field(description="Whether the model saw it.")
-    state: str = Field(description="current, changed, closed or gone.")
+    state: str = Field(
+        description="current, changed (the memory now says something else), closed (set aside, replaced, outdated or "
+        "in review now) or gone."
+    )
     content: str | None = Field(description="As the reply saw it; null when that is gone.")
     created_at: Instant | None
     conversation_id: int | None
@@ -97,10 +99,6 @@ class ReceiptLine(Output):
     title: str | None
     role: str | None
     verdict: str | None = Field(description="What the user said about it here.")
-
-    @classmethod
-    def of(cls, line: Line) -> ReceiptLine:
-        return cls.from_row(line, created_at=line.at)
 
 
 class Receipt(BaseModel):

@@ -1,8 +1,8 @@
 """Finding what a user said and what is known about them, for the search box; and preparing replies' look-ups."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from concurrent.futures import Future
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from webapp.db.base import db
@@ -13,7 +13,7 @@ from webapp.retrieval.facts import scan_words
 from webapp.retrieval.fusion import terms_of, worth_listing
 from webapp.retrieval.hydration import load_hits
 from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, is_unwanted, scope_of, with_phrases
-from webapp.retrieval.passages import KINDS, Filter, Hit, Scope
+from webapp.retrieval.passages import KINDS, Filter, Scope
 from webapp.retrieval.query_vectors import query_vectors
 from webapp.retrieval.weights import UNWANTED
 from webapp.telemetry.tracing import trace_calls
@@ -57,12 +57,13 @@ def search(
     filters = Filter(
         entry.scope(user_id, space_id),
         frozenset(kinds),
-        since=_midnight(since) if since else None,
-        until=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
+        since=datetime.combine(since, time(), UTC) if since else None,
+        until=datetime.combine(until + timedelta(days=1), time(), UTC) if until and until < date.max else None,
         speaker=speaker,
     )
     ranked = entry.index.search(q, meaning, filters, 3 * limit + 10, prefix=q[-1:].isalnum())
-    hits = first_of_each(worth_listing(ranked))
+    # Of every passage its best piece, in the order of the ranking.
+    hits = list({hit.key: hit for hit in reversed(worth_listing(ranked))}.values())[::-1]
     clock.lap("search")
     query_terms = terms_of(q)
     passages = [
@@ -72,15 +73,6 @@ def search(
     clock.lap("load")
     result.items = sorted(passages, key=lambda item: -item.score)[:limit]
     return result
-
-
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
-
-
-def first_of_each(hits: Iterable[Hit]) -> list[Hit]:
-    """Return the best piece of every passage, in the order of the ranking."""
-    return list({hit.key: hit for hit in reversed(list(hits))}.values())[::-1]
 
 
 def catch_up(user_id: int) -> Position | None:

@@ -14,8 +14,6 @@ from webapp.files.documents import documents_asked
 from webapp.memories.models import Memory
 from webapp.providers.clients import embeddings
 from webapp.retrieval.cache import IndexCache, index_cache
-from webapp.retrieval.changes import init_changes
-from webapp.retrieval.invalidation import init_invalidation
 from webapp.retrieval.models import TurnReceipt
 from webapp.retrieval.query_vectors import make_query_vectors, query_vectors
 from webapp.spaces.models import DocumentChunk
@@ -25,13 +23,9 @@ def init_retrieval(app: Flask, settings: Settings) -> None:
     """Create the process's caches; no thread and no connection yet."""
     index_cache.put(app, IndexCache(app, settings.index_cache_mb * 2**20))
     query_vectors.put(app, make_query_vectors(embeddings.of(app), settings))
-    init_changes()
-    init_invalidation()
-    init_document_uses()
-    if not event.contains(db.session, "after_flush", _flushed):
-        event.listen(db.session, "after_flush", _flushed)
 
 
+@event.listens_for(db.session, "after_flush")
 def _flushed(session: Session, _context: Any) -> None:
     """Ask for the vector of every memory that has none, whoever wrote it; the sweep makes up for lost requests."""
     owners = {
@@ -44,11 +38,7 @@ def _flushed(session: Session, _context: Any) -> None:
         enqueue_after_commit("index", user_id=user_id)
 
 
-def init_document_uses() -> None:
-    """Connect to the signal that asks for them."""
-    documents_asked.connect(documents_used_in)
-
-
+@documents_asked.connect
 def documents_used_in(_sender: object, *, conversation_id: int) -> list[int]:
     """Return the ids of the documents of which a part was in a prompt."""
     statement = (

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row, Select, Update, insert, or_, select, true, update
+from sqlalchemy import Row, Select, insert, or_, select, true, update
 
 from webapp.accounts.models import User
 from webapp.background.time_slices import Slice
@@ -17,7 +17,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, reads_only, rows_changed, write_transaction
 from webapp.db.index_hints import use_primary_key
 from webapp.llm.embeddings import Embedder
-from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.models import Memory
 from webapp.memories.store.versions import current_version
 from webapp.providers.clients import embedder
 from webapp.retrieval import changes
@@ -100,7 +100,8 @@ def _index_messages(conversation_id: int, client: Embedder, counts: IndexedCount
         return False
     if conversation.is_temporary or conversation.deleted_at is not None:
         with write_transaction():
-            db.session.execute(_conversation(conversation_id).values(index_due=False))
+            settled = update(Conversation).where(Conversation.conversation_id == conversation_id)
+            db.session.execute(settled.values(index_due=False, updated_at=Conversation.updated_at))
         return False
     user_id, after = conversation.user_id, conversation.indexed_through or 0
     stored = db.session.execute(_messages(conversation_id, after)).all()
@@ -214,8 +215,8 @@ def _index_memories(user_id: int, client: Embedder, counts: IndexedCounts, turn:
     if newest <= (watermark or 0):
         return True
     if watermark is not None:
-        memory_ids = _changed_memories(user_id, watermark)
-        if memory_ids is not None:
+        memory_ids = changes.memories_changed(user_id, watermark, newest)
+        if len(memory_ids) <= FEW_CHANGES:  # of more, checking all is no more work
             owed = use_primary_key(owed.where(Memory.memory_id.in_(memory_ids)), Memory)
     last, is_complete = 0, False
     while not is_complete:
@@ -251,19 +252,6 @@ def _index_memories(user_id: int, client: Embedder, counts: IndexedCounts, turn:
     return True
 
 
-def _changed_memories(user_id: int, watermark: int) -> set[int] | None:
-    """Return the memories that changed after a version; None if they are many, when checking all is no more work."""
-    sets = select(MemoryChangeSet.changes).where(
-        MemoryChangeSet.user_id == user_id, MemoryChangeSet.memory_version > watermark
-    )
-    memory_ids: set[int] = set()
-    for number, changes_of_set in enumerate(db.session.scalars(sets.limit(FEW_CHANGES + 1))):
-        memory_ids |= {entry["memory_id"] for entry in changes_of_set}
-        if number == FEW_CHANGES or len(memory_ids) > FEW_CHANGES:
-            return None
-    return memory_ids
-
-
 def _set_memories_through(user_id: int, before: int | None, version: int) -> None:
     """Advance the mark, unless vectors by another model have been owed since it was read."""
     moved = rows_changed(
@@ -273,14 +261,6 @@ def _set_memories_through(user_id: int, before: int | None, version: int) -> Non
     )
     if not moved and db.session.get(PassageVersion, user_id) is None:
         db.session.execute(insert(PassageVersion).values(user_id=user_id, version=0, memories_through=version))
-
-
-def _conversation(conversation_id: int) -> Update:
-    return (
-        update(Conversation)
-        .where(Conversation.conversation_id == conversation_id)
-        .values(updated_at=Conversation.updated_at)
-    )
 
 
 def _bytes(vector: np.ndarray) -> bytes:

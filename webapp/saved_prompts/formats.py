@@ -4,10 +4,10 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-FORMAT = "commonplace-prompts"
-VERSION = 1
+from pydantic import Field
+
 LONGEST_NAME = 100
 LONGEST_DESCRIPTION = 255
 LONGEST_CONTENT = 15_000
@@ -20,8 +20,8 @@ _MARKS = re.compile(r"[|{}\s]+")
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPrompt:
-    """A prompt from a file."""
+class FilePrompt:
+    """A prompt in a file."""
 
     name: str
     content: str
@@ -29,10 +29,10 @@ class ReadPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedItem:
-    """An item of a file that is not a prompt: its position, from 1, and why."""
+class RefusedPrompt:
+    """An item of a file that is not a prompt, and why."""
 
-    place: int
+    place: Annotated[int, Field(description="Its position in the file, from 1.")]
     name: str
     reason: str
 
@@ -50,7 +50,7 @@ def items_of(text: str) -> list[Any]:
     return data
 
 
-def read(items: Iterable[Any]) -> tuple[list[ReadPrompt], list[RejectedItem]]:
+def read(items: Iterable[Any]) -> tuple[list[FilePrompt], list[RefusedPrompt]]:
     """Return the prompts among the items of a file, and the items that are refused."""
     prompts, rejected = [], []
     for place, item in enumerate(items, 1):
@@ -59,20 +59,11 @@ def read(items: Iterable[Any]) -> tuple[list[ReadPrompt], list[RejectedItem]]:
         except ValueError as error:
             name = item.get("name") if isinstance(item, dict) else None
             title = str(name or "")[:LONGEST_NAME].encode(errors="replace").decode()
-            rejected.append(RejectedItem(place, title, str(error)))
+            rejected.append(RefusedPrompt(place, title, str(error)))
     return prompts, rejected
 
 
-def write_prompts(prompts: Iterable[ReadPrompt]) -> dict[str, Any]:
-    """Return prompts as a file in our format."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "prompts": [{"name": p.name, "description": p.description, "content": p.content} for p in prompts],
-    }
-
-
-def _read_one(item: Any) -> ReadPrompt:
+def _read_one(item: Any) -> FilePrompt:
     if not isinstance(item, Mapping):
         raise ValueError("It is not an object.")
     command = str(item.get("command") or "").strip().lstrip("/")
@@ -92,7 +83,7 @@ def _read_one(item: Any) -> ReadPrompt:
     if not text and isinstance(item.get("meta"), Mapping):
         text = item["meta"].get("description")
     description = _line(text) if _is_text(str(text)) else ""
-    return ReadPrompt(name[:LONGEST_NAME], content, description[:LONGEST_DESCRIPTION])
+    return FilePrompt(name[:LONGEST_NAME], content, description[:LONGEST_DESCRIPTION])
 
 
 def _plain_placeholder(match: re.Match[str]) -> str:
@@ -147,10 +138,10 @@ READY = frozenset({"CURRENT_DATE", "CURRENT_TIME", "CURRENT_DATETIME", "CURRENT_
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable to ask for: with `choices`, one of them; `default` is None if a value is required."""
+    """A variable to ask for: with `choices`, one of them."""
 
     name: str
-    default: str | None = None
+    default: Annotated[str | None, Field(description="Null where a value is required.")] = None
     choices: tuple[str, ...] = ()
 
 

@@ -15,7 +15,6 @@ class SavedPrompt(Base):
     __table_args__ = (
         Index("ix_saved_prompts_listing", "user_id", "name", "saved_prompt_id"),
         Index("ix_saved_prompts_space_id", "space_id"),
-        Base.__table_args__,
     )
 
     saved_prompt_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

@@ -1,6 +1,5 @@
 """Pages of the prompt library, and what the composer asks of it."""
 
-import json
 from datetime import datetime
 from typing import Any
 
@@ -122,7 +121,7 @@ def filled(saved_prompt_id: int) -> ViewResult:
 @blueprint.get("/prompts/export")
 def export() -> ViewResult:
     """The user's own prompts as a file."""
-    text = json.dumps(service.export_prompts(current_user_id()), ensure_ascii=False, indent=2)
+    text = service.export_prompts(current_user_id()).model_dump_json(indent=2)
     return download(text, "prompts.json", "application/json")
 
 
@@ -139,10 +138,10 @@ def take_in() -> ViewResult:
     except (ValueError, DomainError) as error:
         return _index(error=getattr(error, "detail", "") or str(error)), 422
     db.session.commit()
-    imported, skipped, rejected = result
+    imported, skipped, refused = result
     flash(_account(imported, skipped), "message")
-    if rejected:
-        return _index(refused=rejected)
+    if refused:
+        return _index(refused=refused)
     return redirect(url_for(".index"), 303)
 
 

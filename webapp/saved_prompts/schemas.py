@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Instant, Line, Output, SearchText, not_blank
+from webapp.http.validation import Id, Instant, Line, Output, SearchText, not_blank, not_null
 from webapp.saved_prompts.formats import (
     LONGEST_CONTENT,
     LONGEST_DESCRIPTION,
     LONGEST_NAME,
     LONGEST_VALUE,
     MOST_AT_ONCE,
+    FilePrompt,
+    RefusedPrompt,
+    Variable,
     variables_to_fill,
 )
 from webapp.saved_prompts.models import SavedPrompt
@@ -28,10 +31,6 @@ def _one_line(value: str) -> str:
 Name = Annotated[Line, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_one_line)]
 Description = Annotated[Line, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_one_line)]
 Content = Annotated[SearchText, Field(min_length=1, max_length=LONGEST_CONTENT), AfterValidator(not_blank)]
-
-
-class SavedPromptPath(BaseModel):
-    saved_prompt_id: Id
 
 
 class SavedPromptQuery(PageQuery):
@@ -54,6 +53,8 @@ class SavedPromptChanges(BaseModel):
     description: Description | None = None
     space_id: Id | None = Field(None, description="Share it in this space, or, with null, with nobody.")
 
+    _not_null = field_validator("name", "content", "description")(not_null)
+
 
 class Values(BaseModel):
     values: dict[
@@ -68,18 +69,12 @@ class PromptsToImport(BaseModel):
     space_id: Id | None = Field(None, description="Share them with the members of this space.")
 
 
-class VariableOut(Output):
-    name: str
-    default: str | None = Field(description="Null where a value is required.")
-    choices: list[str]
-
-
 class SavedPromptOut(Output):
     saved_prompt_id: int
     name: str
     description: str
     content: str
-    variables: list[VariableOut]
+    variables: list[Variable]
     space_id: int | None
     is_yours: bool
     can_edit: bool
@@ -90,7 +85,7 @@ class SavedPromptOut(Output):
     def of(cls, row: SavedPrompt, *, user_id: int, can_edit: bool) -> SavedPromptOut:
         return cls.from_row(
             row,
-            variables=[VariableOut.from_row(variable) for variable in variables_to_fill(row.content)],
+            variables=variables_to_fill(row.content),
             is_yours=row.user_id == user_id,
             can_edit=can_edit,
         )
@@ -105,22 +100,10 @@ class FilledPrompt(BaseModel):
     text: str
 
 
-class ExportedPrompt(BaseModel):
-    name: str
-    description: str
-    content: str
-
-
 class PromptExport(BaseModel):
-    format: str
-    version: int
-    prompts: list[ExportedPrompt]
-
-
-class RefusedPrompt(Output):
-    place: int = Field(description="Its position in what was sent, from 1.")
-    name: str
-    reason: str
+    format: str = "commonplace-prompts"
+    version: int = 1
+    prompts: list[FilePrompt]
 
 
 class PromptsImported(BaseModel):

@@ -3,8 +3,8 @@
 Members of a space can use the prompts shared in it; their creator and the owner of the space can change them.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,9 +17,9 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.saved_prompts import formats
-from webapp.saved_prompts.formats import InvalidValues, ReadPrompt, RejectedItem, fill
+from webapp.saved_prompts.formats import FilePrompt, InvalidValues, RefusedPrompt, fill
 from webapp.saved_prompts.models import SavedPrompt
-from webapp.saved_prompts.schemas import NewSavedPrompt, SavedPromptChanges, SavedPromptQuery
+from webapp.saved_prompts.schemas import NewSavedPrompt, PromptExport, SavedPromptChanges, SavedPromptQuery
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.signals import Consequence, consequences_asked, membership_ends
@@ -85,9 +85,6 @@ def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChange
     """Change the given fields; only its creator decides where it is shared. Raises NotFound, Forbidden, Invalid."""
     prompt = get_prompt(user_id, saved_prompt_id, edit=True)
     values = changes.model_dump(exclude_unset=True)
-    for name in ("name", "content", "description"):
-        if name in values and values[name] is None:
-            raise Invalid.field(name, "cannot be null")
     if "space_id" in values and values["space_id"] != prompt.prompt.space_id:
         if prompt.prompt.user_id != user_id:
             raise Forbidden("Only the person who created this prompt can decide where it is shared.")
@@ -132,19 +129,19 @@ def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], m
         raise Invalid(str(error), errors=[{"loc": [n], "msg": wrong} for n, wrong in error.errors.items()]) from None
 
 
-def export_prompts(user_id: int) -> dict[str, Any]:
+def export_prompts(user_id: int) -> PromptExport:
     """Return the prompts the user created, as a file."""
     rows = db.session.scalars(
         select(SavedPrompt)
         .where(SavedPrompt.user_id == user_id)
         .order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id)
     )
-    return formats.write_prompts(ReadPrompt(row.name, row.content, row.description) for row in rows)
+    return PromptExport(prompts=[FilePrompt(row.name, row.content, row.description) for row in rows])
 
 
 def import_prompts(
     user_id: int, items: Collection[Any], *, space_id: int | None = None
-) -> tuple[int, int, list[RejectedItem]]:
+) -> tuple[int, int, list[RefusedPrompt]]:
     """Import the prompts of a file: returns how many are new, how many existed already, and what could not be read.
 
     Raises NotFound for a space the user is not in, Conflict if there are too many, Invalid for too many at once.
@@ -153,38 +150,18 @@ def import_prompts(
         raise Invalid.field("prompts", f"are more than {formats.MOST_AT_ONCE}")
     if space_id is not None:
         require_member(user_id, space_id)
-    prompts, rejected = formats.read(items)
-    have = {
-        (name, content)
-        for name, content in db.session.execute(
-            select(SavedPrompt.name, SavedPrompt.content).where(
-                SavedPrompt.user_id == user_id,
-                SavedPrompt.space_id.is_(None) if space_id is None else SavedPrompt.space_id == space_id,
-            )
-        )
-    }
-    new = [prompt for prompt in _once(prompts) if (prompt.name, prompt.content) not in have]
+    prompts, refused = formats.read(items)
+    stored = select(SavedPrompt.name, SavedPrompt.content).where(SavedPrompt.user_id == user_id)
+    have = set(map(tuple, db.session.execute(stored.where(SavedPrompt.space_id == space_id))))
+    once = {(prompt.name, prompt.content): prompt for prompt in prompts}
+    new = [prompt for key, prompt in once.items() if key not in have]
     _require_room(user_id, len(new))
-    for prompt in new:
-        db.session.add(
-            SavedPrompt(
-                user_id=user_id,
-                space_id=space_id,
-                name=prompt.name,
-                description=prompt.description,
-                content=prompt.content,
-            )
-        )
+    db.session.add_all(SavedPrompt(user_id=user_id, space_id=space_id, **asdict(prompt)) for prompt in new)
     db.session.flush()
-    return len(new), len(prompts) - len(new), rejected
+    return len(new), len(prompts) - len(new), refused
 
 
-def init_library() -> None:
-    """React to memberships of spaces that end."""
-    membership_ends.connect(_membership_ends, weak=False)
-    consequences_asked.connect(_consequences, weak=False)
-
-
+@membership_ends.connect
 def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
     """Take what a member shared out of a space: it is theirs alone again or, if they say so, deleted."""
     conditions = (SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
@@ -194,6 +171,7 @@ def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: boo
         db.session.execute(update(SavedPrompt).where(*conditions).values(space_id=None))
 
 
+@consequences_asked.connect
 def _consequences(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
     count = count_rows(SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
     if not count:
@@ -215,7 +193,3 @@ def _select_prompts(user_id: int) -> Select[SavedPrompt, bool]:
 def _require_room(user_id: int, additional: int) -> None:
     if count_rows(SavedPrompt.user_id == user_id) + additional > MOST_PROMPTS:
         raise Conflict(f"Nobody can keep more than {MOST_PROMPTS:,} prompts. Delete some first.")
-
-
-def _once(prompts: Iterable[ReadPrompt]) -> list[ReadPrompt]:
-    return list({(prompt.name, prompt.content): prompt for prompt in prompts}.values())

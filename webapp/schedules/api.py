@@ -3,10 +3,9 @@
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, session_only, writes
 from webapp.accounts.identity import require_identity
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
+from webapp.http.validation import Id
 from webapp.schedules import feed, service
 from webapp.schedules.schemas import (
     FeedOut,
@@ -16,7 +15,6 @@ from webapp.schedules.schemas import (
     ScheduleFields,
     ScheduleList,
     ScheduleOut,
-    SchedulePath,
 )
 
 blueprint = api_blueprint("schedules_api", __name__, tag="Schedules", access="user")
@@ -35,7 +33,7 @@ def list_schedules(query: PageQuery) -> ScheduleList:
 def create_schedule(body: ScheduleFields) -> ScheduleOut:
     """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
     row = service.create_schedule(current_user_id(), body, token_id=require_identity().token_id)
-    return idempotency.commit(ScheduleOut.of(row))
+    return ScheduleOut.of(row)
 
 
 @blueprint.get("/schedules/feed")
@@ -58,43 +56,41 @@ def renew_feed() -> FeedOut:
 def delete_feed() -> None:
     """Withdraw the URL of your calendar."""
     feed.delete_feed(current_user_id())
-    db.session.commit()
 
 
 @blueprint.get("/schedules/<int:schedule_id>")
-def get_schedule(path: SchedulePath) -> ScheduleOut:
+def get_schedule(schedule_id: Id) -> ScheduleOut:
     """One schedule."""
-    return ScheduleOut.of(service.get_schedule(current_user_id(), path.schedule_id))
+    return ScheduleOut.of(service.get_schedule(current_user_id(), schedule_id))
 
 
 @blueprint.patch("/schedules/<int:schedule_id>")
-def change_schedule(path: SchedulePath, body: ScheduleEdit) -> ScheduleOut:
+def change_schedule(schedule_id: Id, body: ScheduleEdit) -> ScheduleOut:
     """Change a schedule, only the given fields; pause it, or let it go on."""
-    row = service.change_schedule(current_user_id(), path.schedule_id, body, token_id=require_identity().token_id)
-    return commit(ScheduleOut.of(row))
+    row = service.change_schedule(current_user_id(), schedule_id, body, token_id=require_identity().token_id)
+    return ScheduleOut.of(row)
 
 
 @blueprint.delete("/schedules/<int:schedule_id>")
-def delete_schedule(path: SchedulePath) -> None:
+def delete_schedule(schedule_id: Id) -> None:
     """Delete a schedule; the conversations it began stay."""
-    service.delete_schedule(current_user_id(), path.schedule_id)
-    db.session.commit()
+    service.delete_schedule(current_user_id(), schedule_id)
 
 
 @blueprint.post("/schedules/<int:schedule_id>/run", status=202)
 @idempotency.idempotent
-def run_schedule(path: SchedulePath) -> RunOut:
+def run_schedule(schedule_id: Id) -> RunOut:
     """Send its message now, beside its times."""
-    return idempotency.commit(RunOut.of(service.run_now(current_user_id(), path.schedule_id), None))
+    return RunOut.of(service.run_now(current_user_id(), schedule_id), None)
 
 
 @blueprint.get("/schedules/<int:schedule_id>/runs")
-def list_runs(path: SchedulePath, query: PageQuery) -> RunList:
+def list_runs(schedule_id: Id, query: PageQuery) -> RunList:
     """The times it was due, newest first, and what became of each."""
-    page = service.list_runs(current_user_id(), path.schedule_id, query)
+    page = service.list_runs(current_user_id(), schedule_id, query)
     runs = [RunOut.of(row, conversation_id) for row, conversation_id in page.items]
     return RunList(runs=runs, next_cursor=page.next_cursor)
 
 
 def _feed(calendar: feed.Feed, status: int = 200) -> FeedOut:
-    return idempotency.commit(FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at))
+    return FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at)

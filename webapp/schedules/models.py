@@ -22,7 +22,7 @@ class Schedule(Base):
     """
 
     __tablename__ = "schedules"
-    __table_args__ = (Index("ix_schedules_due", "is_active", "next_at"), Base.__table_args__)
+    __table_args__ = (Index("ix_schedules_due", "is_active", "next_at"),)
 
     schedule_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
@@ -66,7 +66,6 @@ class ScheduleRun(Base):
     __table_args__ = (
         UniqueConstraint("schedule_id", "due_at", name="uq_schedule_runs_due"),
         Index("ix_schedule_runs_status", "status", "due_at"),
-        Base.__table_args__,
     )
 
     run_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -84,7 +83,7 @@ class ScheduleFeed(Base):
     """The calendar that shows a user's schedules to whoever has its secret, of which only a digest is stored."""
 
     __tablename__ = "schedule_feeds"
-    __table_args__ = (UniqueConstraint("digest", name="uq_schedule_feeds_digest"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("digest", name="uq_schedule_feeds_digest"),)
 
     user_id: Mapped[int] = mapped_column(
         ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False

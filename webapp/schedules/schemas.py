@@ -26,10 +26,6 @@ Place = Literal["new", "same"] | Id
 Simple = Literal["daily", "weekdays", "weekly", "monthly"]
 
 
-class SchedulePath(BaseModel):
-    schedule_id: Id
-
-
 Prompt = Annotated[MessageText, Field(max_length=16_000)]  # what TEXT holds on MySQL, of any script
 
 

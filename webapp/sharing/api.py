@@ -4,15 +4,14 @@ from flask import url_for
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.conversations.schemas import ConversationPath
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db
 from webapp.extensions import limiter
 from webapp.http.json_api import api_blueprint
+from webapp.http.validation import Id
 from webapp.http.views import absolute
 from webapp.sharing import service
 from webapp.sharing.models import ConversationShare
-from webapp.sharing.schemas import NewShare, ShareList, ShareOut, SharePath, ShareQuery
+from webapp.sharing.schemas import NewShare, ShareList, ShareOut, ShareQuery
 
 blueprint = api_blueprint("sharing_api", __name__, tag="Sharing", access="user")
 
@@ -22,11 +21,11 @@ limit_links = limiter.shared_limit("120 per hour", scope="shares", key_func=lamb
 @blueprint.post("/conversations/<int:conversation_id>/shares", status=201)
 @limit_links
 @idempotency.idempotent
-def create_share(path: ConversationPath, body: NewShare) -> ShareOut:
+def create_share(conversation_id: Id, body: NewShare) -> ShareOut:
     """Share a conversation, or a range of it, by a link."""
     user_id = current_user_id()
-    row = service.create_share(user_id, path.conversation_id, body)
-    return idempotency.commit(_out(row, get_conversation(user_id, path.conversation_id).title))
+    row = service.create_share(user_id, conversation_id, body)
+    return _out(row, get_conversation(user_id, conversation_id).title)
 
 
 @blueprint.get("/shares")
@@ -37,10 +36,9 @@ def list_shares(query: ShareQuery) -> ShareList:
 
 
 @blueprint.delete("/shares/<int:share_id>")
-def revoke_share(path: SharePath) -> None:
+def revoke_share(share_id: Id) -> None:
     """End a link at once."""
-    service.revoke_share(current_user_id(), path.share_id)
-    db.session.commit()
+    service.revoke_share(current_user_id(), share_id)
 
 
 def share_url(row: ConversationShare) -> str:

@@ -27,7 +27,7 @@ def find_uses(user_id: int, memory_ids: Collection[int]) -> Uses:
     newest = db.session.execute(
         statement.order_by(Message.message_id.desc()).limit(max(0, MOST_NAMED - len(shared)))
     ).all()
-    replies = [*shared.values(), *(UsedIn(*row) for row in newest)][:MOST_NAMED]
+    replies = [*shared.values(), *(UsedIn.model_validate(row, from_attributes=True) for row in newest)][:MOST_NAMED]
     return Uses(
         replies,
         _count(_select_replies(memory_ids).where(condition)),
@@ -78,5 +78,7 @@ def _linked_replies(user_id: int, memory_ids: Collection[int]) -> dict[int, Used
             first, last = link.first_message_id or 0, link.last_message_id or message_id
             follows = link.is_live and superseded_by is None and first <= message_id <= last
             if follows or message_id in message_ids[link.share_id]:
-                replies[message_id] = UsedIn(message_id, conversation_id, space_id, is_shared=True)
+                replies[message_id] = UsedIn(
+                    message_id=message_id, conversation_id=conversation_id, space_id=space_id, is_shared=True
+                )
     return replies

@@ -14,7 +14,7 @@ class ConversationShare(Base):
     """A link to a conversation. A live one follows the conversation; a snapshot names its messages."""
 
     __tablename__ = "conversation_shares"
-    __table_args__ = (Index("ix_conversation_shares_listing", "user_id", "share_id"), Base.__table_args__)
+    __table_args__ = (Index("ix_conversation_shares_listing", "user_id", "share_id"),)
 
     share_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))

@@ -61,7 +61,9 @@ def create(conversation_id: int) -> Any:
         service.create_share(current_user_id(), conversation_id, fields)
     except (Conflict, Invalid) as error:
         return _share_page(conversation_id, error=error.detail), error.status
-    return commit_and_redirect(url_for(".share", conversation_id=conversation_id), _("Your link is ready."))
+    return commit_and_redirect(
+        url_for(".share", conversation_id=conversation_id, _anchor="links-title"), _("Your link is ready.")
+    )
 
 
 @blueprint.get("/shares")

@@ -25,10 +25,6 @@ def _future(value: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
-class SharePath(BaseModel):
-    share_id: Id
-
-
 class ShareQuery(PageQuery):
     conversation_id: Id | None = Field(None, description="Only the links of this conversation.")
 

@@ -10,9 +10,10 @@ from sqlalchemy import ColumnElement, func, select, update
 from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
+from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db
+from webapp.db.base import count_rows, db
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
@@ -49,15 +50,12 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
     conversation = get_conversation(user_id, conversation_id, lock=True)
     if conversation.is_temporary:
         raise Conflict("A temporary conversation cannot be shared.")
-    count = db.session.query(ConversationShare).filter_by(conversation_id=conversation_id).count()
-    if count >= MOST_LINKS:
+    if count_rows(ConversationShare.conversation_id == conversation_id) >= MOST_LINKS:
         raise Conflict(
             say("This conversation already has %(most_links)s links. Revoke some first.", most_links=MOST_LINKS)
         )
     message_ids = db.session.scalars(
-        select(Message.message_id)
-        .where(Message.conversation_id == conversation_id, _is_showable(), Message.superseded_by_id.is_(None))
-        .order_by(Message.message_id)
+        select(Message.message_id).where(current(conversation_id), _is_showable()).order_by(Message.message_id)
     ).all()
     for name, edge in (("from", fields.first), ("to", fields.last)):
         if edge is not None and edge not in message_ids:
@@ -108,7 +106,7 @@ def list_exchanges(user_id: int, conversation_id: int) -> list[Exchange]:
     get_conversation(user_id, conversation_id)
     rows = db.session.execute(
         select(Message.message_id, Message.role, func.substr(Message.content, 1, 4 * EXCHANGE_WORDS))
-        .where(Message.conversation_id == conversation_id, _is_showable(), Message.superseded_by_id.is_(None))
+        .where(current(conversation_id), _is_showable())
         .order_by(Message.message_id.desc())
         .limit(2 * MOST_EXCHANGES)
     ).all()

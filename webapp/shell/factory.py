@@ -20,37 +20,48 @@ from webapp.chat.turns.start_queue import init_gate
 from webapp.cli.launch.privacy import keep_private
 from webapp.config import ConfigError, Settings
 from webapp.conversations.current_messages import is_answering
-from webapp.db.base import db, init_after_commit, init_sessions
+from webapp.db.base import db, init_sessions
 from webapp.db.conflicts import init_conflicts
 from webapp.db.engine import engine_options, prepare_engine
-from webapp.digests.redaction import init_digest_forgetting
 from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, redis
-from webapp.files.documents import init_documents
-from webapp.files.service import init_files
 from webapp.files.storage import init_storage
 from webapp.http import problems, security_headers
 from webapp.http.compression import init_compression
 from webapp.http.json_api import Problem
 from webapp.http.views import BoundedRequest
 from webapp.journeys.setup import init_journeys
-from webapp.legacies.setup import init_spaces
-from webapp.memories.history.revisions import init_dependents
-from webapp.memories.portrait.service import init_portraits
+from webapp.legacies.extraction import init_legacy_extraction
 from webapp.providers.clients import init_models
 from webapp.rendering import init_rendering
 from webapp.retrieval.setup import init_retrieval
-from webapp.saved_prompts.service import init_library
 from webapp.sharing.memory_links import init_uses
-from webapp.summaries.service import init_summaries
 from webapp.telemetry import logs, tracing
 from webapp.telemetry.spans import trace_requests
 from webapp.templating import LocalizedEnvironment
-from webapp.transfer.setup import init_transfer
 from webapp.usage.records import record_background
-from webapp.usage.sums import init_usage
 from webapp.webhooks.service import init_webhooks
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+RECEIVERS = {
+    "accounts": "groups",
+    "audit": "setup",
+    "chat": "turns.runtime",
+    "db": "base",
+    "digests": "redaction",
+    "files": "documents service",
+    "journeys": "authoring setup",
+    "legacies": "conversation_moves membership_end visibility",
+    "memories": "history.revisions portrait.service",
+    "retrieval": "changes invalidation setup",
+    "saved_prompts": "service",
+    "spaces": "members signals",
+    "summaries": "redaction service",
+    "transfer": "account_erasure export_jobs proposals service",
+    "usage": "sums",
+    "webhooks": "service",
+}
+"""The modules of each room with functions that are called when something happens elsewhere."""
 
 
 def build(settings: Settings | None = None) -> OpenAPI:
@@ -129,6 +140,8 @@ def _init_tracing(app: Flask, settings: Settings) -> None:
 
 
 def _extend(app: Flask, settings: Settings) -> None:
+    for module in [f"webapp.{room}.{name}" for room, names in RECEIVERS.items() for name in names.split()]:
+        import_module(module)
     _init_tracing(app, settings)  # first: a request's span is around all that is done for it
     db.init_app(app)
     init_sessions(app)
@@ -145,22 +158,12 @@ def _extend(app: Flask, settings: Settings) -> None:
     app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
     limiter.init_app(app)
     init_models(app, settings, observe=record_background, is_answering=is_answering)
-    init_after_commit()
     init_conflicts(app)
     init_retrieval(app, settings)
-    init_summaries()
-    init_dependents()
-    init_spaces(app)
-    init_library()
+    init_legacy_extraction(app)
     init_journeys(app)
     init_storage(app, settings)
-    init_usage()
-    init_files()
-    init_documents()
     init_uses(app)
-    init_transfer()
-    init_digest_forgetting()
-    init_portraits()
     init_webhooks()
     init_gate(app)
     logs.init_logs(app, settings.log_format, settings.log_level)

@@ -2,26 +2,21 @@
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
 from webapp.extensions import limiter
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
+from webapp.http.validation import Id
 from webapp.spaces import documents, members, service
 from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.personas import PERSONAS
 from webapp.spaces.schemas import (
-    ConsequenceOut,
     Consequences,
     DocumentList,
     DocumentOut,
-    DocumentPath,
     DocumentWithText,
     Invitation,
-    InvitationPath,
     MemberList,
     MemberOut,
-    MemberPath,
     NewDocument,
     NewOwner,
     NewSpace,
@@ -31,7 +26,6 @@ from webapp.spaces.schemas import (
     SpaceEnd,
     SpaceList,
     SpaceOut,
-    SpacePath,
     SpaceQuery,
 )
 
@@ -53,109 +47,102 @@ def list_spaces(query: SpaceQuery) -> SpaceList:
 def create_space(body: NewSpace) -> SpaceOut:
     """Create a project or a legacy."""
     row = service.create_space(current_user_id(), body)
-    return idempotency.commit(service.view_space(current_user_id(), row.space_id))
+    return service.view_space(current_user_id(), row.space_id)
 
 
 @blueprint.get("/spaces/<int:space_id>")
-def get_space(path: SpacePath) -> SpaceOut:
+def get_space(space_id: Id) -> SpaceOut:
     """A space you belong to, or are invited to."""
-    return service.view_space(current_user_id(), path.space_id)
+    return service.view_space(current_user_id(), space_id)
 
 
 @blueprint.put("/spaces/<int:space_id>")
-def update_space(path: SpacePath, body: SpaceChanges) -> SpaceOut:
+def update_space(space_id: Id, body: SpaceChanges) -> SpaceOut:
     """Change name, description, instructions or persona, as the owner."""
-    service.update_space(current_user_id(), path.space_id, body)
-    return commit(service.view_space(current_user_id(), path.space_id))
+    service.update_space(current_user_id(), space_id, body)
+    return service.view_space(current_user_id(), space_id)
 
 
 @blueprint.get("/spaces/<int:space_id>/dependents")
-def dependents(path: SpacePath) -> Consequences:
+def dependents(space_id: Id) -> Consequences:
     """Return what happens to your conversations and memories when you leave the space, or it is deleted."""
-    result = members.leave_consequences(current_user_id(), path.space_id)
-    return Consequences(consequences=list(map(ConsequenceOut.from_row, result)))
+    return Consequences(consequences=members.leave_consequences(current_user_id(), space_id))
 
 
 @blueprint.delete("/spaces/<int:space_id>")
-def delete_space(path: SpacePath, query: SpaceEnd) -> None:
+def delete_space(space_id: Id, query: SpaceEnd) -> None:
     """Delete a space with its documents, as the owner. Everybody keeps their conversations and memories from it."""
-    service.delete_space(current_user_id(), path.space_id, forget=query.forget == "memories")
-    db.session.commit()
+    service.delete_space(current_user_id(), space_id, forget=query.forget == "memories")
 
 
 @blueprint.get("/spaces/<int:space_id>/members")
-def list_members(path: SpacePath) -> MemberList:
+def list_members(space_id: Id) -> MemberList:
     """List the members of a space; the owner also sees open invitations."""
-    return MemberList(members=members.list_members(current_user_id(), path.space_id))
+    return MemberList(members=members.list_members(current_user_id(), space_id))
 
 
 @blueprint.post("/spaces/<int:space_id>/members", status=201)
 @limit_invitations
 @idempotency.idempotent
-def invite(path: SpacePath, body: Invitation) -> MemberOut:
+def invite(space_id: Id, body: Invitation) -> MemberOut:
     """Invite somebody by the address of their account, as the owner. The response never says whether there is one."""
-    member = members.invite(current_user_id(), path.space_id, body.email)
-    return idempotency.commit(member)
+    return members.invite(current_user_id(), space_id, body.email)
 
 
 @blueprint.post("/spaces/<int:space_id>/members/accept")
-def accept(path: SpacePath) -> SpaceOut:
+def accept(space_id: Id) -> SpaceOut:
     """Accept your invitation."""
-    members.accept(current_user_id(), path.space_id)
-    return commit(service.view_space(current_user_id(), path.space_id))
+    members.accept(current_user_id(), space_id)
+    return service.view_space(current_user_id(), space_id)
 
 
 @blueprint.delete("/spaces/<int:space_id>/members/<int:user_id>")
-def remove_member(path: MemberPath, query: SpaceEnd) -> None:
+def remove_member(space_id: Id, user_id: Id, query: SpaceEnd) -> None:
     """Decline an invitation, leave, or, as the owner, remove a member."""
     forget = query.forget == "memories"
-    members.remove(current_user_id(), path.space_id, path.user_id, forget=forget)
-    db.session.commit()
+    members.remove(current_user_id(), space_id, user_id, forget=forget)
 
 
 @blueprint.delete("/spaces/<int:space_id>/invitations/<int:invitation_id>")
-def withdraw_invitation(path: InvitationPath) -> None:
+def withdraw_invitation(space_id: Id, invitation_id: Id) -> None:
     """Withdraw an invitation, as the owner."""
-    members.withdraw_invitation(current_user_id(), path.space_id, path.invitation_id)
-    db.session.commit()
+    members.withdraw_invitation(current_user_id(), space_id, invitation_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/owner")
-def hand_over(path: SpacePath, body: NewOwner) -> SpaceOut:
+def hand_over(space_id: Id, body: NewOwner) -> SpaceOut:
     """Hand the space over to another member, as the owner."""
-    members.hand_over(current_user_id(), path.space_id, body.user_id)
-    return commit(service.view_space(current_user_id(), path.space_id))
+    members.hand_over(current_user_id(), space_id, body.user_id)
+    return service.view_space(current_user_id(), space_id)
 
 
 @blueprint.get("/spaces/<int:space_id>/documents")
-def list_documents(path: SpacePath, query: PageQuery) -> DocumentList:
+def list_documents(space_id: Id, query: PageQuery) -> DocumentList:
     """The documents of a space, newest first."""
-    page = documents.list_documents(current_user_id(), path.space_id, query)
+    page = documents.list_documents(current_user_id(), space_id, query)
     return DocumentList(documents=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/spaces/<int:space_id>/documents", status=201)
 @idempotency.idempotent
-def add_document(path: SpacePath, body: NewDocument) -> DocumentOut:
+def add_document(space_id: Id, body: NewDocument) -> DocumentOut:
     """Add a text; replies in the space can draw on it once it is indexed."""
-    document = documents.add_document(current_user_id(), path.space_id, body)
-    return idempotency.commit(document)
+    return documents.add_document(current_user_id(), space_id, body)
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
-def get_document(path: DocumentPath) -> DocumentWithText:
+def get_document(space_id: Id, document_id: Id) -> DocumentWithText:
     """A document with its text and the progress of its indexing."""
     user_id = current_user_id()
-    document = documents.view_document(user_id, path.space_id, path.document_id)
-    text = documents.text_of(user_id, path.space_id, path.document_id)
+    document = documents.view_document(user_id, space_id, document_id)
+    text = documents.text_of(user_id, space_id, document_id)
     return DocumentWithText(**document.model_dump(), content=text.replace(PAGE_END, "\n\n"))
 
 
 @blueprint.delete("/spaces/<int:space_id>/documents/<int:document_id>")
-def delete_document(path: DocumentPath) -> None:
+def delete_document(space_id: Id, document_id: Id) -> None:
     """Delete a document, as the owner or the person who added it."""
-    documents.delete_document(current_user_id(), path.space_id, path.document_id)
-    db.session.commit()
+    documents.delete_document(current_user_id(), space_id, document_id)
 
 
 @blueprint.get("/ai/personas")

@@ -12,7 +12,7 @@ from sqlalchemy import delete as delete_rows
 from webapp.accounts.models import User
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
-from webapp.db.base import db, now, rows_changed, write_transaction
+from webapp.db.base import count_rows, db, now, rows_changed, write_transaction
 from webapp.errors import Conflict, Forbidden, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
@@ -55,8 +55,7 @@ def _add(
     user_id: int, space_id: int, title: str, content: str, pages: int = 0, original: Original = NONE
 ) -> DocumentOut:
     get_space(user_id, space_id, lock=True)
-    statement = select(func.count()).select_from(SpaceDocument).where(SpaceDocument.space_id == space_id)
-    if (db.session.scalar(statement) or 0) >= MAX_DOCUMENTS:
+    if count_rows(SpaceDocument.space_id == space_id) >= MAX_DOCUMENTS:
         raise Conflict(say("A space can hold %(max_documents)s documents.", max_documents=MAX_DOCUMENTS))
     moment = now()
     row = SpaceDocument(
@@ -207,10 +206,7 @@ def _cut(document_id: int) -> bool:
         ).one_or_none()
         if row is None or row.status == "ready":
             return False
-        last_position = db.session.scalar(
-            select(func.count()).select_from(DocumentChunk).where(DocumentChunk.document_id == document_id)
-        )
-        if not last_position:
+        if not count_rows(DocumentChunk.document_id == document_id):
             content = db.session.scalar(select(SpaceDocument.content).where(SpaceDocument.document_id == document_id))
             parts = parts_of(content or "", row.pages, row.title, row.media_type)
             db.session.execute(

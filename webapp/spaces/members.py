@@ -6,14 +6,14 @@ import logging
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.accounts import signals
 from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.db.base import db, get_or_raise, now, rows_changed
+from webapp.db.base import count_rows, db, get_or_raise, now, rows_changed
 from webapp.errors import Conflict, Forbidden, NotFound, require
 from webapp.extensions import app_settings
 from webapp.i18n.marks import say
@@ -118,7 +118,7 @@ def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None
         raise NotFound("There is no such invitation.")
 
 
-def accept(user_id: int, space_id: int) -> Space:
+def accept(user_id: int, space_id: int) -> None:
     """Join a space the user is invited to; joining twice changes nothing. Raises NotFound."""
     row = require(_membership(user_id, space_id), "There is no such space.")
     if row.status == "invited":
@@ -126,7 +126,6 @@ def accept(user_id: int, space_id: int) -> Space:
         db.session.flush()
         touch(space_id)
         audit.record(user_id, Action.SPACE_JOINED, _name(space_id))
-    return get_space(user_id, space_id)
 
 
 def join_by_group(user_id: int, space_id: int) -> None:
@@ -138,8 +137,7 @@ def join_by_group(user_id: int, space_id: int) -> None:
     if row is not None and row.status == "active":
         return
     if row is None:
-        count = db.session.scalar(select(func.count()).where(SpaceMember.space_id == space_id)) or 0
-        if count >= MAX_MEMBERS:
+        if count_rows(SpaceMember.space_id == space_id) >= MAX_MEMBERS:
             raise Conflict(say("A space can have %(max_members)s members and invitations.", max_members=MAX_MEMBERS))
         row = SpaceMember(space_id=space_id, user_id=user_id, role="member", created_at=now())
         db.session.add(row)
@@ -173,9 +171,9 @@ def remove(user_id: int, space_id: int, member_id: int, *, forget: bool = False)
         db.session.expire_all()
 
 
-def hand_over(user_id: int, space_id: int, member_id: int) -> Space:
+def hand_over(user_id: int, space_id: int, member_id: int) -> None:
     """Make another active member the owner; the owner becomes a member. Raises NotFound, Forbidden."""
-    space = get_space(user_id, space_id, owner=True, lock=True)
+    get_space(user_id, space_id, owner=True, lock=True)
     row = _membership(member_id, space_id)
     if row is None or row.status != "active":
         raise NotFound("There is no such member.")
@@ -184,7 +182,6 @@ def hand_over(user_id: int, space_id: int, member_id: int) -> Space:
         membership.role = "member"
     row.role, row.by_group = "owner", False
     db.session.flush()
-    return space
 
 
 def leave_consequences(user_id: int, space_id: int) -> list[Consequence]:
@@ -241,11 +238,7 @@ def _name(space_id: int) -> str:
     return db.session.scalars(select(Space.name).where(Space.space_id == space_id)).one()
 
 
-def init_group_spaces() -> None:
-    """React to the groups the provider reports."""
-    signals.provider_sign_in.connect(_on_vouched_for)
-
-
+@signals.provider_sign_in.connect
 def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
     mapping = app_settings().spaces_of_groups
     if mapping:

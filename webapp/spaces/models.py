@@ -47,7 +47,6 @@ class SpaceMember(Base):
         UniqueConstraint("space_id", "user_id", name="uq_space_members_space_id_user_id"),
         UniqueConstraint("space_id", "email", name="uq_space_members_space_id_email"),
         Index("ix_space_members_user_id", "user_id", "status", "space_id"),
-        Base.__table_args__,
     )
 
     space_member_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -89,7 +88,6 @@ class SpaceDocument(Base):
         Index("ix_space_documents_space_id", "space_id", "document_id"),
         Index("ix_space_documents_status", "status", "updated_at"),
         Index("ix_space_documents_digest", "digest"),
-        Base.__table_args__,
     )
 
     document_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -120,7 +118,6 @@ class DocumentChunk(Base):
     __table_args__ = (
         UniqueConstraint("document_id", "position", name="uq_document_chunks_position"),
         Index("ix_document_chunks_space_id", "space_id", "document_chunk_id"),
-        Base.__table_args__,
     )
 
     document_chunk_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

@@ -69,8 +69,7 @@ def create() -> ViewResult:
         db.session.rollback()
         return _index(errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
     db.session.commit()
-    answer = make_response(redirect(url_for(".about", space_id=space.space_id), 303))
-    return current_space.remember_choice(answer, space.space_id)
+    return _switch_to(space.space_id)
 
 
 @blueprint.get("/spaces/<int:space_id>")
@@ -133,10 +132,9 @@ def invite(space_id: int) -> ViewResult:
 @blueprint.post("/spaces/<int:space_id>/accept")
 def accept(space_id: int) -> ViewResult:
     """Join."""
-    space = members.accept(current_user_id(), space_id)
+    members.accept(current_user_id(), space_id)
     db.session.commit()
-    answer = make_response(redirect(url_for(".about", space_id=space.space_id), 303))
-    return current_space.remember_choice(answer, space.space_id)
+    return _switch_to(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/decline")
@@ -198,6 +196,11 @@ def end(space_id: int) -> ViewResult:
         "message",
     )
     return current_space.remember_choice(make_response(redirect(url_for(".index"), 303)), None)
+
+
+def _switch_to(space_id: int) -> ViewResult:
+    answer = make_response(redirect(url_for(".about", space_id=space_id), 303))
+    return current_space.remember_choice(answer, space_id)
 
 
 def _index(*, errors: dict[str, str] | None = None, values: Any = None) -> str:

@@ -2,14 +2,15 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator
 
 from webapp.accounts.emails import normalise_email
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Id, Input, Instant, Line, Output, not_blank
+from webapp.http.validation import Id, Input, Instant, Line, Output, not_blank, not_null
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
+from webapp.spaces.signals import Consequence
 
 MAX_INSTRUCTIONS = 8_000
 MAX_DOCUMENT = 1_000_000
@@ -34,22 +35,6 @@ PersonaId = Annotated[str | None, AfterValidator(_known_persona)]
 Kind = Literal["project", "legacy"]
 
 
-class SpacePath(BaseModel):
-    space_id: Id
-
-
-class MemberPath(SpacePath):
-    user_id: Id
-
-
-class InvitationPath(SpacePath):
-    invitation_id: Id
-
-
-class DocumentPath(SpacePath):
-    document_id: Id
-
-
 class SpaceQuery(PageQuery):
     kind: Kind | None = None
 
@@ -72,6 +57,8 @@ class SpaceChanges(Input):
     instructions: Annotated[LongText, Field(max_length=MAX_INSTRUCTIONS)] | None = None
     persona: PersonaId = None
     has_portrait: bool = Field(False, description="Tell members in prose what is shared in it, written by a model.")
+
+    _not_null = field_validator("name", "description", "instructions")(not_null)
 
 
 class SpaceEnd(BaseModel):
@@ -167,16 +154,10 @@ class DocumentList(BaseModel):
     next_cursor: str | None
 
 
-class ConsequenceOut(Output):
-    kind: str
-    count: int
-    sentence: str
-
-
 class Consequences(BaseModel):
     """The consequences of an action that has not happened."""
 
-    consequences: list[ConsequenceOut]
+    consequences: list[Consequence]
 
 
 class PersonaOut(Output):

@@ -9,7 +9,7 @@ from sqlalchemy.orm import aliased
 from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.db.base import db, now
+from webapp.db.base import count_rows, db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
@@ -81,8 +81,7 @@ def persona_in(user_id: int, space_id: int, persona: str | None) -> str | None:
 
 def create_space(user_id: int, fields: NewSpace) -> Space:
     """Return a new space with its creator as the owner and only member."""
-    statement = select(func.count()).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
-    if (db.session.scalar(statement) or 0) >= MAX_SPACES:
+    if count_rows(SpaceMember.user_id == user_id, SpaceMember.role == "owner") >= MAX_SPACES:
         raise Conflict(say("Nobody can own more than %(max_spaces)s spaces.", max_spaces=MAX_SPACES))
     if fields.persona and fields.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
@@ -100,13 +99,10 @@ def create_space(user_id: int, fields: NewSpace) -> Space:
     return row
 
 
-def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> Space:
+def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> None:
     """Change the given fields, as the owner. Raises NotFound, Forbidden, Invalid."""
     row = get_space(user_id, space_id, owner=True)
     values = changes.model_dump(exclude_unset=True)
-    for name in ("name", "description", "instructions"):
-        if name in values and values[name] is None:
-            raise Invalid.field(name, "cannot be null")
     if values.get("persona") and row.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
     stops = row.has_portrait and values.get("has_portrait") is False
@@ -115,7 +111,6 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> Space:
     db.session.flush()
     if stops:  # the space is locked by now: no portrait is being stored
         signals.portrait_ends.send(None, space_id=space_id)
-    return row
 
 
 def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:

@@ -68,15 +68,9 @@ def versions_of(user_id: ColumnElement[int] | InstrumentedAttribute[int]) -> Sel
     )
 
 
-def init_versions() -> None:
-    """Have versions written with the transactions that change something."""
-    if event.contains(db.session, "before_commit", _raise):
-        return
-    event.listen(db.session, "before_commit", _raise)
-    event.listen(db.session, "after_rollback", _forget)
-
-
+@event.listens_for(db.session, "before_commit")
 def _raise(session: Session) -> None:
+    """Write the versions with the transaction that changes something."""
     if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
         return
     space_ids = sorted(session.info.pop(_TOUCHED, ()))
@@ -91,6 +85,7 @@ def _raise(session: Session) -> None:
         raised.send(None, space_ids=space_ids)
 
 
+@event.listens_for(db.session, "after_rollback")
 def _forget(session: Session) -> None:
     """Drop the changes of a rolled back transaction; after a SAVEPOINT they stay, as one too many is harmless."""
     if session.get_nested_transaction() is None:

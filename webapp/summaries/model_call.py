@@ -18,7 +18,7 @@ from webapp.summaries.prompt import (
 )
 
 TEMPERATURE = 0.0
-APPENDED = 3
+RESTORE_SHARE = 3
 """What is restored takes up at most one part in this many of what the user said."""
 
 
@@ -48,6 +48,6 @@ def ask(
         raise MalformedOutput
     texts = [item.content for item in transcript if item.role == "user"]
     # A summary must stay shorter than what it covers, however much has to be restored.
-    room = min(len(text) + sum(map(len, texts)) // APPENDED, sum(len(item.content) for item in transcript))
+    room = min(len(text) + sum(map(len, texts)) // RESTORE_SHARE, sum(len(item.content) for item in transcript))
     summary = restore_details(text, texts, min(SUMMARY_CHARS, room))
     return answer.model_copy(update={"summary": summary}), model

@@ -36,15 +36,10 @@ at most 120 words: what a person would still want to know later. Keep names, num
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The source of an overview, and whether it may still be stored."""
+    """The chunks that an overview would stand for, oldest first, and whether it may still be stored."""
 
-    user_id: int | None
     space_id: int | None
-    level: int
-    chunks: tuple[tuple[int, str], ...]
-    start: int
-    end: int
-    messages: tuple[TranscriptMessage, ...]
+    chunks: Sequence[ConversationChunk]
     still_holds: Callable[[], bool]
 
 
@@ -58,7 +53,11 @@ def make_overview(conversation_id: int) -> bool:
     db.session.remove()
     if parts is None:
         return False
-    answer, model = ask(parts.messages, "", instructions + TASK, with_facts=False)
+    messages = [
+        TranscriptMessage(row.chunk_id, "user", f"({full_date(row.created_at)}) {row.content}", row.created_at)
+        for row in parts.chunks
+    ]
+    answer, model = ask(messages, "", instructions + TASK, with_facts=False)
     with suppress(OutOfDate), write_transaction():
         return _store(conversation_id, parts, answer.summary, model)
     return False
@@ -90,22 +89,7 @@ def _due_parts(conversation_id: int) -> Parts | None:
     for level in sorted({row.level for row in rows}):
         rows_of_level = [row for row in rows if row.level == level]
         if len(rows_of_level) >= DUE:
-            oldest = rows_of_level[:BATCH]
-            return Parts(
-                conversation.user_id,
-                conversation.space_id,
-                level + 1,
-                tuple((row.chunk_id, row.content) for row in oldest),
-                oldest[0].message_range_start,
-                oldest[-1].message_range_end,
-                tuple(
-                    TranscriptMessage(
-                        row.chunk_id, "user", f"({full_date(row.created_at)}) {row.content}", row.created_at
-                    )
-                    for row in oldest
-                ),
-                still_holds,
-            )
+            return Parts(conversation.space_id, rows_of_level[:BATCH], still_holds)
     return None
 
 
@@ -129,24 +113,24 @@ def _store(conversation_id: int, parts: Parts, text: str, model: str) -> bool:
     conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
     if conversation is None or conversation.space_id != parts.space_id or not parts.still_holds():
         raise OutOfDate
-    ids = [chunk_id for chunk_id, _ in parts.chunks]
+    chunks = parts.chunks
     now = db.session.execute(
         select(ConversationChunk.chunk_id, ConversationChunk.content)
-        .where(ConversationChunk.chunk_id.in_(ids), _stands_alone())
+        .where(ConversationChunk.chunk_id.in_([row.chunk_id for row in chunks]), _stands_alone())
         .order_by(ConversationChunk.message_range_start)
     ).all()
-    if tuple((row.chunk_id, row.content) for row in now) != parts.chunks:
+    if [tuple(row) for row in now] != [(row.chunk_id, row.content) for row in chunks]:
         log.info("overview not kept: its parts changed", extra={"conversation_id": conversation_id})
         raise OutOfDate
     db.session.add(
         ConversationChunk(
             conversation_id=conversation_id,
-            user_id=parts.user_id,
+            user_id=conversation.user_id,
             space_id=parts.space_id,
             content=text,
-            level=parts.level,
-            message_range_start=parts.start,
-            message_range_end=parts.end,
+            level=chunks[0].level + 1,
+            message_range_start=chunks[0].message_range_start,
+            message_range_end=chunks[-1].message_range_end,
             model=model[:200],
         )
     )

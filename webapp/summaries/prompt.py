@@ -11,14 +11,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from webapp.legacies.extraction_prompt import FACT_TOKENS, LegacyFact, readable_facts
-from webapp.llm.structured import complete_items, none_is_empty
+from webapp.legacies.extraction_prompt import FACT_TOKENS, LegacyFact
+from webapp.llm.structured import complete_items, none_is_empty, readable_items
 from webapp.prompts.catalogue import default_text
 from webapp.prompts.transcript import TranscriptMessage, escape_block, numbered_lines
 from webapp.text.sentences import is_question, sentence_texts, whole_sentences_end
 from webapp.text.words import language_name, stems, words
 
-_ASKED = {
+_REQUESTS = {
     "German": "Schreibe die Zusammenfassung auf Deutsch.",
     "French": "Écris le résumé en français.",
     "Spanish": "Escribe el resumen en español.",
@@ -45,11 +45,6 @@ SUMMARY_CHARS = 6_000
 SUMMARY_TOKENS = 900
 
 
-def summary_line(texts: Iterable[str]) -> str:
-    """The request for a summary in the language of what the user said; empty for English, which the prompt is in."""
-    return _ASKED.get(language_name(texts), "")
-
-
 class ConversationSummary(BaseModel):
     """The model's answer."""
 
@@ -66,7 +61,7 @@ class LegacySummary(ConversationSummary):
     @property
     def readable(self) -> list[LegacyFact]:
         """The well-formed facts."""
-        return readable_facts(self.facts)
+        return readable_items(LegacyFact, self.facts)
 
 
 def build_messages(
@@ -78,7 +73,8 @@ def build_messages(
     if earlier:
         parts.append(f"<earlier_summary>\n{escape_block(earlier[-EARLIER_CHARS:])}\n</earlier_summary>")
     parts += numbered_lines(transcript, limit)
-    if line := summary_line(item.content for item in transcript if item.role == "user"):
+    # In the language of what the user said; English is that of the prompt.
+    if line := _REQUESTS.get(language_name(item.content for item in transcript if item.role == "user")):
         parts.append(f"\n{line}")
     return [
         {"role": "system", "content": instructions},

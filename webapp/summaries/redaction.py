@@ -19,19 +19,14 @@ from webapp.retrieval.models import ConversationChunk, MessageEmbedding
 from webapp.retrieval.passage_rows import CHUNKS_ONLY
 
 
-def init_summary_forgetting() -> None:
-    """Listen for memories being forgotten."""
-    being_forgotten.connect(_forget)
-    replies_stripped.connect(_replies_stripped)
-    statements_withdrawn.connect(_redact_paraphrases)
-
-
+@being_forgotten.connect
 def _forget(_sender: Any, *, user_id: int, texts: Collection[str], **_: Any) -> None:
     statements = ForgottenStatements(texts)
     _strip_chunks(user_id, statements)
     _replace_titles(user_id, statements)
 
 
+@statements_withdrawn.connect
 def _redact_paraphrases(
     _sender: Any, *, user_id: int, conversation_ids: Collection[int], statements: ForgottenStatements
 ) -> None:
@@ -91,6 +86,7 @@ def _replace_titles(user_id: int, statements: ForgottenStatements, *condition: C
         drop_streams(replies.all())
 
 
+@replies_stripped.connect
 def _replies_stripped(_sender: Any, *, user_id: int, message_ids: Sequence[int]) -> None:
     """Index replies that lost a forgotten text again, so that they are found by what they say now."""
     firsts: dict[int, int] = {}

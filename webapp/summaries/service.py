@@ -31,20 +31,16 @@ from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
 from webapp.summaries.model_call import ask
 from webapp.summaries.prompt import LegacySummary
-from webapp.summaries.redaction import init_summary_forgetting
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """The part that a summary will cover: the range, what was said in it, and the summary before it."""
+    """The part that a summary will cover: what was said in it, as stored by message, and the summary before it."""
 
     user_id: int
     is_temporary: bool
-    start: int
-    end: int
-    ids: tuple[int, ...]
     messages: tuple[TranscriptMessage, ...]
     earlier: str
     stored: Mapping[int, str]
@@ -139,12 +135,7 @@ def conversations_awaiting_summary(limit: int = 200) -> Sequence[int]:
     ).all()
 
 
-def init_summaries() -> None:
-    """React to changes of the messages that chunks cover, and of the memories they may retell."""
-    messages_changed.connect(_messages_changed)
-    init_summary_forgetting()
-
-
+@messages_changed.connect
 def _messages_changed(_sender: object, *, conversation: Conversation, first_id: int) -> None:
     """Drop chunks over messages that changed, in the same transaction: prompts show those verbatim again."""
     db.session.execute(
@@ -177,9 +168,9 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
         return None  # this is asked again when that reply ends
     before = _newest_summary(conversation_id)
     # Forgotten words are not retold: they are the user's, and stay in their message only.
-    yard = tombstone_set(conversation.user_id)
+    tombstones = tombstone_set(conversation.user_id)
     transcript = tuple(
-        TranscriptMessage(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
+        TranscriptMessage(row.message_id, row.role, tombstones.without_quotes(row.content), row.created_at)
         for row in rows
         if row.content.strip() and (row.role == "user" or row.status in FINISHED)
     )
@@ -187,9 +178,6 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
     return Open(
         conversation.user_id,
         conversation.is_temporary,
-        rows[0].message_id,
-        rows[-1].message_id,
-        tuple(row.message_id for row in rows),
         transcript,
         before,
         {row.message_id: row.content for row in rows},
@@ -235,8 +223,8 @@ def _store(
     conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
     if conversation is None or conversation.space_id != open_chunk.space_id:
         return None
-    rows = _open_rows(conversation_id, len(open_chunk.ids))
-    if tuple(row.message_id for row in rows) != open_chunk.ids:
+    ids = list(open_chunk.stored)
+    if [row.message_id for row in _open_rows(conversation_id, len(ids))] != ids:
         log.info("summary not kept: the messages changed", extra={"conversation_id": conversation_id})
         return None
     is_unchanged = _newest_summary(conversation_id) == open_chunk.earlier
@@ -250,8 +238,8 @@ def _store(
         content=text,
         embedding=np.asarray(vector, np.float32).tobytes() if vector is not None else None,
         embedding_model=embedding_model if vector is not None else None,
-        message_range_start=open_chunk.start,
-        message_range_end=open_chunk.end,
+        message_range_start=ids[0],
+        message_range_end=ids[-1],
         model=model[:200],
     )
     db.session.add(chunk)
@@ -271,4 +259,4 @@ def _store(
     conversation.summary_due = has_more
     if not conversation.is_temporary:
         changes.note(open_chunk.user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
-    return ClosedChunk(chunk.chunk_id, open_chunk.start, open_chunk.end, has_more)
+    return ClosedChunk(chunk.chunk_id, ids[0], ids[-1], has_more)

@@ -7,16 +7,15 @@ from webapp.digests.access import note_look, reachable_conversation, require_use
 from webapp.digests.service import get_digest
 from webapp.extensions import app_settings, limiter, redis
 from webapp.http.json_api import Answer, api_blueprint
+from webapp.http.validation import Id
 from webapp.tasks.schemas import (
     DigestMade,
-    DigestPath,
     DigestsMade,
+    JobId,
     SyncQuery,
-    TaskPath,
     TaskQueued,
     TaskState,
     UserDigestsQuery,
-    UserPath,
 )
 from webapp.tasks.service import job_state
 
@@ -36,28 +35,28 @@ limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"
 )
 @login_required(services=True)
 @limit_tasks
-def generate_memory_for_conversation(path: DigestPath, query: SyncQuery) -> Answer:
+def generate_memory_for_conversation(conversation_id: Id, query: SyncQuery) -> Answer:
     """Make the memory (the digest) of a conversation. With `sync` at once, in the answer; else as a job."""
     identity = require_identity()
-    conversation = reachable_conversation(identity, path.conversation_id)
+    conversation = reachable_conversation(identity, conversation_id)
     owner_id = conversation.user_id
     if not query.sync:
-        return TaskQueued(job_id=enqueue_or_find("digest", conversation_id=path.conversation_id)), 202
-    note_look(identity, owner_id, f"digest of conversation {path.conversation_id}")
-    generation.generate_now(path.conversation_id)
-    return DigestMade.of(get_digest(path.conversation_id))
+        return TaskQueued(job_id=enqueue_or_find("digest", conversation_id=conversation_id)), 202
+    note_look(identity, owner_id, f"digest of conversation {conversation_id}")
+    generation.generate_now(conversation_id)
+    return DigestMade.of(get_digest(conversation_id))
 
 
 @blueprint.post("/tasks/generate-memories-for-user/<int:user_id>", responses={200: DigestsMade, 202: TaskQueued})
 @login_required(services=True)
 @limit_tasks
-def generate_memories_for_user(path: UserPath, query: UserDigestsQuery) -> Answer:
+def generate_memories_for_user(user_id: Id, query: UserDigestsQuery) -> Answer:
     """Make the memories of a user's conversations. Which ones the filters say; `sync` waits for all of them."""
-    require_user(require_identity(), path.user_id)
+    require_user(require_identity(), user_id)
     filters = query.model_dump(exclude={"sync"})
     if query.sync:
-        return DigestsMade(**generation.make_digests(path.user_id, **filters))
-    return TaskQueued(job_id=enqueue_or_find("digests", user_id=path.user_id, **filters)), 202
+        return DigestsMade(**generation.make_digests(user_id, **filters))
+    return TaskQueued(job_id=enqueue_or_find("digests", user_id=user_id, **filters)), 202
 
 
 @blueprint.post("/tasks/trigger-memory-generation", status=202)
@@ -76,6 +75,6 @@ def trigger_memory_generation_sync() -> DigestsMade:
 
 @blueprint.get("/tasks/<job_id>")
 @login_required(services=True)
-def get_task(path: TaskPath) -> TaskState:
+def get_task(job_id: JobId) -> TaskState:
     """The state of a job: queued, started, finished with its result, or failed with the reason."""
-    return job_state(redis(), require_identity(), path.job_id)
+    return job_state(redis(), require_identity(), job_id)

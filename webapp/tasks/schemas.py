@@ -1,23 +1,12 @@
 """Input and output of tasks."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from webapp.digests.schemas import ConversationMemoryOut
-from webapp.http.validation import Id
 
-
-class TaskPath(BaseModel):
-    job_id: str = Field(max_length=64, description="As the request for it was answered.")
-
-
-class DigestPath(BaseModel):
-    conversation_id: Id
-
-
-class UserPath(BaseModel):
-    user_id: Id
+JobId = Annotated[str, Field(max_length=64, description="As the request for it was answered.")]
 
 
 class SyncQuery(BaseModel):

@@ -83,17 +83,22 @@ _WITHIN = 4_000
 _LATER_WORD = re.compile(r"(?<=[\w,;:] )[^\W\d_][\w'’-]+")
 
 
-@cache
-def _word_pattern() -> re.Pattern[str]:
-    """Match runs of word characters with the combining marks that `\\w` leaves out, and inner apostrophes."""
+def character_ranges(codes: range, is_member: Callable[[str], bool]) -> str:
+    """Return the characters of some codes that meet a condition, as ranges for a pattern's brackets."""
     ranges: list[list[int]] = []
-    for code in range(0x300, 0x11000):
-        if unicodedata.category(chr(code)) in ("Mn", "Mc"):
+    for code in codes:
+        if is_member(chr(code)):
             if ranges and ranges[-1][1] == code - 1:
                 ranges[-1][1] = code
             else:
                 ranges.append([code, code])
-    marks = "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
+    return "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
+
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    """Match runs of word characters with the combining marks that `\\w` leaves out, and inner apostrophes."""
+    marks = character_ranges(range(0x300, 0x11000), lambda char: unicodedata.category(char) in ("Mn", "Mc"))
     return re.compile(rf"[^\W_][^\W_{marks}]*(?:[^\W_]|[{marks}])*(?:'[^\W_]+)?{_SIGNED}|{_PICTURE}")
 
 
@@ -171,6 +176,11 @@ def stems(folded: Sequence[str], *, keep_stop_words: bool = False) -> list[str]:
     """Return the terms of folded words; stop words are kept as "" in their places, or else left out."""
     terms = [_english_term(word[:64]) for word in folded]
     return terms if keep_stop_words else [term for term in terms if term]
+
+
+def terms_of(text: str) -> list[str]:
+    """Return the terms of a text in order, without stop words."""
+    return stems(words(text))
 
 
 # A reply's search reads nine hundred words of its results, mostly the same few thousand from turn to turn.

@@ -6,8 +6,8 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import admin_only, current_user_id, session_only
 from webapp.db.base import db
 from webapp.extensions import limiter
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
+from webapp.http.validation import Id
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
 from webapp.tools.schemas import (
@@ -15,7 +15,6 @@ from webapp.tools.schemas import (
     ToolServerChanges,
     ToolServerList,
     ToolServerOut,
-    ToolServerPath,
     WebAccessFields,
     WebAccessOut,
     WebTest,
@@ -39,7 +38,7 @@ def get_web_access() -> WebAccessOut:
 @admin_only
 def set_web_access(body: WebAccessFields) -> WebAccessOut:
     """Set up the search engine, and switch the web on or off. The key goes in and never comes out."""
-    return commit(WebAccessOut.of(web.set_access(body)))
+    return WebAccessOut.of(web.set_access(body))
 
 
 @blueprint.post("/web-access/test")
@@ -75,41 +74,40 @@ def list_tool_servers() -> ToolServerList:
 def create_tool_server(body: NewToolServer) -> ToolServerOut:
     """Add an MCP server. Its token goes in and never comes out; its tools are known once it is tested, and off."""
     row = servers.create_server(current_user_id(), body, is_admin=is_admin())
-    return idempotency.commit(_out(row))
+    return _out(row)
 
 
 @blueprint.get("/tool-servers/<int:server_id>")
-def get_tool_server(path: ToolServerPath) -> ToolServerOut:
+def get_tool_server(server_id: Id) -> ToolServerOut:
     """One server with its tools."""
-    return _out(_row(path))
+    return _out(_row(server_id))
 
 
 @blueprint.patch("/tool-servers/<int:server_id>")
 @session_only
-def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> ToolServerOut:
+def change_tool_server(server_id: Id, body: ToolServerChanges) -> ToolServerOut:
     """Change a server, or which of its tools are on."""
-    row = _row(path)
+    row = _row(server_id)
     servers.update_server(row, body)
-    return commit(_out(row))
+    return _out(row)
 
 
 @blueprint.delete("/tool-servers/<int:server_id>")
 @session_only
-def delete_tool_server(path: ToolServerPath) -> None:
+def delete_tool_server(server_id: Id) -> None:
     """Delete a server with what was allowed on it."""
-    servers.delete_server(_row(path))
-    db.session.commit()
+    servers.delete_server(_row(server_id))
 
 
 @blueprint.post("/tool-servers/<int:server_id>/test")
 @limit_tries
-def try_tool_server(path: ToolServerPath) -> ToolServerOut:
+def try_tool_server(server_id: Id) -> ToolServerOut:
     """Ask a server which tools it has."""
-    return _out(try_server(_row(path)))
+    return _out(try_server(_row(server_id)))
 
 
-def _row(path: ToolServerPath) -> ToolServer:
-    return servers.get_server(current_user_id(), path.server_id, is_admin=is_admin())
+def _row(server_id: int) -> ToolServer:
+    return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
 
 
 def _out(row: ToolServer) -> ToolServerOut:

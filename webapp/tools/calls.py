@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -39,6 +40,7 @@ def _short(value: dict[str, Any]) -> dict[str, Any]:
 MAX_ARGUMENTS = 8_000
 DEEPEST = 20
 """The most levels of a record; MariaDB accepts no JSON with more than about thirty."""
+_DECODER = json.JSONDecoder(strict=False)
 _ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """An escaped NUL character in JSON; after one more backslash it is only spelled out, as in a program's source."""
 
@@ -86,10 +88,16 @@ def _repair(text: str) -> Any:
     start = text.find("{")
     if start < 0 or "}" not in text[start:]:
         return None
-    try:
+    with suppress(ValueError, RecursionError):
+        objects = []
+        while start >= 0:  # some servers send an empty one first, or the whole once more after its pieces
+            value, end = _DECODER.raw_decode(text, start)
+            objects.append(value)
+            start = text.find("{", end)
+        return next(filter(None, reversed(objects)), {})
+    with suppress(ValueError, RecursionError):
         return repair_json(text[start:], return_objects=True)
-    except (ValueError, RecursionError):
-        return None
+    return None
 
 
 def depth_of(value: Any) -> int:

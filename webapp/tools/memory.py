@@ -12,7 +12,7 @@ from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.partial_calls import ToolCall
 from webapp.memories.learning import tools
-from webapp.memories.learning.model_call import reply_policy
+from webapp.memories.learning.model_call import reply_is_trusted
 from webapp.providers.clients import embedder
 from webapp.tools.calls import ToolRun, call_record, definition_of, failure, parse_arguments
 
@@ -51,9 +51,9 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
         if turn is None:
             return call_record(call, arguments, failure("The conversation is gone."))
         if isinstance(args, tools.Remember):
-            policy = reply_policy(model_id)
+            is_trusted = reply_is_trusted(model_id)
             made_by = client.model if vectors else None
-            output = tools.remember(turn, args, vectors, made_by, policy=policy, is_tainted=is_tainted)
+            output = tools.remember(turn, args, vectors, made_by, is_trusted=is_trusted, is_tainted=is_tainted)
         elif isinstance(args, tools.Forget):
             output = tools.forget(turn, args)
         else:

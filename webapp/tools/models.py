@@ -52,7 +52,7 @@ class ToolGrant(Base):
     """A person's permission to call a tool that may write without asking again."""
 
     __tablename__ = "tool_grants"
-    __table_args__ = (UniqueConstraint("user_id", "server_id", "tool", name="uq_tool_grants_tool"), Base.__table_args__)
+    __table_args__ = (UniqueConstraint("user_id", "server_id", "tool", name="uq_tool_grants_tool"),)
 
     grant_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))

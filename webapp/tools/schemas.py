@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.validation import Flag, Id, Input, Instant, Line, Output
+from webapp.http.validation import Flag, Input, Instant, Line, Output
 from webapp.providers.schemas import server_address
 from webapp.tools.models import ToolServer, WebAccess
 
@@ -42,10 +42,6 @@ class WebAccessOut(Output):
 
 ServerName = Annotated[Line, Field(min_length=1, max_length=60)]
 ServerUrl = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(server_address)]
-
-
-class ToolServerPath(BaseModel):
-    server_id: Id
 
 
 class NewToolServer(Input):

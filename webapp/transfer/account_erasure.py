@@ -78,11 +78,6 @@ NAMES = {"user_id", "owner_id", "author_id", "actor_id", "admin_id", "invited_by
 """Columns that name somebody; others are found by their reference to `users`."""
 
 
-def init_erasure() -> None:
-    """Answer when an account's size is asked for before it is deleted."""
-    deletion.size_asked.connect(_size)
-
-
 def delete_account(user_id: int, *, seconds: float | None = None) -> str:
     """Continue deleting an account that is due; returns `kept`, `running` if there is more to do, or `done`.
 
@@ -241,6 +236,7 @@ def _is_of(key: bytes, user_id: int) -> bool:
     return re.search(rb"(?<![a-z])user(?:_id)?[:=]%d(?!\d)" % user_id, key) is not None
 
 
+@deletion.size_asked.connect
 def _size(_sender: object, *, user_id: int) -> int:
     """Return how many messages and memories there are; counting stops once it is more than matters."""
     limit = deletion.AT_ONCE + 1

@@ -9,20 +9,18 @@ from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
-from webapp.http.answers import commit
 from webapp.http.forms import validate
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
+from webapp.http.validation import Id
 from webapp.http.views import accepts_files
 from webapp.transfer import export_jobs, import_learning, service, storage
 from webapp.transfer.models import Import
 from webapp.transfer.schemas import (
     ExportList,
     ExportOut,
-    ExportPath,
     ImportList,
     ImportOut,
-    ImportPath,
     ItemList,
     ItemOut,
     ItemQuery,
@@ -51,7 +49,7 @@ def create_import() -> ImportOut:
         if file is None:
             raise Invalid.field("file", "is missing")
         row = service.upload(current_user_id(), file, request.form.get("format") or None)
-    return idempotency.commit(ImportOut.of(row))
+    return ImportOut.of(row)
 
 
 @blueprint.get("/imports")
@@ -62,58 +60,58 @@ def list_imports(query: PageQuery) -> ImportList:
 
 
 @blueprint.get("/imports/<int:import_id>")
-def get_import(path: ImportPath) -> ImportOut:
+def get_import(import_id: Id) -> ImportOut:
     """Return how far an import is, and what is in its file."""
-    return ImportOut.of(service.get_import(current_user_id(), path.import_id))
+    return ImportOut.of(service.get_import(current_user_id(), import_id))
 
 
 @blueprint.get("/imports/<int:import_id>/items")
-def list_items(path: ImportPath, query: ItemQuery) -> ItemList:
+def list_items(import_id: Id, query: ItemQuery) -> ItemList:
     """Return what became of each part of an import, and why."""
-    page = service.list_items(current_user_id(), path.import_id, query)
+    page = service.list_items(current_user_id(), import_id, query)
     return ItemList(items=[ItemOut.of(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @blueprint.post("/imports/<int:import_id>/start", status=202)
-def start_import(path: ImportPath, body: StartImport) -> ImportOut:
+def start_import(import_id: Id, body: StartImport) -> ImportOut:
     """Take in what is in the file, or a part of it."""
-    return commit(ImportOut.of(service.start(current_user_id(), path.import_id, body)))
+    return ImportOut.of(service.start(current_user_id(), import_id, body))
 
 
 @blueprint.post("/imports/<int:import_id>/cancel", status=202)
-def cancel_import(path: ImportPath) -> ImportOut:
+def cancel_import(import_id: Id) -> ImportOut:
     """Stop an import. What it has taken in stays until it is undone."""
-    return commit(ImportOut.of(service.cancel(current_user_id(), path.import_id)))
+    return ImportOut.of(service.cancel(current_user_id(), import_id))
 
 
 @blueprint.post("/imports/<int:import_id>/undo", status=202)
-def undo_import(path: ImportPath) -> ImportOut:
+def undo_import(import_id: Id) -> ImportOut:
     """Take back everything an import brought."""
-    return commit(ImportOut.of(service.undo(current_user_id(), path.import_id)))
+    return ImportOut.of(service.undo(current_user_id(), import_id))
 
 
 @blueprint.get("/imports/<int:import_id>/learning")
-def get_learning(path: ImportPath) -> LearningOut:
+def get_learning(import_id: Id) -> LearningOut:
     """Return what learning from the conversations of an import would cost, and how it stands."""
-    return _learning(service.get_import(current_user_id(), path.import_id))
+    return _learning(service.get_import(current_user_id(), import_id))
 
 
 @blueprint.post("/imports/<int:import_id>/learning", status=202)
-def start_learning(path: ImportPath, body: LearnFields) -> LearningOut:
+def start_learning(import_id: Id, body: LearnFields) -> LearningOut:
     """Learn from the conversations of an import, or go on after a pause; what is found waits in review."""
-    return _learning(import_learning.begin(current_user_id(), path.import_id, body), commit=True)
+    return _learning(import_learning.begin(current_user_id(), import_id, body))
 
 
 @blueprint.post("/imports/<int:import_id>/learning/pause", status=202)
-def pause_learning(path: ImportPath) -> LearningOut:
+def pause_learning(import_id: Id) -> LearningOut:
     """Wait after the question that is being asked."""
-    return _learning(import_learning.pause(current_user_id(), path.import_id), commit=True)
+    return _learning(import_learning.pause(current_user_id(), import_id))
 
 
 @blueprint.post("/imports/<int:import_id>/learning/stop", status=202)
-def stop_learning(path: ImportPath) -> LearningOut:
+def stop_learning(import_id: Id) -> LearningOut:
     """Learn nothing more from this import."""
-    return _learning(import_learning.stop(current_user_id(), path.import_id), commit=True)
+    return _learning(import_learning.stop(current_user_id(), import_id))
 
 
 @blueprint.post("/exports", status=202)
@@ -123,7 +121,7 @@ def stop_learning(path: ImportPath) -> LearningOut:
 def create_export(body: NewExport) -> ExportOut:
     """Have your account, a conversation or your memories written to a file."""
     row = export_jobs.create_export(current_user_id(), body)
-    return idempotency.commit(ExportOut.from_row(row))
+    return ExportOut.from_row(row)
 
 
 @blueprint.get("/exports")
@@ -134,9 +132,9 @@ def list_exports(query: PageQuery) -> ExportList:
 
 
 @blueprint.get("/exports/<int:export_id>")
-def get_export(path: ExportPath) -> ExportOut:
+def get_export(export_id: Id) -> ExportOut:
     """Return whether an export is ready."""
-    return ExportOut.from_row(export_jobs.get_export(current_user_id(), path.export_id))
+    return ExportOut.from_row(export_jobs.get_export(current_user_id(), export_id))
 
 
 @blueprint.get(
@@ -144,9 +142,9 @@ def get_export(path: ExportPath) -> ExportOut:
     responses={200: {"description": "The file", "content": {"*/*": {}}}, 409: {"description": "Not made yet"}},
 )
 @writes
-def download_export(path: ExportPath) -> Any:
+def download_export(export_id: Id) -> Any:
     """The file of an export."""
-    return send_export(path.export_id)
+    return send_export(export_id)
 
 
 def send_export(export_id: int) -> Any:
@@ -158,9 +156,6 @@ def send_export(export_id: int) -> Any:
     return send_file(place, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
 
 
-def _learning(row: Import, *, commit: bool = False) -> LearningOut:
-    status, progress, user_id, import_id = row.learn_status, row.learning, row.user_id, row.import_id
-    if commit:
-        db.session.commit()
-    estimate = import_learning.estimate(user_id, import_id)
-    return LearningOut(status=status, progress=progress, **estimate.model_dump())
+def _learning(row: Import) -> LearningOut:
+    estimate = import_learning.estimate(row.user_id, row.import_id)
+    return LearningOut(status=row.learn_status, progress=row.learning, **estimate.model_dump())

@@ -12,14 +12,14 @@ from sqlalchemy import select
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
 from webapp.errors import DomainError
-from webapp.extensions import app_settings
 from webapp.files import service as files
 from webapp.files.kinds import picture_kind, safe_name
 from webapp.files.models import File, MessageFile
 from webapp.files.uploads import take_in
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import ReadConversation, ReadFile
 from webapp.transfer.models import RestoredRow
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 BROUGHT = "file"
 WHOLE_TOKENS = 2_000
@@ -86,10 +86,7 @@ def take_back(user_id: int, import_id: int) -> None:
 
 def _take_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
     """Return a file's id, and whether it goes into prompts whole or is searched. Raises DomainError, ImportRefused."""
-    data = file.data
-    if data is None:
-        with upload.open(file.member or "") as member:
-            data = member.read(app_settings().max_file_bytes + 1)
+    data = upload.read(file.member or "") if file.data is None else file.data
     name = _file_name(file.name, data)
     with write_transaction():
         existing = db.session.scalar(

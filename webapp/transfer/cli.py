@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import click
-from flask import Flask
 from flask.cli import AppGroup
 
 from webapp.accounts.cli import email_option, report_problems
@@ -17,11 +16,6 @@ from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import NewExport, StartImport
 
 transfer = AppGroup("transfer", help="Imports and exports.")
-
-
-def register_commands(app: Flask) -> None:
-    """Add the `transfer` commands."""
-    app.cli.add_command(transfer)
 
 
 @transfer.command("export")

@@ -14,6 +14,7 @@ from webapp.audit.actions import Action
 from webapp.background import time_slices
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice, Work
+from webapp.conversations.current_messages import current
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import after_commit, db, now, reads_only, write_transaction
@@ -149,8 +150,8 @@ def purge(moment: datetime) -> int:
         select(Export).where(Export.status == "ready", Export.expires_at < moment).limit(200)
     ).all()
     for row in rows:
-        storage.drop(row.stored_as)
-        row.status, row.stored_as = "expired", None
+        storage.drop_file_of(row)
+        row.status = "expired"
     db.session.flush()
     return len(rows)
 
@@ -183,9 +184,7 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
     """Return the stem of a file name for one of the user's conversations, and the file's bytes. Raises NotFound."""
     row = get_conversation(user_id, conversation_id)
     messages = db.session.scalars(
-        select(Message)
-        .where(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), Message.content != "")
-        .order_by(Message.message_id)
+        select(Message).where(current(conversation_id), Message.content != "").order_by(Message.message_id)
     ).all()
     wording = conversations.FileTexts() if form == "json" else texts_for(user_id)
     talk = conversations.ExportedConversation(
@@ -234,12 +233,8 @@ def _exports_of(user_id: int) -> Select[Export]:
     return select(Export).where(Export.user_id == user_id)
 
 
-def init_export_expiry() -> None:
-    """React to what is forgotten or withdrawn."""
-    being_forgotten.connect(_outdate)
-    statements_withdrawn.connect(_outdate)
-
-
+@being_forgotten.connect
+@statements_withdrawn.connect
 def _outdate(_sender: Any, *, user_id: int, **_: Any) -> None:
     """End the user's exports, including those being written."""
     rows = db.session.scalars(

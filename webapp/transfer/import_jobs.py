@@ -23,6 +23,7 @@ from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.outside_proposals import propose
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.transfer import import_learning, storage
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.assets import ConversationFiles, store_files
 from webapp.transfer.content import REFUSED_FILES, Part, ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.import_writer import WriteResult, space_of_project, write_conversation, write_project
@@ -31,7 +32,7 @@ from webapp.transfer.readers import READERS
 from webapp.transfer.readers.commonplace import Commonplace
 from webapp.transfer.restore import job as restoring
 from webapp.transfer.schemas import LearnFields
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
 
@@ -262,7 +263,7 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
         row.preview = {**(row.preview or {}), "sample": []}  # its texts are now where they were imported to
         if status == "done" and not any(count for name, count in row.counts.items() if name.endswith(GAINS)):
             row.error = row.error or "Nothing new was in this file; the list says why."
-        drop_file(row)
+        storage.drop_file_of(row)
         wish = (row.options or {}).get("learn")
         if status == "done" and wish and not (row.options or {}).get("restore"):
             _learn(row, wish)
@@ -278,9 +279,3 @@ def _learn(row: Import, wish: Any) -> None:
             )
     except DomainError:
         log.info("nothing learned from an import", exc_info=True)
-
-
-def drop_file(row: Import) -> None:
-    """Delete the uploaded file."""
-    storage.drop(row.stored_as)
-    row.stored_as = None

@@ -10,6 +10,7 @@ from sqlalchemy import delete, select, update
 
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
+from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import conversation_shown, messages_changed
 from webapp.db.base import count_rows, db, now, write_transaction
@@ -156,9 +157,7 @@ def _take_back(user_id: int, conversation_id: int, import_id: int) -> int:
 def _remove(conversation: Conversation, message_ids: Sequence[int]) -> None:
     db.session.execute(update(Message).where(Message.superseded_by_id.in_(message_ids)).values(superseded_by_id=None))
     db.session.execute(delete(Message).where(Message.message_id.in_(message_ids)))
-    statement = select(Message.message_id, Message.created_at).where(
-        Message.conversation_id == conversation.conversation_id, Message.superseded_by_id.is_(None)
-    )
+    statement = select(Message.message_id, Message.created_at).where(current(conversation.conversation_id))
     left = db.session.execute(statement.order_by(Message.message_id)).all()
     conversation.message_count = len(left)
     if left:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import insert, select, update
 
+from webapp.conversations.current_messages import current
 from webapp.conversations.folders import create_folder
 from webapp.conversations.messages import supersede_from
 from webapp.conversations.models import Conversation, Folder, Message, MessageReasoning
@@ -129,7 +130,7 @@ def _continue(
     rows = db.session.execute(
         select(Message.message_id, ImportedMessage.source_id, ImportedMessage.digest)
         .outerjoin(ImportedMessage, ImportedMessage.message_id == Message.message_id)
-        .where(Message.conversation_id == row.conversation_id, Message.superseded_by_id.is_(None))
+        .where(current(row.conversation_id))
         .order_by(Message.message_id)
     ).all()
     keys = [_key(message.source_id) for message in part.messages]

@@ -23,7 +23,6 @@ class Import(Base):
     __table_args__ = (
         Index("ix_imports_listing", "user_id", "import_id"),
         Index("ix_imports_status", "status", "updated_at"),
-        Base.__table_args__,
     )
 
     import_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -68,7 +67,7 @@ class ImportItem(Base):
     """The outcome of one part of an import."""
 
     __tablename__ = "import_items"
-    __table_args__ = (Index("ix_import_items_import", "import_id", "item_id"), Base.__table_args__)
+    __table_args__ = (Index("ix_import_items_import", "import_id", "item_id"),)
 
     item_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     import_id: Mapped[int] = mapped_column(ForeignKey("imports.import_id", ondelete="CASCADE"))
@@ -98,7 +97,6 @@ class ImportedMessage(Base):
     __table_args__ = (
         Index("ix_imported_messages_conversation", "conversation_id", "message_id"),
         Index("ix_imported_messages_import_id", "import_id"),
-        Base.__table_args__,
     )
 
     message_id: Mapped[int] = mapped_column(
@@ -117,7 +115,6 @@ class Export(Base):
     __table_args__ = (
         Index("ix_exports_listing", "user_id", "export_id"),
         Index("ix_exports_status", "status", "created_at"),
-        Base.__table_args__,
     )
 
     export_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

@@ -19,7 +19,7 @@ from webapp.transfer import conversation_download, export_jobs, import_learning,
 from webapp.transfer.api import limit_transfers, send_export
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
-from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, Outcome, PastedImport, StartImport
+from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, Outcome, PastedImport, StartImport, Taken
 
 blueprint = PageBlueprint("transfer_pages", __name__, access="user")
 
@@ -130,7 +130,7 @@ def start(import_id: int) -> ViewResult:
     if "restore" in request.form:
         service.start(current_user_id(), import_id, StartImport(restore=True))
         return commit_and_redirect(url_for(".show_import", import_id=import_id))
-    take = [name for name in ("conversations", "memories", "projects") if name in request.form.getlist("take")]
+    take = [name for name in get_args(Taken) if name in request.form.getlist("take")]
     first, last = (request.form.get(name) or None for name in ("from", "to"))
     fields = StartImport.model_validate(
         {

@@ -12,12 +12,13 @@ from webapp.background.time_slices import Slice, Work
 from webapp.db.base import db, now, write_transaction
 from webapp.http.validation import utc_text
 from webapp.transfer import storage
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadConversation, Unreadable
-from webapp.transfer.import_jobs import KINDS, TAKES, drop_file, go_on
+from webapp.transfer.import_jobs import KINDS, TAKES, go_on
 from webapp.transfer.models import Import
 from webapp.transfer.readers import recognise
 from webapp.transfer.restore import job as restoring
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
         row.status = "failed" if error else "ready"
         row.updated_at = now()
         if error:
-            drop_file(row)
+            storage.drop_file_of(row)
         return row.status
 
 

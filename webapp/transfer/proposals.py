@@ -8,14 +8,11 @@ from flask import url_for
 from sqlalchemy import Select, func, select
 
 from webapp.db.base import db
-from webapp.errors import Conflict
 from webapp.i18n.request_language import gettext as _
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.review import decisions
 from webapp.memories.review.decisions import Group, review_groups, waits
 from webapp.memories.rules.user_decisions import Decision
-from webapp.memories.schemas import MemoryQuery, ReviewDecision
-from webapp.memories.store import forgetting
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
 from webapp.transfer.service import PASTED_NAME, get_import
@@ -36,11 +33,6 @@ class DecisionCounts:
     done: int
     left: int
     last_id: int
-
-
-def init_proposals() -> None:
-    """Provide the review with groups."""
-    review_groups.connect(_groups)
 
 
 def import_memories(row: Import) -> Select[int]:
@@ -76,21 +68,7 @@ def decide_batch(user_id: int, import_id: int, decision: Decision, *, after: int
     ).all()
     if not ids:
         return DecisionCounts(0, 0, 0)
-    if decision is Decision.REJECT:
-        return DecisionCounts(len(forgetting.forget(user_id, list(ids), cause="rejected").memory_ids), 0, ids[-1])
-    query = MemoryQuery(limit=AT_ONCE)
-    pairs = decisions.list_conflict_pairs(user_id, query, Memory.memory_id.in_(ids)).items
-    memory_ids = {row.memory_id for row, other in pairs if other is not None}
-    left = len(memory_ids)
-    for memory_id in ids:
-        if memory_id in memory_ids:  # keeping it would replace the other one
-            continue
-        try:
-            with db.session.begin_nested():
-                decisions.decide_review(user_id, memory_id, ReviewDecision(decision=decision))
-        except Conflict:
-            left += 1
-    return DecisionCounts(len(ids) - left, left, ids[-1])
+    return DecisionCounts(*decisions.decide_many(user_id, ids, decision), ids[-1])
 
 
 def _select_waiting(row: Import) -> Select[int]:
@@ -98,6 +76,7 @@ def _select_waiting(row: Import) -> Select[int]:
     return select(Memory.memory_id).where(condition, *waits(), Memory.memory_id.in_(import_memories(row)))
 
 
+@review_groups.connect
 def _groups(_sender: object, *, user_id: int) -> list[Group]:
     pending = set(
         db.session.scalars(

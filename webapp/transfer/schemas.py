@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,14 +11,6 @@ from webapp.http.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Outp
 from webapp.transfer.models import Import, ImportItem
 
 MAX_PASTED = 1_000_000
-
-
-class ImportPath(BaseModel):
-    import_id: Id
-
-
-class ExportPath(BaseModel):
-    export_id: Id
 
 
 class PastedImport(BaseModel):
@@ -60,8 +52,11 @@ class LearningOut(Estimate):
     progress: dict[str, Any] | None
 
 
+Taken = Literal["conversations", "memories", "projects"]
+
+
 class StartImport(BaseModel):
-    take: list[Literal["conversations", "memories", "projects"]] = ["conversations", "memories", "projects"]
+    take: list[Taken] = list(get_args(Taken))
     between: Range | None = None
     space_id: Id | None = Field(None, description="Put conversations and memories into this space.")
     learn: LearnFields | Flag | None = Field(

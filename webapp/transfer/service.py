@@ -3,7 +3,7 @@
 from datetime import timedelta
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import Select, select
 from werkzeug.datastructures import FileStorage
@@ -26,9 +26,8 @@ from webapp.transfer import import_undo, storage
 from webapp.transfer.models import Export, Import, ImportItem
 from webapp.transfer.readers import READERS
 from webapp.transfer.restore import job as restoring
-from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport
+from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport, Taken
 
-PARTS = ("conversations", "memories", "projects")
 PASTED_NAME = "Pasted text.txt"
 """The name of an import that was pasted."""
 AT_ONCE = 3
@@ -39,11 +38,6 @@ STALLED_FOR, LEARNING_STALLED_FOR = timedelta(minutes=3), timedelta(minutes=5)
 """How long nothing has happened to what has stalled; learning waits for a model."""
 MOST_READY = 10
 """The most imports of one user that have been examined and wait to be started."""
-
-
-def init_files() -> None:
-    """React to accounts that are deleted."""
-    account_deleted.connect(_account_deleted)
 
 
 def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
@@ -148,7 +142,7 @@ def _restores(row: Import, fields: StartImport) -> bool:
     can = is_restorable(row)
     if fields.restore and not can:
         raise Conflict("Only a full Commonplace export can be restored, and only into an empty account.")
-    is_whole = len(fields.take) == len(PARTS) and fields.between is None and fields.space_id is None
+    is_whole = set(fields.take) == set(get_args(Taken)) and fields.between is None and fields.space_id is None
     return can and is_whole if fields.restore is None else fields.restore
 
 
@@ -159,8 +153,7 @@ def cancel(user_id: int, import_id: int) -> Import:
         raise Conflict("This import has ended.")
     row.status, row.updated_at = "cancelled", now()
     row.preview = {**(row.preview or {}), "sample": []}
-    storage.drop(row.stored_as)
-    row.stored_as = None
+    storage.drop_file_of(row)
     db.session.flush()
     return row
 
@@ -208,6 +201,7 @@ def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | Non
     return row
 
 
+@account_deleted.connect
 def _account_deleted(_sender: object, *, user_id: int) -> None:
     """Delete the files with the account, like their rows."""
     for name in stored_files(user_id):

@@ -1,31 +1,26 @@
-"""Uploaded files as readers see them: named members that are streamed and never unpacked to disk."""
+"""Uploaded files as readers see them: named members that are streamed."""
 
 from __future__ import annotations
 
 import io
 import json
-import lzma
 import zipfile
-import zlib
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cached_property
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import ijson
 
-from webapp.files.readers.text import BOMS, decode
-from webapp.i18n.marks import say
+from webapp.extensions import app_settings
+from webapp.files.readers.text import decode, encoding_of
+from webapp.i18n.marks import N_
+from webapp.transfer.archives import Archive, ImportRefused
+from webapp.transfer.json_text import StrictText
 
-MOST_BYTES = 16 * 1024**3
-"""The most bytes that a ZIP may unpack to."""
-MOST_MEMBERS = 200_000
-RATIO_FROM = 64 * 1024**2
-MOST_RATIO = 50
-"""How many times larger than itself a ZIP may unpack to, once that is more than RATIO_FROM: chats get to ten times."""
 PEEK_BYTES = 64 * 1024
 LOOKED_AT = 20
 """How many items of an array are looked at to find out what it is of."""
@@ -35,13 +30,13 @@ MOST_ITEM = 512 * 1024**2
 """The most bytes of memory, roughly, that one item of a JSON array may take."""
 MOST_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
-WRAPPERS = ("conversations", "data", "chats", "items", "results", "memories")
+DAMAGED = N_("the file is damaged or was cut off")
+WRAPPERS = (
+    *("conversations", "data", "chats", "items", "results", "memories", "history"),
+    *("entities", "relations"),
+)
 """The keys under which programs put the array of what they export."""
 _BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
-
-
-class ImportRefused(ValueError):
-    """The file cannot be imported; the message tells its owner why."""
 
 
 class Upload:
@@ -50,11 +45,11 @@ class Upload:
     def __init__(self, path: Path, filename: str) -> None:
         self.path = path
         self.filename = filename
-        self._archive: zipfile.ZipFile | None = None
+        self._archive: Archive | None = None
         if zipfile.is_zipfile(path):
             if not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
-                self._archive = _open(path)
-        elif self.peek(filename).startswith("PK\x03\x04"):  # the directory at its end is missing
+                self._archive = Archive(path)
+        elif self._beginning(filename).startswith(b"PK\x03\x04"):  # the directory at its end is missing
             raise ImportRefused("The ZIP is broken. Download the export again.")
 
     @property
@@ -62,52 +57,35 @@ class Upload:
         """Return whether the file is a ZIP."""
         return self._archive is not None
 
-    @cached_property
+    @property
     def names(self) -> list[str]:
         """The members, without folders and files that operating systems add."""
-        if self._archive is None:
-            return [self.filename]
-        hidden = ("__MACOSX/", ".DS_Store", "Thumbs.db")
-        return [name for name in self._members if not any(part in name for part in hidden)]
+        return [self.filename] if self._archive is None else self._archive.names
 
-    @cached_property
-    def _members(self) -> dict[str, zipfile.ZipInfo]:
-        """The members of the ZIP by their paths, in which some programs write backslashes."""
-        items = self._archive.infolist() if self._archive is not None else []
-        return {item.filename.replace("\\", "/"): item for item in items if not item.is_dir()}
+    def has(self, name: str) -> bool:
+        """Return whether a member of this name is in the ZIP."""
+        return self._archive is not None and name in self._archive
 
     def size(self, name: str) -> int:
         """Return the uncompressed bytes that a member claims to have."""
-        return self.path.stat().st_size if self._archive is None else self._members[name].file_size
+        return self.path.stat().st_size if self._archive is None else self._archive.size(name)
 
-    @contextmanager
-    def open(self, name: str) -> Iterator[IO[bytes]]:
+    def open(self, name: str) -> AbstractContextManager[IO[bytes]]:
         """Yield a member's bytes. Raises ImportRefused if it is encrypted or broken."""
-        if self._archive is None:
-            with self.path.open("rb") as file:
-                yield file
-            return
-        info = self._members[name]
-        if info.flag_bits & 1:
-            raise ImportRefused("The ZIP is protected by a password. Unpack it, and upload it without one.")
-        try:
-            with self._archive.open(info) as member:  # of which no more is read than the directory claims
-                yield member
-        except NotImplementedError as error:  # what zipfile raises for unsupported compression or encryption
-            raise ImportRefused(
-                say(
-                    "“%(name)s” in the ZIP is packed in a way that cannot be read here. Unpack it, pack it as an "
-                    "ordinary ZIP and upload that.",
-                    name=name,
-                )
-            ) from error
-        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
-            raise ImportRefused(say("“%(name)s” in the ZIP is broken.", name=name)) from error
+        return self.path.open("rb") if self._archive is None else self._archive.open(name)
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file to store, one more at most than it may have. Raises ImportRefused."""
+        with self.open(name) as file:
+            return file.read(app_settings().max_file_bytes + 1)
 
     def peek(self, name: str) -> str:
         """Return the beginning of a member as text."""
+        return decode(self._beginning(name))
+
+    def _beginning(self, name: str) -> bytes:
         with self.open(name) as file:
-            return decode(file.read(PEEK_BYTES))
+            return file.read(PEEK_BYTES)
 
     def text(self, name: str, limit: int) -> str:
         """Return a whole member as text, of at most `limit` bytes. Raises ImportRefused for a longer one."""
@@ -137,30 +115,34 @@ class Upload:
         yield from _items_under(keys, self._events(name))
 
     def _events(self, name: str) -> Iterator[tuple[str, Any]]:
-        """Yield a parser's events; from half of a surrogate pair on, those of a slower one that does not stop there."""
+        """Yield a parser's events; from where it does not go on, those of what is meant there."""
         count = 0
+        with suppress(UnicodeDecodeError, ijson.JSONError), self._open_text(name) as text:
+            file = SimpleNamespace(read=lambda size=-1: text.read(size).encode())
+            for count, event in enumerate(ijson.basic_parse(file, use_float=True), 1):  # noqa: B007  # read below
+                yield event
+            return
         try:
-            with suppress(UnicodeDecodeError), self._open_text(name) as file:
-                for count, event in enumerate(ijson.basic_parse(file, use_float=True), 1):  # noqa: B007  # read below
-                    yield event
-                return
-            with self._open_text(name) as file:
-                for event, value in islice(ijson.get_backend("python").basic_parse(file, use_float=True), count, None):
-                    yield event, value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-        except ijson.JSONError as error:
-            raise ValueError("the file is damaged or was cut off") from error
+            with self._open_text(name) as text:
+                events = ijson.basic_parse(StrictText(text), use_float=True, multiple_values=True)
+                yield from islice(events, count, None)
+        except (UnicodeDecodeError, ijson.JSONError) as error:
+            raise ValueError(DAMAGED) from error
+
+    def is_damaged(self, name: str) -> bool:
+        """Return whether a JSON member cannot be read to its end."""
+        try:
+            deque(self._events(name), maxlen=0)
+        except ValueError:
+            return True
+        return False
 
     @contextmanager
-    def _open_text(self, name: str) -> Iterator[Any]:
-        """Yield a member as UTF-8 without a byte order mark; a byte that fits no text costs one character."""
+    def _open_text(self, name: str) -> Iterator[TextIO]:
+        """Yield a member as text without a byte order mark; a byte that fits no text costs one character."""
+        encoding = encoding_of(self._beginning(name))
         with self.open(name) as file:
-            mark = file.read(4)
-        encoding = next((encoding for start, encoding in BOMS if mark.startswith(start)), "utf-8")
-        with self.open(name) as file:
-            text = io.TextIOWrapper(file, encoding, "replace", newline="\n")
-            yield SimpleNamespace(
-                read=lambda size=-1: text.read(size).encode(), readline=lambda size=-1: text.readline(size).encode()
-            )
+            yield io.TextIOWrapper(file, encoding, "replace", newline="\n")
 
     def first_item(self, name: str) -> Any:
         """Return the first item of a JSON array, or a whole member that is a JSON object; None for anything else."""
@@ -169,10 +151,14 @@ class Upload:
             if beginning.startswith("["):
                 return next(self.items(name), None)
             if beginning.startswith("{") and self.size(name) <= MOST_OBJECT:
-                with suppress(RecursionError):  # a tree of many replies, which is read below, more slowly
-                    return json.loads(self.text(name, MOST_OBJECT))
-                return next(_items(chain([("start_array", None)], self._events(name))), None)
+                with suppress(ValueError, RecursionError):  # which is read below, more slowly
+                    return json.loads(self.text(name, MOST_OBJECT), strict=False)
+                return next(self._values(name), None)
         return None
+
+    def _values(self, name: str) -> Iterator[Any]:
+        """Yield what stands one after the other in a member."""
+        return _items(chain([("start_array", None)], self._events(name)))
 
     @property
     def json_names(self) -> list[str]:
@@ -188,8 +174,8 @@ class Upload:
             yield from self.items(name)
         elif self._is_lines(name):
             yield from self._lines(name)
-        elif is_record(record := self.first_item(name)):
-            yield record
+        elif is_record(self.first_item(name)):
+            yield from self._values(name)
         else:
             yield from (item for _, item in self.items_under(name, *WRAPPERS))
 
@@ -206,20 +192,15 @@ class Upload:
     def _is_lines(self, name: str) -> bool:
         """Tell whether a member has an object on its first line, and another below it."""
         with self._open_text(name) as file:
-            first = file.readline(MOST_OBJECT)
-            try:
-                return isinstance(json.loads(first), dict) and b"{" in file.readline(1_000)
-            except (ValueError, RecursionError):
-                return False
+            first = _line(file.readline(MOST_OBJECT))
+            return isinstance(first, dict) and "{" in file.readline(1_000)
 
     def _lines(self, name: str) -> Iterator[Any]:
+        """Yield what the lines hold, None for one that is damaged."""
         with self._open_text(name) as file:
             while line := file.readline(MOST_ITEM):
                 if line.strip():
-                    try:
-                        yield json.loads(line)
-                    except (ValueError, RecursionError) as error:
-                        raise ValueError("the file is damaged or was cut off") from error
+                    yield _line(line)
 
     def __enter__(self) -> Upload:
         return self
@@ -231,6 +212,12 @@ class Upload:
         """Close the file."""
         if self._archive is not None:
             self._archive.close()
+
+
+def _line(text: str) -> Any:
+    with suppress(ValueError, RecursionError):
+        return json.loads(text, strict=False)
+    return None
 
 
 def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
@@ -275,23 +262,3 @@ def _next_value(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         depth += (event in _BEGINS) - (event in _ENDS)
         if not depth:
             return
-
-
-def _open(path: Path) -> zipfile.ZipFile:
-    try:
-        archive = zipfile.ZipFile(path)
-    except NotImplementedError as error:  # what zipfile raises for an unknown version of the format
-        raise ImportRefused(
-            "The ZIP is packed in a way that cannot be read here. Unpack it, pack it as an ordinary ZIP and "
-            "upload that."
-        ) from error
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise ImportRefused("The ZIP is broken. Download the export again.") from error
-    if len(archive.filelist) > MOST_MEMBERS:
-        archive.close()
-        raise ImportRefused("The ZIP holds more files than an export can have. It was not imported.")
-    unpacked = sum(item.file_size for item in archive.filelist)
-    if unpacked > min(MOST_BYTES, max(RATIO_FROM, MOST_RATIO * path.stat().st_size)):
-        archive.close()
-        raise ImportRefused("Unpacked, the ZIP is larger than an export can be. It was not imported.")
-    return archive

@@ -11,6 +11,7 @@ from flask import current_app
 from werkzeug.datastructures import FileStorage
 
 from webapp.extensions import app_settings
+from webapp.transfer.models import Export, Import
 
 
 def folder() -> Path:
@@ -47,6 +48,12 @@ def open_new_file() -> Iterator[tuple[str, BinaryIO]]:
 def path_of(name: str) -> Path:
     """Return the path of a stored file."""
     return folder() / Path(name).name
+
+
+def drop_file_of(row: Import | Export) -> None:
+    """Delete the file of an import or an export."""
+    drop(row.stored_as)
+    row.stored_as = None
 
 
 def drop(name: str | None) -> None:

@@ -2,10 +2,9 @@
 
 from webapp.accounts import service as accounts
 from webapp.accounts.auth import current_identity, current_user_id, login_required
-from webapp.accounts.schemas import UserPath
-from webapp.db.base import db
 from webapp.errors import Forbidden
 from webapp.http.json_api import api_blueprint
+from webapp.http.validation import Id
 from webapp.usage import service
 from webapp.usage.schemas import Quotas, UsageQuery, UsageReport
 
@@ -36,15 +35,15 @@ def replace_quotas(body: Quotas) -> Quotas:
 
 
 @blueprint.get("/users/<int:user_id>/quotas")
-def read_quotas_of(path: UserPath) -> Quotas:
+def read_quotas_of(user_id: Id) -> Quotas:
     """The limits of one person's own; empty where a group's or everybody's hold."""
-    return _quotas_of(accounts.get_user(path.user_id).user_id)
+    return _quotas_of(accounts.get_user(user_id).user_id)
 
 
 @blueprint.put("/users/<int:user_id>/quotas")
-def replace_quotas_of(path: UserPath, body: Quotas) -> Quotas:
+def replace_quotas_of(user_id: Id, body: Quotas) -> Quotas:
     """Set the limits of one person, in place of those they have; an empty list leaves them a group's or everybody's."""
-    return _set(accounts.get_user(path.user_id).user_id, body)
+    return _set(accounts.get_user(user_id).user_id, body)
 
 
 def _quotas_of(user_id: int | None) -> Quotas:
@@ -53,5 +52,4 @@ def _quotas_of(user_id: int | None) -> Quotas:
 
 def _set(user_id: int | None, body: Quotas) -> Quotas:
     service.set_quotas(user_id, body.quotas)
-    db.session.commit()
     return _quotas_of(user_id)

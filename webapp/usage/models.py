@@ -23,7 +23,6 @@ class UsageRecord(Base):
     __table_args__ = (
         Index("ix_usage_records_user", "user_id", "created_at"),
         Index("ix_usage_records_time", "created_at", "kind", "user_id"),
-        Base.__table_args__,
     )
 
     usage_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
@@ -55,7 +54,6 @@ class UsageSum(Base):
     __table_args__ = (
         Index("ix_usage_sums_user", "user_id", "day"),
         Index("ix_usage_sums_people", "source", "day", "user_id"),
-        Base.__table_args__,
     )
 
     sum_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

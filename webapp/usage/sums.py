@@ -43,11 +43,6 @@ _ESTIMATED = case((UsageRecord.is_estimated, 1), else_=0)
 _AFTER_MARK = UsageRecord.usage_id > select(func.coalesce(func.max(UsageMark.usage_id), 0)).scalar_subquery()
 
 
-def init_usage() -> None:
-    """React to accounts being deleted."""
-    account_deleted.connect(_account_deleted)
-
-
 def add_up(*, seconds: float | None = None) -> bool:
     """Add up the records after the mark, some at a time; returns whether there are more. Killed, it loses nothing: each
     transaction moves the mark past what it adds.
@@ -177,6 +172,7 @@ def _add_some() -> int:
     return len(ids)
 
 
+@account_deleted.connect
 def _account_deleted(_sender: object, *, user_id: int) -> None:
     """Take what somebody used out of everybody's sums; their own go with the account."""
     lock_mark()

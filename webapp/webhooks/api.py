@@ -2,9 +2,8 @@
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, password_required
-from webapp.db.base import db
-from webapp.http.answers import commit
 from webapp.http.json_api import Responses, api_blueprint
+from webapp.http.validation import Id
 from webapp.http.views import ViewResult
 from webapp.webhooks import events_api, service
 from webapp.webhooks.events_api import EventQuery
@@ -16,7 +15,6 @@ from webapp.webhooks.schemas import (
     WebhookChanges,
     WebhookList,
     WebhookOut,
-    WebhookPath,
 )
 
 blueprint = api_blueprint("webhooks_api", __name__, tag="Events", access="user")
@@ -48,40 +46,39 @@ def list_webhooks() -> WebhookList:
 def create_webhook(body: NewWebhook) -> CreatedWebhook:
     """Have a URL told what happens. The answer holds the secret, this once. One made by a token ends with it."""
     row, secret = service.create_webhook(current_user_id(), body)
-    return idempotency.commit(CreatedWebhook.of(row, secret=secret))
+    return CreatedWebhook.of(row, secret=secret)
 
 
 @blueprint.patch("/webhooks/<int:webhook_id>")
 @password_required
-def change_webhook(path: WebhookPath, body: WebhookChanges) -> WebhookOut:
+def change_webhook(webhook_id: Id, body: WebhookChanges) -> WebhookOut:
     """Change a webhook; only the given fields."""
-    row = service.change_webhook(current_user_id(), path.webhook_id, body)
-    return commit(WebhookOut.of(row))
+    row = service.change_webhook(current_user_id(), webhook_id, body)
+    return WebhookOut.of(row)
 
 
 @blueprint.delete("/webhooks/<int:webhook_id>")
-def delete_webhook(path: WebhookPath) -> None:
+def delete_webhook(webhook_id: Id) -> None:
     """End a webhook at once, and what waits for it."""
-    service.delete_webhook(current_user_id(), path.webhook_id)
-    db.session.commit()
+    service.delete_webhook(current_user_id(), webhook_id)
 
 
 @blueprint.post("/webhooks/<int:webhook_id>/secret")
 @password_required
-def renew_secret(path: WebhookPath) -> CreatedWebhook:
+def renew_secret(webhook_id: Id) -> CreatedWebhook:
     """A new secret; the old one signs nothing any more."""
-    row, secret = service.renew_secret(current_user_id(), path.webhook_id)
-    return commit(CreatedWebhook.of(row, secret=secret))
+    row, secret = service.renew_secret(current_user_id(), webhook_id)
+    return CreatedWebhook.of(row, secret=secret)
 
 
 @blueprint.post("/webhooks/<int:webhook_id>/test", status=202)
-def test_webhook(path: WebhookPath) -> DeliveryOut:
+def test_webhook(webhook_id: Id) -> DeliveryOut:
     """Send a `ping`."""
-    return commit(DeliveryOut.from_row(service.ping(current_user_id(), path.webhook_id)))
+    return DeliveryOut.from_row(service.ping(current_user_id(), webhook_id))
 
 
 @blueprint.get("/webhooks/<int:webhook_id>/deliveries")
-def list_deliveries(path: WebhookPath) -> DeliveryList:
+def list_deliveries(webhook_id: Id) -> DeliveryList:
     """Return what a webhook was told last, and how it answered."""
-    rows = service.list_deliveries(current_user_id(), path.webhook_id)
+    rows = service.list_deliveries(current_user_id(), webhook_id)
     return DeliveryList(deliveries=[DeliveryOut.from_row(row) for row in rows])

@@ -9,7 +9,8 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from webapp.accounts.models import ApiToken, User
+from webapp.accounts.models import User
+from webapp.accounts.tokens import is_in_use
 from webapp.background.events import Kind
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
@@ -79,8 +80,8 @@ def _claim(webhook_id: int) -> _Letter | None:
         return None
     if not db.session.scalar(select(User.is_active).where(User.user_id == hook.user_id)):
         return None
-    if reason := _stop_reason(hook):
-        service.disable(hook, reason)
+    if hook.token_id is not None and not is_in_use(hook.token_id):
+        service.disable(hook, "the token that made it has ended")
         return None
     waiting = select(WebhookDelivery).where(
         WebhookDelivery.webhook_id == webhook_id, WebhookDelivery.status == "waiting"
@@ -103,15 +104,6 @@ def _claim(webhook_id: int) -> _Letter | None:
     body = json.dumps(_delivery_body(hook, row), ensure_ascii=False, separators=(",", ":")).encode()
     signed = headers(secret, row.event_id, int(time.time()), body)
     return _Letter(row.delivery_id, attempts, hook.url, body, signed)
-
-
-def _stop_reason(hook: Webhook) -> str:
-    """Return why nothing may be sent to a webhook any more; empty if it may."""
-    if hook.token_id is None:
-        return ""
-    token = db.session.get(ApiToken, hook.token_id)
-    good = token is not None and token.revoked_at is None and (token.expires_at is None or token.expires_at > now())
-    return "" if good else "the token that made it has ended"
 
 
 @dataclass(frozen=True, slots=True)

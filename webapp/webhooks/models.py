@@ -45,7 +45,6 @@ class WebhookDelivery(Base):
     __table_args__ = (
         Index("ix_webhook_deliveries_due", "status", "due_at"),
         Index("ix_webhook_deliveries_webhook", "webhook_id", "delivery_id"),
-        Base.__table_args__,
     )
 
     delivery_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

@@ -7,15 +7,11 @@ from typing import Any, Self
 from pydantic import BaseModel, Field, field_validator
 
 from webapp.background.events import Kind
-from webapp.http.validation import Flag, Id, Input, Instant, Line, Output, not_null
+from webapp.http.validation import Flag, Input, Instant, Line, Output, not_null
 from webapp.webhooks.models import Webhook
 
 MAX_URL = 1_000
 ALL = [kind.value for kind in Kind]
-
-
-class WebhookPath(BaseModel):
-    webhook_id: Id
 
 
 class NewWebhook(Input):

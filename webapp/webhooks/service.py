@@ -37,7 +37,6 @@ RETENTION = timedelta(days=14)
 
 def init_webhooks() -> None:
     """Start noting what happens, and say that webhooks are told things about an account."""
-    happened.connect(_note)
     add_kind("webhooks", Kind(N_("Webhooks"), _hosts, _delete_all))
 
 
@@ -145,6 +144,7 @@ def disable(row: Webhook, reason: str) -> None:
     _mark(row.user_id)
 
 
+@happened.connect
 def _note(_sender: object, *, user_id: int, kind: Happening, data: Mapping[str, Any], hooked: bool | None) -> None:
     """Something happened: publish it to listeners after the commit, and queue it for the webhooks that want it."""
     after_commit(partial(event_stream.publish, user_id, kind, dict(data)))

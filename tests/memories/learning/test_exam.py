@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.memories.learning.exam import Marks, Paper, RightStatement, WrongStatement, call_of, mark, papers
-from webapp.memories.rules.evidence import find_own_quote
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.statements import KEYS
 from webapp.prompts.catalogue import default_text
 from webapp.providers.models import MemoryGrade
@@ -72,7 +72,7 @@ def test_the_exam_is_of_about_forty_messages_in_ten_languages() -> None:
 def test_its_quotes_stand_in_what_was_typed_and_its_keys_exist() -> None:
     for message in (message for paper in papers() for message in paper.messages):
         for known in (*message.right, *message.wrong):
-            assert find_own_quote(known.quote, message.text), known
+            assert find_quote(known.quote, message.text), known
             assert known.key is None or known.key in KEYS, known
 
 

@@ -69,7 +69,7 @@ def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, mode
     """A paper is a job, so that others come between."""
     answer_with(model, rights if is_right else lambda paper: [*rights(paper), *wrongs(paper)])
     with app.app_context():
-        assert not model_call.worker_policy().is_trusted
+        assert not model_call.worker_is_trusted()
     for number in (len(papers()), 0):
         sweep(app)
         assert exams(run_jobs) == number
@@ -79,7 +79,7 @@ def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, mode
     assert (found.recall, found.false_share, found.cases) == (1, 0 if is_right else 1, 40)
     assert found.key_share == 1 or not is_right
     with app.app_context():
-        assert model_call.worker_policy().is_trusted is is_right
+        assert model_call.worker_is_trusted() is is_right
         assert not app.extensions["redis"].exists(progress_key(worker()))
     assert list(job_specs.WORKERS[0]).index(job_specs.JOBS["exam"].queue) == len(job_specs.WORKERS[0]) - 1
 
@@ -139,7 +139,7 @@ def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_t
         grade_model(recall=1.0)
         examiner.examine(HOME_ID)  # one that was left unfinished
         assert request_exam(HOME_ID) == request_exam(HOME_ID)
-        assert model_call.worker_policy().is_trusted
+        assert model_call.worker_is_trusted()
     model.reset()
     answer_with(model, lambda _paper: [])
     assert exams(run_jobs) == asked(model) == len(papers())

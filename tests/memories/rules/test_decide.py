@@ -12,20 +12,19 @@ from webapp.memories.rules import decide as rules
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import Action, MemoryOperation
-from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import AddEvidence, Close, Flag, Insert, KnownMemory, Revise, State
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.text.canonical import canonical_statement
 
-TRUSTED, ANY = Policy(is_trusted=True), Policy()
+TRUSTED, ANY = True, False
 
 
-def decide(batch, state, policy=TRUSTED, **more):
-    return rules.decide(batch, state, policy, **more)
+def decide(batch, state, is_trusted=TRUSTED, **more):
+    return rules.decide(batch, replace(state, is_trusted=is_trusted), **more)
 
 
 def reasons(plan):
-    return [rejection.reason for rejection in plan.rejections]
+    return list(plan.rejections.values())
 
 
 def test_alex_al_alexander():
@@ -296,7 +295,7 @@ HOME = "identity/location"
 @given(worlds(), batches, st.randoms())
 def test_whatever_is_decided(state, batch, random):
     plan = decide(batch, state)
-    rejected = [rejection.index for rejection in plan.rejections]
+    rejected = list(plan.rejections)
     assert rejected == sorted(set(rejected)), "once"
     assert len(batch) - len(rejected) <= len(plan.effects)
     assert bool(plan.effects) is (len(rejected) < len(batch)), "every operation has an effect or is rejected"
@@ -547,14 +546,14 @@ def test_a_number_taken_at_random_costs_nothing():
     assert reasons(plan) == [Refusal.UNKNOWN_MEMORY]
 
 
-@pytest.mark.parametrize("policy", [TRUSTED, ANY])
-def test_what_the_model_calls_a_secret_takes_its_sentence_with_it(policy):
+@pytest.mark.parametrize("is_trusted", [TRUSTED, ANY])
+def test_what_the_model_calls_a_secret_takes_its_sentence_with_it(is_trusted):
     message = "my wifi at home is called Otter and the phrase is blue kettle"
     state = replace(State(say(message)), secrets=("the phrase is blue kettle",))
-    plan = decide([op("add", 1, "the phrase is blue kettle", "The phrase is blue kettle")], state, policy)
+    plan = decide([op("add", 1, "the phrase is blue kettle", "The phrase is blue kettle")], state, is_trusted)
     assert reasons(plan) == [Refusal.SECRET]
-    other = decide([op("add", 1, "my wifi at home is called Otter", "Wifi is called Otter")], state, policy)
-    assert reasons(other) == ([] if policy is TRUSTED else [Refusal.SECRET])
+    other = decide([op("add", 1, "my wifi at home is called Otter", "Wifi is called Otter")], state, is_trusted)
+    assert reasons(other) == ([] if is_trusted else [Refusal.SECRET])
 
 
 def test_a_trusted_rewording_keeps_the_names_and_numbers_of_the_message():

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.memories.rules.policy import SAME_AT
 from webapp.memories.rules.relations import cosine, is_same, may_be_same
 
 CASES = json.loads(Path(__file__).with_name("relations.json").read_text(encoding="utf-8"))
@@ -16,14 +15,14 @@ CASES = json.loads(Path(__file__).with_name("relations.json").read_text(encoding
     ("left", "right", "similarity", "same"), CASES["near_vectors_make_one_statement_only_of_the_same_words"]
 )
 def test_near_vectors_make_one_statement_only_of_the_same_words(left, right, similarity, same):
-    assert is_same(left, right, similarity, SAME_AT) is same
-    assert is_same(right, left, similarity, SAME_AT) is same
+    assert is_same(left, right, similarity) is same
+    assert is_same(right, left, similarity) is same
 
 
 def test_what_may_be_the_same_is_shown_to_somebody_unless_a_name_or_number_differs():
-    assert may_be_same("Resides in Porto", "Lives in Porto", 0.8, 0.7)
-    assert not may_be_same("Resides in Porto", "Lives in Braga", 0.9, 0.7)
-    assert not may_be_same("Resides in Porto", "Lives in Porto", 0.6, 0.7)
+    assert may_be_same("Resides in Porto", "Lives in Porto", 0.8)
+    assert not may_be_same("Resides in Porto", "Lives in Braga", 0.9)
+    assert not may_be_same("Resides in Porto", "Lives in Porto", 0.6)
 
 
 def test_cosine_of_odd_vectors():
@@ -34,4 +33,4 @@ def test_cosine_of_odd_vectors():
 
 @given(st.text(max_size=40))
 def test_a_statement_is_the_same_as_itself(text):
-    assert is_same(text, text, 1.0, SAME_AT)
+    assert is_same(text, text, 1.0)

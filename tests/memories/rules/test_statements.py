@@ -11,7 +11,7 @@ from webapp.llm.structured import Part, complete_items, schema_of, strict_schema
 from webapp.memories.learning.journey_points import points_schema, read_points
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.operations import Action
-from webapp.memories.rules.statements import KEPT, MOST, PASSED_OVER, read_statements, statements_schema
+from webapp.memories.rules.statements import MEMORY_TOPICS, MOST, OTHER_TOPICS, read_statements, statements_schema
 
 CASES = json.loads(Path(__file__).with_name("statements.json").read_text(encoding="utf-8"))
 
@@ -30,7 +30,7 @@ def test_a_statement_becomes_an_operation():
     assert operation.memory_number is None and operation.importance == 0.8
 
 
-@pytest.mark.parametrize("about", [about.value for about in PASSED_OVER])
+@pytest.mark.parametrize("about", [about.value for about in OTHER_TOPICS])
 def test_what_is_not_about_the_user_is_counted_and_asks_for_nothing(about):
     found = read_statements([{"message": 1, "quote": "How warm is it?", "about": about}, GOOD | {"about": about}])
     assert found.operations == () and found.passed_over == {about: 2} and found.malformed == 0
@@ -114,7 +114,7 @@ def test_the_schema_names_the_numbers_of_this_call_and_classifies_before_content
     assert "memory" not in kept["properties"] and "action" not in theirs["properties"]
     assert list(passed["properties"]) == ["message", "quote", "about"]
     named = {about for branch in (kept, theirs, passed) for about in branch["properties"]["about"]["enum"]}
-    assert named == {about.value for about in (*KEPT, *PASSED_OVER)}
+    assert named == {about.value for about in (*MEMORY_TOPICS, *OTHER_TOPICS)}
     known = statements_schema([1], [1, 2])["items"]["anyOf"][0]["properties"]
     assert known["memory"]["enum"] == [0, 1, 2] and known["action"]["enum"] == [action.value for action in Action]
 

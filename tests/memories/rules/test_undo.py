@@ -5,7 +5,6 @@ from hypothesis import given, settings
 
 from tests.memories.worlds import NAME, after, batches, worlds
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import KnownMemory, State
 from webapp.memories.rules.undo import (
     Change,
@@ -59,7 +58,7 @@ def undone(done: State, plan: UndoPlan):
 @settings(max_examples=100, deadline=None)
 @given(worlds(), batches)
 def test_undoing_what_was_applied_gives_back_what_was(state, batch):
-    done = after(state, decide(batch, state, Policy()))
+    done = after(state, decide(batch, state))
     changes = recorded(state, done)
     plan = plan_undo(changes, present(done, changes))
     assert not plan.obstacles

@@ -5,13 +5,13 @@ from typing import Any
 
 from hypothesis import given, settings
 
+from testkit.memory_extraction import apply_effects
 from testkit.people import post_form
 from tests.memories.conversing import answers, converse, memories_of, operation, say
 from tests.memories.worlds import batches, worlds
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.policy import Policy
-from webapp.memories.rules.state import Close, KnownMemory, State, apply_effects
+from webapp.memories.rules.state import Close, KnownMemory, State
 from webapp.memories.rules.working_copy import Plan
 from webapp.memories.showing.change_lines import ChangeLine, label, lines_of
 from webapp.memories.showing.texts import refusal_summary
@@ -57,7 +57,7 @@ def shown(state: State, plan: Plan) -> list[ChangeLine]:
 @settings(max_examples=150, deadline=None)
 @given(worlds(), batches)
 def test_every_operation_has_a_line_or_is_counted_as_not_kept(state, batch):
-    plan = decide(batch, state, Policy())
+    plan = decide(batch, state)
     lines = shown(state, plan)
     by_id = {line.memory_id: line for line in lines}
     after = {memory.ref: memory for memory in apply_effects(state.memories, plan.effects)}

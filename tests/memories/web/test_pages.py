@@ -6,11 +6,12 @@ from datetime import timedelta
 from itertools import product
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from testkit.people import api_client, page_token, post_form
-from tests.memories.conversing import answers, converse, memories_of, operation
+from tests.memories.conversing import answers, converse, memories_of, operation, say
 from tests.spaces.helpers import join
+from webapp.conversations.models import Message
 from webapp.db.base import db, now, write_transaction
 from webapp.legacies.fact_list import CATEGORIES as LEGACY_CATEGORIES
 from webapp.memories import service
@@ -119,13 +120,28 @@ def test_what_is_remembered_or_undone_after_a_page_stopped_watching_is_news_to_i
     def news(**query):
         return browser.get(f"/c/{talk}/news", query_string={"shown": reply, **query}, headers=HTMX)
 
-    late = news(remembered="")
+    late = news(remembered=reply)
     assert f'hx-target="#remembered-{reply}"' in late.text and "Remembered: I am allergic" in late.text
     assert late.headers["HX-Trigger"] == "conversations:changed, memories:changed"
-    assert [news(**query).status_code for query in ({"remembered": state}, {})] == [204, 204]
-    post_form(browser, f"/memories/changes/{state}/undo")
-    assert "Undone" in news(remembered=state).text
-    assert news(remembered=f"{state}u").status_code == 204
+    assert [news(**query).status_code for query in ({"remembered": f"{reply} {state}"}, {})] == [204, 204]
+    post_form(browser, f"/memories/changes/{state.partition('.')[0]}/undo")
+    assert "Undone" in news(remembered=f"{reply} {state}").text
+    undone = re.search(r'data-state="([^"]+)"', news(remembered=f"{reply} {state}").text)[1]
+    assert news(remembered=f"{reply} {undone}").status_code == 204
+    assert news(remembered=["", "x", f"{'9' * 30} ", f"{reply} é"]).status_code == 204
+
+
+def test_what_is_forgotten_leaves_the_line_under_an_earlier_reply_too(app, browser, user, make_user, learn):
+    talk, others = learn(user, "I am allergic to peanuts"), learn(make_user(), "I keep bees")
+    say(app, talk, "Thank you")
+    shown = re.findall(r'id="remembered-(\d+)" data-state="([^"]*)"', browser.get(f"/c/{talk}").text)
+    with app.app_context(), write_transaction():
+        theirs = db.session.scalars(select(Message.message_id).where(Message.conversation_id == others)).all()
+        forgetting.forget(user.user_id, [memories_of(app, user.user_id)[0].memory_id])
+    query = {"shown": shown[-1][0], "remembered": [*map(" ".join, shown), *map(str, theirs)]}
+    fresh = browser.get(f"/c/{talk}/news", query_string=query, headers=HTMX).text
+    assert re.findall(r'<hx-partial hx-target="#remembered-(\d+)"', fresh) == [shown[0][0]]
+    assert "peanuts" not in fresh and "bees" not in fresh
 
 
 def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser, user, learn):
@@ -157,7 +173,7 @@ def test_edit_in_place_makes_a_revision(app, browser, user, remember):
     answer = post_form(browser, f"/memories/{id}/edit", headers=HTMX, content=" I live in  Porto ", revision=1)
     assert "Saved as revision 2" in answer.text
     assert "I live in Porto" in answer.text
-    assert answer.headers["HX-Trigger"] == "memories:changed"
+    assert answer.headers["HX-Trigger"] == "memories:changed, memories:corrected"
     past = browser.get(f"/memories/{id}/history", headers=HTMX).text
     assert past.index("I live in Porto") < past.index("I live in Lisbon")
     back = post_form(browser, f"/memories/{id}/restore", headers=HTMX, revision=1)
@@ -310,7 +326,7 @@ def test_extraction_by_the_button_tells_how_it_went(app, browser, user, model, r
     run_jobs()
     done = browser.get(state, headers=HTMX)
     assert "+1." in done.text
-    assert done.headers["HX-Trigger"] == "memories:changed"
+    assert done.headers["HX-Trigger"] == "memories:changed, memories:corrected"
     failed = browser.get(f"/c/{talk}/memory/extract/unknown", headers=HTMX).text
     assert "tried again" in failed
 
@@ -495,8 +511,6 @@ def test_the_badge_counts_what_its_panel_lists(app, browser, client, user, make_
             shown = panel_beside(browser, path)
         listed = re.findall(r'id="memory-(\d+)"', shown.partition("memory-list")[2])
         assert (len(listed), badge_of(shown)) == (number, str(number)), path
-        counted = browser.get(f"/memories/counts?space={space_id if number == 1 else ''}", headers=HTMX).text
-        assert badge_of(counted) == str(number), path
 
 
 def facets_of(page: str) -> dict[str, tuple[str, bool]]:
@@ -561,3 +575,15 @@ def test_a_row_names_only_what_sets_it_apart(browser, user, remember):
     for memory_id, title, other in ((old, "Later values", "Lives in York"), (new, "Earlier values", "Lives in Leeds")):
         page = browser.get(f"/memories/{memory_id}").text
         assert other in page.partition(title)[2] and page.count(" values</p>") == 1, title
+
+
+def test_what_contradicts_another_is_left_when_several_are_kept(app, browser, user, remember):
+    held, against, alone = (remember(user, text) for text in ("Likes tea", "Hates tea", "Likes chalk"))
+    with app.app_context(), write_transaction():
+        waits = update(Memory).where(Memory.memory_id.in_([against, alone])).values(needs_review=True)
+        db.session.execute(waits)
+        db.session.execute(update(Memory).where(Memory.memory_id == against).values(contradicts_id=held))
+    assert post_form(browser, "/memories/review", ids=[against, alone], decision="accept").status_code == 303
+    assert "1 memory kept. 1 left as they were: they contradict another." in browser.get("/memories/review").text
+    states = {row.memory_id: (row.needs_review, row.valid_to is None) for row in memories_of(app, user.user_id)}
+    assert states == {held: (False, True), against: (True, True), alone: (False, True)}

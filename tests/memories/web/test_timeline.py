@@ -46,8 +46,8 @@ def test_what_replaced_what_is_one_row_with_its_spans(app: Flask, user: Person, 
     tea = remember("Likes tea", at(2021))
     with app.app_context():
         found = timeline_of(user.user_id, UTC)
-    assert [[span.memory_id for span in row.spans] for row in found.rows] == [[bristol, bath, oslo], [tea]]
-    moved = found.rows[0].spans
+    assert [[span.memory_id for span in row] for row in found.rows] == [[bristol, bath, oslo], [tea]]
+    moved = found.rows[0]
     assert [span.ended for span in moved] == [at(2023), at(2024), None]
     for before, after in zip(moved, moved[1:], strict=False):
         assert before.start + before.width == pytest.approx(after.start, abs=0.2), "the next begins where one ends"
@@ -62,7 +62,7 @@ def test_months_are_the_readers_and_a_period_shows_what_happened_in_it(app, user
         found = timeline_of(user.user_id, OSLO, Period(2025, 1))
         nothing = timeline_of(user.user_id, OSLO, Period(2024, 12))
         year = timeline_of(user.user_id, OSLO, Period(2025))
-    assert {span.memory_id for row in found.rows for span in row.spans} == {new_year, ended}
+    assert {span.memory_id for row in found.rows for span in row} == {new_year, ended}
     assert not nothing.rows and len(year.rows) == 2
     bars = {(bar.period.year, bar.period.month): (bar.learned, bar.ended) for bar in found.bars}
     assert bars[2025, 1] == (1, 1) and bars[2024, 12] == (0, 0) and bars[2022, 6] == (1, 0)
@@ -86,7 +86,7 @@ def test_only_what_is_ones_own_and_in_use(app: Flask, user: Person, make_user: C
     other = make_user().user_id
     with app.app_context():
         found = timeline_of(user.user_id, UTC, None, "preference")
-        assert [[span.memory_id for span in row.spans] for row in found.rows] == [[seen]]
+        assert [[span.memory_id for span in row] for row in found.rows] == [[seen]]
         assert len(timeline_of(user.user_id, UTC).rows) == 2
         others = timeline_of(other, UTC)
     assert not others.rows and not others.bars
@@ -98,7 +98,7 @@ def test_a_circle_of_replacements_ends(app: Flask, user: Person, remember: Calla
     with app.app_context(), write_transaction():
         db.session.get_one(Memory, one).superseded_by_id = other
     with app.app_context():
-        assert sum(len(row.spans) for row in timeline_of(user.user_id, UTC).rows) == 2
+        assert sum(len(row) for row in timeline_of(user.user_id, UTC).rows) == 2
 
 
 def test_the_chart_of_a_first_month_is_that_of_a_year(app: Flask, user: Person, remember: Callable) -> None:

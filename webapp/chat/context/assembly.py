@@ -87,7 +87,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     earlier = parts_before(reply)
     if earlier is not None:
         history = earlier.without(history, str(question or ""))
-    remembers = memory_is_on(conversation, owner)
+    remembers = memory_is_on(conversation)
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
     targets = targets_for(reply.model or conversation.model, owner.user_id, is_admin=owner.is_admin)

@@ -17,8 +17,8 @@ from webapp.chat.context.values import Message as ContextMessage
 from webapp.chat.suggestions import INSTRUCTION
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
+from webapp.extensions import app_settings
 from webapp.files.picture import pictures_of_document
-from webapp.files.pictures import size_of_views
 from webapp.files.prompt_parts import SHARE, FileTexts, file_texts, pictures_of
 from webapp.journeys.guides import guidance_for, journey_prompt
 from webapp.memories.prompt.always_used import NEW
@@ -82,7 +82,7 @@ def compose(
     May return the database connection to the pool. Raises BudgetTooSmall.
     """
     opening, request, window = particulars.opening, particulars.request, particulars.window
-    remembers = memory_is_on(conversation, owner)
+    remembers = memory_is_on(conversation)
     question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
     if opening:
         question = replace(question, text=opening.about, before="")
@@ -251,7 +251,7 @@ def with_retrieved_pictures(history: Sequence[Message], result: Result, room: in
     room -= sum(picture.tokens for picture in history[-1].pictures)
     pictures = []
     for title, digest, media_type, pages in documents:
-        for picture in pictures_of_document(title, digest, media_type, pages, size_of_views()):
+        for picture in pictures_of_document(title, digest, media_type, pages, app_settings().image_edge):
             if picture.tokens <= room:
                 room -= picture.tokens
                 pictures.append(picture)

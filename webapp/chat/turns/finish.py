@@ -126,7 +126,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
         return None
     row, owner = db.session.execute(_reply_and_owner(), {"turn": turn_id, "owner": conversation.user_id}).one()
     conversation.updated_at = now()
-    _owe_extraction(conversation, row, owner)
+    _owe_extraction(conversation, row)
     _owe_search(conversation, row)
     if steps:
         db.session.execute(insert(table_of(PipelineStep)), steps)
@@ -249,12 +249,12 @@ def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, di
     }
 
 
-def _owe_extraction(conversation: Conversation, reply: Message, owner: User) -> None:
+def _owe_extraction(conversation: Conversation, reply: Message) -> None:
     """Mark the conversation as due for memory extraction.
 
     While memory is off the watermark advances, so messages of that time are not read once it is switched on again.
     """
-    conversation.extraction_due = extracts(conversation, owner)
+    conversation.extraction_due = extracts(conversation)
     if not conversation.extraction_due:
         conversation.extracted_through = max(conversation.extracted_through or 0, reply.message_id)
 

@@ -38,14 +38,13 @@ runtime: Part[ChatRuntime] = Part("chat")
 
 def init_chat(app: Flask, settings: Settings) -> None:
     """Create the runtime of an application; no thread and no connection yet."""
-    texts_removed.connect(_drop_streams)
-    account_closed.connect(_stop_turns)
     listening = make_redis(settings.redis_url, tailing=True)
     hub = Hub(redis.of(app), listening)
     runner = TurnRunner(app, settings, chat_client.of(app), hub)
     runtime.put(app, ChatRuntime(runner, hub, ReadAhead(app, listening, lambda: runner.is_calm)))
 
 
+@account_closed.connect
 def _stop_turns(_sender: None, *, user_id: int) -> None:
     """Ask the running replies of an account that has gone out of use to stop, once that is committed."""
     running = select(Message.message_id).join(Conversation, Conversation.conversation_id == Message.conversation_id)
@@ -62,6 +61,7 @@ def ask_to_stop(turn_ids: Sequence[int]) -> None:
         log.warning("replies go on: redis away", extra={"error": type(error).__name__})
 
 
+@texts_removed.connect
 def _drop_streams(_sender: None, message_ids: list[int]) -> None:
     """Drop the streams of replies that contained forgotten text; their readers continue from the tables."""
     try:

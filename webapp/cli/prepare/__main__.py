@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from webapp.environment import LaunchError, env_file, fill
 
-from .assets import assets_are_built, build_assets, path_with_node
-from .machine import install_system_packages
+from .assets import assets_are_built, build_assets, install_chromium, path_with_node
+from .machine import find_chromium, install_system_packages
 from .packages import install_packages
 from .shell import ROOT, SetupError
 from .venv import ensure_venv
@@ -23,6 +23,8 @@ def prepare(purpose: str) -> None:
     with ThreadPoolExecutor(max_workers=1) as executor:
         building = None if assets_are_built() else executor.submit(build_assets, path_with_node())
         install_packages(development=purpose == "test")
+        if purpose == "test" and not find_chromium():
+            install_chromium(path_with_node())
         if building:
             building.result()
 

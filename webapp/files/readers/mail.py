@@ -60,7 +60,7 @@ def _body(part: Message, left_out: Counter[str]) -> Iterator[str]:
         yield "\nForwarded message:"
         for inner in part.get_payload():
             yield from _lines(inner, left_out)  # type: ignore[arg-type]
-    elif kind == "multipart/alternative":
+    elif kind == "multipart/alternative" and part.is_multipart():
         yield from _body(_best(part.get_payload()), left_out)  # type: ignore[arg-type]
     elif part.is_multipart():
         for inner in part.get_payload():
@@ -70,7 +70,7 @@ def _body(part: Message, left_out: Counter[str]) -> Iterator[str]:
         left_out["attachment"] += 1
     elif kind == "text/html":
         yield text_of_html(_text(part))
-    elif kind.startswith("text/"):
+    elif kind.startswith(("text/", "multipart/")):  # of one without its boundary, the text
         yield _text(part)
     else:
         left_out["attachment"] += 1

@@ -4,14 +4,18 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from webapp.files.readers.result import Pages, Unreadable, row_text, table_pages, whole_words
+from webapp.files.readers.result import Pages, Unreadable, row_text, table_pages, whole_number, whole_words
 
 _OFFICE = "urn:oasis:names:tc:opendocument:xmlns:"
 _TEXT, _TABLE, _DRAW, _OFF = (f"{{{_OFFICE}{name}:1.0}}" for name in ("text", "table", "drawing", "office"))
+_LOOKS = ("", "docProps/|xl/(?:theme|drawings|charts|chartsheets|worksheets/_rels)/", r"xl/styles\.xml")
+"""Parts without which a workbook still has its cells, the formats of numbers last."""
+_STYLE = re.compile(rb"""(<(?:\w+:)?(?:c|row)\b[^<>]*?) s="\d+\"""")
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _MOST_REPEATED = 200
 _MOST_ROWS = 200_000
@@ -22,13 +26,13 @@ def read_slides(data: bytes) -> Pages:
     import pptx  # noqa: PLC0415  # a library is loaded only for its kind of file
 
     slides, left_out = [], Counter[str]()
-    for slide in pptx.Presentation(io.BytesIO(without_strict_names(data))).slides:
+    for slide in pptx.Presentation(io.BytesIO(in_usual_form(data))).slides:
         first = getattr(slide.shapes.title, "shape_id", -1)
         shapes = sorted(_flat(slide.shapes), key=lambda item: (item.top or 0, item.left or 0))
         shapes.sort(key=lambda item: item.shape_id != first)  # noqa: B023 - used at once
         lines = [line for shape in shapes for line in _of_shape(shape, left_out)]
         if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
-            lines.append(f"Notes: {notes.text}")
+            lines.append(f"Notes: {_with_breaks(notes.text)}")
         slides.append(whole_words("\n".join(line for line in lines if line.strip())))
     return Pages(slides, left_out)
 
@@ -41,7 +45,7 @@ def _flat(shapes: Any) -> Iterator[Any]:
 def _of_shape(shape: Any, left_out: Counter[str]) -> Iterator[str]:
     if shape.has_text_frame:
         for paragraph in shape.text_frame.paragraphs:
-            yield "  " * paragraph.level + "".join(run.text for run in paragraph.runs)
+            yield "  " * paragraph.level + _with_breaks(paragraph.text)
     elif shape.has_table:
         yield from (row_text(cell.text for cell in row.cells) for row in shape.table.rows)
     elif shape.has_chart:
@@ -50,6 +54,10 @@ def _of_shape(shape: Any, left_out: Counter[str]) -> Iterator[str]:
         left_out["picture"] += 1
     elif getattr(shape._element, "tag", "").endswith("}graphicFrame"):  # SmartArt and the like
         left_out["drawing"] += 1
+
+
+def _with_breaks(text: str) -> str:
+    return text.replace("\v", "\n")  # as which the library gives the end of a line within a paragraph
 
 
 def _of_chart(chart: Any, left_out: Counter[str]) -> Iterator[str]:
@@ -67,15 +75,11 @@ def _of_chart(chart: Any, left_out: Counter[str]) -> Iterator[str]:
 
 def read_sheets(data: bytes) -> Pages:
     """Read sheets as they are shown: numbers in their format, merged cells once for each cell they cover."""
-    import openpyxl  # noqa: PLC0415
+    import openpyxl  # noqa: PLC0415  # a library is loaded only for its kind of file
 
-    try:
-        data = without_strict_names(data)
-        book = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
-        formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
-        raise Unreadable("The workbook is damaged.") from None
-    pages, left_out = [], Counter[str]()
+    data, book, has_formats = _opened(in_usual_form(data))
+    formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
+    pages, left_out = [], Counter({"table of number formats": int(not has_formats)})
     for sheet in book.worksheets:
         merged = {
             (row, column): (area.min_row, area.min_col)
@@ -105,6 +109,26 @@ def read_sheets(data: bytes) -> Pages:
     return Pages(pages, left_out)
 
 
+def _opened(data: bytes) -> tuple[bytes, Any, bool]:
+    """Return a workbook and its bytes, without the parts that the library cannot read, and whether it has formats."""
+    import openpyxl  # noqa: PLC0415
+
+    for looks in _LOOKS:
+        if looks:
+            data = _repacked(
+                data,
+                lambda name, part: None if re.match(looks, name) else (name, _unstyled(name, part, looks)),  # noqa: B023
+            )
+        with suppress(Exception):  # whatever the library says to what it does not know
+            return data, openpyxl.load_workbook(io.BytesIO(data), data_only=True), looks != _LOOKS[-1]
+    raise Unreadable("The workbook is damaged.")
+
+
+def _unstyled(name: str, part: bytes, looks: str) -> bytes:
+    """Return a sheet whose cells name no styles, if these are among the looks that are left out."""
+    return _STYLE.sub(rb"\1", part) if looks == _LOOKS[-1] and name.startswith("xl/worksheets/") else part
+
+
 def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
     """Yield the cells of each row up to its last one: a cell far off makes no other row longer."""
     ends: dict[int, int] = {}
@@ -114,16 +138,40 @@ def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
         yield [sheet.cell(row, column) for column in range(1, ends.get(row, 0) + 1)]
 
 
-def without_strict_names(data: bytes) -> bytes:
-    """Return an Office file with the usual names for those of the strict form of its format, which readers ignore."""
+def in_usual_form(data: bytes) -> bytes:
+    """Return an Office file with the usual names, which readers insist on: not those of the strict form of its format,
+    and no backslashes in paths."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if "_rels/.rels" not in archive.namelist() or not _STRICT.search(archive.read("_rels/.rels")):
+        names = archive.namelist()
+        is_strict = "_rels/.rels" in names and _STRICT.search(archive.read("_rels/.rels"))
+        if not is_strict and not any("\\" in name for name in names):
             return data
-        result = io.BytesIO()
-        with zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as usual:
-            for name in archive.namelist():
-                usual.writestr(name, _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", archive.read(name)))
+    usual = rb"http://schemas.openxmlformats.org/\1/2006/"
+    return _repacked(data, lambda name, part: (name.replace("\\", "/"), _STRICT.sub(usual, part)))
+
+
+def _repacked(data: bytes, change: Callable[[str, bytes], tuple[str, bytes] | None]) -> bytes:
+    result = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as archive,
+        zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as changed,
+    ):
+        for name in archive.namelist():
+            if (part := change(name, archive.read(name))) is not None:
+                changed.writestr(*part)
     return result.getvalue()
+
+
+def parse_xml(data: bytes, left_out: Counter[str]) -> Any:
+    """Return the root of an XML document, of a damaged one as far as it can be read; None if it cannot."""
+    from lxml import etree  # noqa: PLC0415  # a library is loaded only for its kind of file
+
+    options: dict[str, Any] = {"resolve_entities": False, "no_network": True, "huge_tree": False}
+    try:
+        return etree.fromstring(data, etree.XMLParser(**options))
+    except etree.XMLSyntaxError:
+        left_out["damaged part"] += 1
+        return etree.fromstring(data, etree.XMLParser(recover=True, **options)) if data else None
 
 
 def _cell_text(value: object, form: str) -> str:
@@ -177,7 +225,7 @@ def read_open_document(data: bytes) -> Pages:
 def _paragraphs(node: Any) -> Iterator[str]:
     for child in node:
         if child.tag in (f"{_TEXT}p", f"{_TEXT}h"):
-            level = int(child.get(f"{_TEXT}outline-level", "1")) if child.tag == f"{_TEXT}h" else 0
+            level = whole_number(child.get(f"{_TEXT}outline-level"), 1) if child.tag == f"{_TEXT}h" else 0
             boxes = [line for box in child.iter(f"{_DRAW}text-box") for line in _paragraphs(box)]
             yield ("#" * level + " " if level else "") + _words(child)
             yield from boxes
@@ -194,19 +242,21 @@ def _rows(table: Any) -> Iterator[list[str]]:
         cells: list[str] = []
         for cell in row:
             if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
-                text = " ".join(_paragraphs(cell))
-                times = int(cell.get(f"{_TABLE}number-columns-repeated", "1"))
+                text = " ".join(_paragraphs(cell)) or cell.get(f"{_OFF}value", "")
+                times = whole_number(cell.get(f"{_TABLE}number-columns-repeated"), 1)
                 cells += [text] * (times if text else min(times, _MOST_REPEATED))
         while cells and not cells[-1].strip():
             cells.pop()
-        yield from [cells] * min(int(row.get(f"{_TABLE}number-rows-repeated", "1")), _MOST_REPEATED if cells else 1)
+        yield from [cells] * min(
+            whole_number(row.get(f"{_TABLE}number-rows-repeated"), 1), _MOST_REPEATED if cells else 1
+        )
 
 
 def _words(node: Any) -> str:
     out = [node.text or ""]
     for child in node:
         if child.tag == f"{_TEXT}s":
-            out.append(" " * int(child.get(f"{_TEXT}c", "1")))
+            out.append(" " * whole_number(child.get(f"{_TEXT}c"), 1))
         elif child.tag == f"{_TEXT}tab":
             out.append("\t")
         elif child.tag == f"{_TEXT}line-break":

@@ -9,11 +9,13 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
-from webapp.files.kinds import WIDE
 from webapp.files.readers.result import Pages, Unreadable, whole_words
-from webapp.files.readers.text import decode
+from webapp.files.readers.text import decode, encoding_with_zeros
 
-_HIDDEN = "script, style, template, svg title, object, head > *:not(title), [hidden]"
+_HIDDEN = (
+    "script, style, template, svg title, object, iframe, head > *:not(title), [hidden], "
+    "[style*='display:none' i], [style*='display: none' i]"
+)
 _BLOCKS = frozenset(
     (
         *("p", "div", "section", "article", "ul", "ol", "dl", "table", "blockquote", "header", "footer", "main", "nav"),
@@ -22,6 +24,7 @@ _BLOCKS = frozenset(
 )
 _BREAKS = frozenset(["br", "tr", "dt", "dd", "option", "legend", "caption", "select", "textarea"])
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp")
+_NO_TEXT = re.compile(r"\.(?:ncx|css|png|jpe?g|gif|svg|webp|otf|ttf|woff2?|mp[34]|js)\Z", re.IGNORECASE)
 _HEADING = re.compile(r"h([1-6])\Z")
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\n\r\f]+")
@@ -110,13 +113,13 @@ def read_book(data: bytes) -> Pages:
             path = container.xpath("string(//*[local-name()='rootfile']/@full-path)")
             package = etree.fromstring(book.read(path), parser)
             items = {item.get("id"): item.get("href", "") for item in package.xpath("//*[local-name()='item']")}
-            order = package.xpath("//*[local-name()='itemref']/@idref")
+            order = package.xpath("//*[local-name()='itemref']/@idref") or list(items)
             names = [posixpath.join(posixpath.dirname(path), unquote(items[key])) for key in order if key in items]
             names = [posixpath.normpath(name) for name in names]
-            chapters = [book.read(name) for name in names if name in book.namelist()]
+            chapters = [book.read(name) for name in names if name in book.namelist() and not _NO_TEXT.search(name)]
             pictures = sum(name.lower().endswith(_PICTURES) for name in book.namelist())
     except (KeyError, etree.XMLSyntaxError, zipfile.BadZipFile):
         raise Unreadable("The book is damaged or protected.") from None
-    if any(b"\x00" in chapter and not chapter.startswith(WIDE) for chapter in chapters):  # encrypted
+    if any(b"\x00" in chapter and not encoding_with_zeros(chapter) for chapter in chapters):  # encrypted
         raise Unreadable("The book is damaged or protected.")
     return Pages([text_of_html(decode(chapter)) for chapter in chapters], Counter(picture=pictures))

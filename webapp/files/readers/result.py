@@ -32,6 +32,11 @@ def whole_words(text: str) -> str:
     return _HYPHENATED.sub("", _JOINERS.sub("", text)).replace("\u2011", "-")
 
 
+def whole_number(text: str | None, default: int) -> int:
+    """Return the number that a text is; another for anything else."""
+    return int(text) if text and text.removeprefix("-").isdecimal() else default
+
+
 def row_text(cells: Iterable[str]) -> str:
     """Return a row of a table on one line."""
     return " | ".join(" ".join(cell.split()) for cell in cells)

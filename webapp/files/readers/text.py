@@ -1,40 +1,72 @@
 """Plain text in any encoding, tables of separated values, notebooks, rich text."""
 
+import codecs
 import csv
 import io
 import json
 import re
 from collections import Counter
+from unicodedata import category
 
 from webapp.files.readers.result import Pages, Unreadable, table_pages, whole_words
 
-BOMS = (
+_BOMS = (
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+_IN_NO_TEXT = ("Cc", "Cn", "Co", "Cs")
+_WITH_ZEROS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 _SAMPLE = 200_000
 _SEPARATORS = ",;\t|"
 _MOST_BROKEN = 0.01
+_PLAIN = re.compile(r"[ -~\t\r\n]")
 _SEP_LINE = re.compile(r"\Asep=(.)\r?\n?", re.IGNORECASE)
 
 
 def decode(data: bytes) -> str:
     """Return text in whatever encoding it is; a byte that fits none costs one character."""
-    for mark, encoding in BOMS:
+    return data.decode(encoding_of(data), "replace").removeprefix("\ufeff")
+
+
+def encoding_of(data: bytes) -> str:
+    """Return the encoding of a text or of its beginning."""
+    for mark, encoding in _BOMS:
         if data.startswith(mark):
-            return data.decode(encoding, "replace").removeprefix("\ufeff")
+            return encoding
+    sample = data[:_SAMPLE]
+    if b"\0" in sample and (encoding := encoding_with_zeros(sample)):
+        return encoding
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    if broken <= max(1, len(text) * _MOST_BROKEN) and broken < sum(byte > 127 for byte in data[:_SAMPLE]):
-        return text
-    if not broken and b"\x1b$" not in data[:_SAMPLE]:  # with which Japanese in ASCII begins
-        return text
+    if broken <= max(1, len(text) * _MOST_BROKEN) and broken < sum(byte > 127 for byte in sample):
+        return "utf-8"
+    if not broken and b"\x1b$" not in sample:  # with which Japanese in ASCII begins
+        return "utf-8"
     import chardet  # noqa: PLC0415  # a library is loaded only for its kind of file
 
-    return data.decode(chardet.detect(data[:_SAMPLE])["encoding"] or "cp1252", "replace")
+    found = chardet.detect(sample)["encoding"] or "cp1252"
+    return next((name for name in (found, "cp1252", "cp850") if not _count_broken(sample, name)), found)
+
+
+def encoding_with_zeros(data: bytes) -> str:
+    """Return the encoding of a text that holds NULs, or of its beginning; empty if it is no text."""
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return encoding
+    few = {"utf-8": max(1, len(data) * _MOST_BROKEN)}
+    texts = [encoding for encoding in _WITH_ZEROS if _count_broken(data, encoding) <= few.get(encoding, 0)]
+    plain = {encoding: len(_PLAIN.findall(data.decode(encoding, "replace"))) for encoding in texts}
+    # In a wrong one that is possible, there is not even a space.
+    return max((encoding for encoding in texts if plain[encoding]), key=plain.__getitem__, default="")
+
+
+def _count_broken(data: bytes, encoding: str) -> int:
+    """Return how many characters are in an encoding that no text has."""
+    text = codecs.getincrementaldecoder(encoding)("replace").decode(data)  # whose last character may be cut off
+    return sum((category(char) in _IN_NO_TEXT and not char.isspace()) or char == "\ufffd" for char in text)
 
 
 def read_text(data: bytes) -> Pages:
@@ -68,10 +100,11 @@ def _separator(lines: list[str]) -> str:
 def read_notebook(data: bytes) -> Pages:
     """Read the cells of a Jupyter notebook with the text of their outputs; pictures are left out."""
     try:
-        cells = json.loads(decode(data))["cells"]
+        book = json.loads(decode(data))
+        cells = book["cells"] if "cells" in book else [cell for part in book["worksheets"] for cell in part["cells"]]
         texts, left_out = [], Counter[str]()
         for cell in cells:
-            source = _join_lines(cell.get("source"))
+            source = _join_lines(cell.get("source", cell.get("input")))
             texts.append(source if cell.get("cell_type") != "code" else f"```\n{source}\n```")
             for output in cell.get("outputs") or ():
                 parts = output.get("data") or {}

@@ -1,14 +1,17 @@
 """Word documents: all that is written in them, in order, and what is only drawn."""
 
 import io
+import posixpath
 import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.files.readers.office import without_strict_names
-from webapp.files.readers.result import Pages, Unreadable, row_text, whole_words
+from webapp.files.readers.mail import read_mail
+from webapp.files.readers.office import in_usual_form, parse_xml
+from webapp.files.readers.page import read_page
+from webapp.files.readers.result import Pages, Unreadable, row_text, whole_number, whole_words
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -20,23 +23,19 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 
 def read_word(data: bytes) -> Pages:
     """Read a document with its tables, lists, text boxes, formulas, fields, notes, comments and tracked changes."""
-    from lxml import etree  # noqa: PLC0415  # a library is loaded only for its kind of file
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
-    try:
-        with zipfile.ZipFile(io.BytesIO(without_strict_names(data))) as archive:
-            names = [name for name in archive.namelist() if name.startswith("word/") and name.endswith(".xml")]
-            links = _links(archive, parser)
-            trees = {name[5:-4]: etree.fromstring(archive.read(name), parser) for name in names if "/" not in name[5:]}
-            pictures = sum(name.startswith("word/media/") for name in archive.namelist())
-            charts = sum(name.startswith("word/charts/chart") for name in archive.namelist())
-    except (etree.XMLSyntaxError, KeyError):
-        raise Unreadable("The document is damaged.") from None
+    with zipfile.ZipFile(io.BytesIO(in_usual_form(data))) as archive:
+        names = [name for name in archive.namelist() if name.startswith("word/") and name.endswith(".xml")]
+        left_out = Counter[str]()
+        links, inserts = _links(archive, left_out)
+        read = ((name[5:-4], parse_xml(archive.read(name), left_out)) for name in names if "/" not in name[5:])
+        trees = {name: tree for name, tree in read if tree is not None}
+        left_out["picture"] = sum(name.startswith("word/media/") for name in archive.namelist())
+        left_out["chart"] = sum(name.startswith("word/charts/chart") for name in archive.namelist())
     main = next((trees[name] for name in sorted(trees) if re.fullmatch(r"document\d*", name)), None)
     body = main.find(f"{_W}body") if main is not None else None
     if body is None:
         raise Unreadable("The document is damaged.")
-    word = _Document(trees, links)
+    word = _Document(trees, links, inserts)
     texts = ["\n".join(word.blocks(body))]
     for start, title in _PARTS:
         for name in sorted(name for name in trees if name.startswith(start)):
@@ -45,13 +44,16 @@ def read_word(data: bytes) -> Pages:
     if "comments" in trees:
         for comment in trees["comments"].iter(f"{_W}comment"):
             texts.append(f"Comment by {comment.get(f'{_W}author', '')}: {' '.join(word.blocks(comment))}")
-    left_out = Counter(picture=pictures, chart=charts)
-    return Pages([whole_words("\n\n".join(text for text in texts if text.strip()))], left_out)
+    whole = whole_words("\n\n".join(text for text in texts if text.strip()))
+    if left_out["damaged part"] and not whole:
+        raise Unreadable("The document is damaged.")
+    return Pages([whole], left_out)
 
 
 class _Document:
-    def __init__(self, trees: dict[str, Any], links: dict[str, str]) -> None:
+    def __init__(self, trees: dict[str, Any], links: dict[str, str], inserts: dict[str, str]) -> None:
         self._links = links
+        self._inserts = inserts
         self._levels = _numbering(trees.get("numbering"))
         self._counts: dict[tuple[str, int], int] = {}
         styles = trees.get("styles")
@@ -61,7 +63,7 @@ class _Document:
             if (number := style.find(f"{_W}pPr/{_W}numPr")) is not None
         }
         self._headings = {
-            style.get(f"{_W}styleId"): int(level.get(f"{_W}val", "0")) + 1
+            style.get(f"{_W}styleId"): whole_number(level.get(f"{_W}val"), 0) + 1
             for style in (styles.iter(f"{_W}style") if styles is not None else ())
             for level in style.iter(f"{_W}outlineLvl")
         }
@@ -75,6 +77,8 @@ class _Document:
                 yield from self._table(child)
             elif child.tag == f"{_W}del":
                 yield from (f"[deleted: {line}]" for line in self.blocks(child) if line.strip())
+            elif child.tag == f"{_W}altChunk":
+                yield from self._inserts.get(child.get(_REL, ""), "").splitlines()
             elif child.tag not in (f"{_W}sectPr", _FALLBACK):
                 yield from self.blocks(child)
 
@@ -102,7 +106,7 @@ class _Document:
         if number is None:
             return ""
         depth = of_list.find(f"{_W}ilvl")
-        key = (number.get(f"{_W}val", ""), int(depth.get(f"{_W}val", "0")) if depth is not None else 0)
+        key = (number.get(f"{_W}val", ""), whole_number(depth.get(f"{_W}val"), 0) if depth is not None else 0)
         kind, start = self._levels.get(key, ("bullet", 1))
         if kind in ("bullet", "none"):
             return "  " * key[1] + "- "
@@ -122,7 +126,7 @@ class _Document:
                 yield "\n"
             elif tag == f"{_W}noBreakHyphen":
                 yield "-"
-            elif tag == f"{_W}del":
+            elif tag in (f"{_W}del", f"{_W}moveFrom"):
                 yield f"[deleted: {''.join(self._runs(child, boxes))}]"
             elif tag == f"{_W}hyperlink":
                 text, target = "".join(self._runs(child, boxes)), self._links.get(child.get(_REL, ""), "")
@@ -136,19 +140,25 @@ class _Document:
             elif tag == f"{_W}checkBox" or tag.endswith("}checkbox"):
                 states = [mark for mark in child if mark.tag.endswith(("}checked", "}default"))]
                 yield "☒" if states and not any(value in ("0", "false") for value in states[0].attrib.values()) else "☐"
-            elif tag not in (f"{_W}instrText", f"{_W}pPr", f"{_W}rPr", _FALLBACK):
+            elif tag not in (f"{_W}instrText", f"{_W}pPr", f"{_W}rPr", f"{_W}rt", _FALLBACK):
                 yield from self._runs(child, boxes)
 
 
-def _links(archive: zipfile.ZipFile, parser: Any) -> dict[str, str]:
-    """Return the URLs that the document links to, by their ids."""
-    from lxml import etree  # noqa: PLC0415
-
+def _links(archive: zipfile.ZipFile, left_out: Counter[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the URLs that the document links to, and the texts of the pages that Word would insert, by their ids."""
     name = "word/_rels/document.xml.rels"
-    if name not in archive.namelist():
-        return {}
-    tree = etree.fromstring(archive.read(name), parser)
-    return {link.get("Id"): link.get("Target", "") for link in tree if link.get("TargetMode") == "External"}
+    tree = parse_xml(archive.read(name), left_out) if name in archive.namelist() else None
+    links, inserts = {}, {}
+    for link in () if tree is None else tree:
+        key, target = link.get("Id", ""), link.get("Target", "")
+        path = posixpath.join("/word", target)[1:]
+        if link.get("TargetMode") == "External":
+            links[key] = target
+        elif link.get("Type", "").endswith("/aFChunk") and path in archive.namelist():
+            data = archive.read(path)
+            pages = read_mail(data) if path.lower().endswith((".mht", ".mhtml")) else read_page(data)
+            inserts[key] = "\n".join(pages.texts).strip()
+    return links, inserts
 
 
 def _numbering(tree: Any) -> dict[tuple[str, int], tuple[str, int]]:
@@ -162,8 +172,8 @@ def _numbering(tree: Any) -> dict[tuple[str, int], tuple[str, int]]:
         node = abstract.get(link.get(f"{_W}val")) if link is not None else None
         for level in node.iter(f"{_W}lvl") if node is not None else ():
             form, start = level.find(f"{_W}numFmt"), level.find(f"{_W}start")
-            key = (number.get(f"{_W}numId", ""), int(level.get(f"{_W}ilvl", "0")))
-            first = int(start.get(f"{_W}val", "1")) if start is not None else 1
+            key = (number.get(f"{_W}numId", ""), whole_number(level.get(f"{_W}ilvl"), 0))
+            first = whole_number(start.get(f"{_W}val"), 1) if start is not None else 1
             levels[key] = (form.get(f"{_W}val", "decimal") if form is not None else "decimal", first)
     return levels
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 from sqlalchemy import delete, select
 
@@ -24,7 +25,7 @@ from webapp.memories.store.reach import lock_withdrawal, withdraw
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
 
-_TOLD_BY_STATE = ("in_review", "overruled", "superseded")
+_STATE_COUNTS = ("in_review", "overruled", "superseded")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class ChangeSetView:
     @property
     def state(self) -> str:
         """Return what changes when it has to be shown again, for a page to say what it shows."""
-        return f"{self.row.change_set_id}{'u' if self.row.undone_at else ''}"
+        shown = crc32(self.label.encode("utf-8", "surrogatepass"))
+        return f"{self.row.change_set_id}{'u' if self.row.undone_at else ''}.{shown:x}"
 
     @property
     def label(self) -> str:
@@ -126,7 +128,7 @@ def _snapshots(rows: Sequence[MemoryChangeSet]) -> Snapshots:
     versions = {
         (change["memory_id"], revision)
         for row in rows
-        if any(row.counts.get(name) for name in _TOLD_BY_STATE) or any(_is_change(change) for change in row.changes)
+        if any(row.counts.get(name) for name in _STATE_COUNTS) or any(_is_change(change) for change in row.changes)
         for change in row.changes
         for revision in (change["before"], change["after"])
         if revision is not None
@@ -252,9 +254,9 @@ def _present(user_id: int, changes: Sequence[Change]) -> Present:
             fields = change.before.fields
             places[fields.get("fact_key"), fields.get("category"), fields.get("space_id")] = slot
     holders = key_holders(user_id, places) if places else {}
-    yard = tombstone_set(user_id)
+    tombstones = tombstone_set(user_id)
     return Present(
         memories={row.memory_id: Snapshot(row.revision, snapshot(row)) for row in rows},
         key_holders={places[place]: holder for place, holder in holders.items()},
-        is_forgotten=lambda fields: is_forgotten(yard, fields),
+        is_forgotten=lambda fields: is_forgotten(tombstones, fields),
     )

@@ -4,19 +4,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, or_, select
+from sqlalchemy import ColumnElement, delete, or_, select
 
 from webapp.conversations import messages
 from webapp.conversations import service as conversations
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import conversation_deleted
-from webapp.db.base import db
+from webapp.db.base import count_rows, db
 from webapp.errors import Conflict, NotFound
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.service import check_key, get_memory
-from webapp.memories.store import forgetting, tombstones, versions
+from webapp.memories.store import forgetting, versions
 from webapp.memories.store.journal import Journal, restore, snapshot, statement_hash
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import is_member
 from webapp.spaces.signals import touch
 
@@ -86,7 +87,7 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     )
     if fields is None:
         raise NotFound("There is no such revision.")
-    if is_forgotten(tombstones.tombstone_set(user_id), fields):
+    if is_forgotten(tombstone_set(user_id), fields):
         raise Conflict("What this memory said then was forgotten. Forgotten things do not come back.")
     # The words are restored, not the audience they had.
     fields = {**fields, "visibility": memory.visibility, "space_id": memory.space_id}
@@ -111,15 +112,13 @@ def drop_evidence(*conditions: Any) -> None:
 def recount(memory_ids: Iterable[int]) -> None:
     """Correct the `evidence_count` of these memories."""
     for memory in db.session.scalars(select(Memory).where(Memory.memory_id.in_(list(memory_ids)))):
-        memory.evidence_count = db.session.scalars(
-            select(func.count()).select_from(MemoryEvidence).where(MemoryEvidence.memory_id == memory.memory_id)
-        ).one()
+        memory.evidence_count = count_rows(MemoryEvidence.memory_id == memory.memory_id)
     db.session.flush()
 
 
-def is_forgotten(yard: TombstoneSet, fields: Mapping[str, Any]) -> bool:
+def is_forgotten(tombstones: TombstoneSet, fields: Mapping[str, Any]) -> bool:
     """Return whether the tombstones forbid a memory with these fields."""
-    return yard.forbids(str(fields.get("content") or ""), fields.get("fact_key"), fields.get("fact_value"))
+    return tombstones.forbids(str(fields.get("content") or ""), fields.get("fact_key"), fields.get("fact_value"))
 
 
 def put_back(memory: Memory, fields: Mapping[str, Any]) -> None:
@@ -159,11 +158,7 @@ def message_dependents(user_id: int, message_id: int) -> DependentMemories:
     return _dependents_where(MemoryEvidence.message_id == message_id)
 
 
-def init_dependents() -> None:
-    """React to conversations being deleted."""
-    conversation_deleted.connect(_drop_evidence_of_deleted)
-
-
+@conversation_deleted.connect
 def _drop_evidence_of_deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
     """Remove evidence in a deleted conversation; with `forget`, forget memories that have no other."""
     user_id, condition = conversation.user_id, _in_conversations([conversation.conversation_id])

@@ -15,14 +15,14 @@ from typing import Annotated
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, Field
 from redis.exceptions import RedisError
-from sqlalchemy import exists, false, select
+from sqlalchemy import exists, select
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import redis
 from webapp.llm.structured import none_is_empty
-from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.models import IN_USE, Memory, MemoryRevision
 from webapp.memories.rules.policy import MAYBE_SAME_AT
 from webapp.memories.rules.relations import may_be_same
 from webapp.memories.store import versions
@@ -116,9 +116,7 @@ def _pairs(user_id: int) -> list[Pair]:
         .where(
             ~is_restored,
             Memory.user_id == user_id,
-            Memory.valid_to.is_(None),
-            Memory.is_archived == false(),
-            Memory.needs_review == false(),
+            *IN_USE,
             Memory.fact_key.is_(None),
             Memory.embedding.is_not(None),
         )
@@ -144,7 +142,7 @@ def _similar_pairs(group: Sequence[Memory]) -> list[Pair]:
         left, right = group[line], group[column]
         cosine = float(similar[line, column])
         is_settled = right.memory_id in (left.settled_with or ()) or left.memory_id in (right.settled_with or ())
-        if is_settled or not may_be_same(left.content, right.content, cosine, MAYBE_SAME_AT):
+        if is_settled or not may_be_same(left.content, right.content, cosine):
             continue
         first, other = sorted((left, right), key=lambda row: (not _is_own(row), -len(row.content), row.memory_id))
         if not _is_own(other):
@@ -174,15 +172,15 @@ def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
         row.memory_id: row
         for row in db.session.scalars(
             select(Memory)
-            .where(Memory.user_id == user_id, Memory.memory_id.in_(ids))
+            .where(Memory.user_id == user_id, Memory.memory_id.in_(ids), *IN_USE)
             .execution_options(populate_existing=True)
         )
     }
-    current_state = {memory_id: (row.revision, _in_use(row)) for memory_id, row in rows.items()}
+    current_revisions = {memory_id: row.revision for memory_id, row in rows.items()}
     removed_ids: set[int] = set()
     for pair in pairs:
         revisions = ((pair.kept_id, pair.revisions[0]), (pair.other, pair.revisions[1]))
-        unchanged = all(current_state.get(memory_id) == (revision, True) for memory_id, revision in revisions)
+        unchanged = all(current_revisions.get(memory_id) == revision for memory_id, revision in revisions)
         if unchanged and not {pair.kept_id, pair.other} & removed_ids:
             removed_ids.add(pair.other)
     if not removed_ids:
@@ -194,10 +192,6 @@ def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
         journal.record_change(rows[memory_id])
     journal.close({"tidied": len(removed_ids)})
     return len(removed_ids)
-
-
-def _in_use(memory: Memory) -> bool:
-    return memory.valid_to is None and not memory.is_archived and not memory.needs_review
 
 
 def _unseen(user_id: int, pairs: Sequence[Pair]) -> list[Pair]:

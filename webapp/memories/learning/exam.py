@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from webapp.llm.structured import Part
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.rules.check import Refusal, place_of
-from webapp.memories.rules.evidence import find_own_quote
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.statements import FIELD, KEYS, MOST, Statement, Topic, statements_schema
 from webapp.text.provenance import touches
 from webapp.text.quotes import Span
@@ -123,7 +123,7 @@ class _AnsweredStatement:
     value: str
 
     def quotes(self, message: str, quote: str) -> bool:
-        place = find_own_quote(quote, message) if self.message == message else None
+        place = find_quote(quote, message) if self.message == message else None
         return place is not None and touches(self.span, [place])
 
     def has(self, words: Sequence[str]) -> bool:

@@ -4,7 +4,8 @@ If it is killed or runs twice, the watermark and the memories still move togethe
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from sqlalchemy import select
@@ -23,8 +24,7 @@ from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.prompt.conversation_memory import extracts
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.state import State
-from webapp.memories.rules.working_copy import Plan
+from webapp.memories.rules.state import Effect, State
 from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
@@ -70,22 +70,14 @@ def extract(
 
 def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
     """Read on and ask; with fewer messages if an answer about more was cut off before it said anything."""
-    limit = None
-    while True:
-        batch = inputs.read(conversation_id, place, limit)
-        db.session.remove()
-        if batch is None:
-            return None
+    batch = None
+    for batch in inputs.batches(conversation_id, place):
         if on_start is not None:
             on_start()
             on_start = None
-        try:
+        with suppress(CutOffAnswer):
             return _step(batch)
-        except CutOffAnswer:
-            count = len({source.message_id for source in batch.call.sources})
-            if count == 1:
-                return replace(_write(batch, None), unreadable=1)
-            limit = count // 2
+    return replace(_write(batch, None), unreadable=1) if batch is not None else None
 
 
 def _step(batch: ExtractionInput) -> Result:
@@ -127,15 +119,23 @@ def _title(batch: ExtractionInput, suggestion: str | None) -> str | None:
         return title if set_automatic_title(batch.conversation_id, title) else None
 
 
-def find_similar(batch: ExtractionInput, answer: Answer) -> writing.Nearby | None:
-    """Return memories similar to the extracted statements, looked up before the transaction; None without vectors."""
+Nearby = tuple[int, Collection[int]]
+"""A version of a user's memory, and the ids of memories near some vectors at that version."""
+
+
+def find_similar(batch: ExtractionInput, answer: Answer) -> Nearby | None:
+    """Return memories similar to the extracted statements, or None without vectors.
+
+    Call it before the transaction that writes, so that nobody waits for the scan.
+    """
     if not answer.vectors or not answer.embedding_model:
         return None
-    vectors = list(answer.vectors.values())
-    return writing.find_similar(batch.user_id, batch.space_id, answer.embedding_model, vectors, NEAREST * len(vectors))
+    version, vectors = versions.current_version(batch.user_id), list(answer.vectors.values())
+    model, count = answer.embedding_model, NEAREST * len(vectors)
+    return version, writing.nearest(batch.user_id, batch.space_id, model, vectors, count).keys()
 
 
-def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby | None = None) -> Result:
+def _write(batch: ExtractionInput, answer: Answer | None, nearby: Nearby | None = None) -> Result:
     """Decide and store, unless another run has meanwhile read the same messages."""
     with write_transaction():
         conversation = db.session.scalar(
@@ -143,7 +143,7 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: writing.Nearby
         )
         if conversation is None or conversation.extracted_through != batch.watermark:
             return Result()
-        if conversation.space_id != batch.space_id or not extracts(conversation, inputs.owner_of(conversation)):
+        if conversation.space_id != batch.space_id or not extracts(conversation):
             return Result()
         result = Result(read=True)
         if answer is not None:
@@ -182,15 +182,17 @@ def _store_points(conversation: Conversation, batch: ExtractionInput, answer: An
     return guide().store(conversation, batch.points, grounded, len({source.message_id for source in user_sources}))
 
 
-def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None) -> Result:
+def _apply(batch: ExtractionInput, answer: Answer, nearby: Nearby | None) -> Result:
     operations = answer.extraction.operations
-    plan = decide(operations, state_of(batch, answer, nearby), answer.policy)
+    plan = decide(operations, state_of(batch, answer, nearby))
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
     # Refusals are reported along with other changes; on their own, only those worth a line of their own.
-    is_told = bool(plan.effects) or not texts.TOLD_ALONE.isdisjoint(reasons)
-    change_set = _store(batch, answer, plan, counts, reasons) if is_told else None
+    is_reported = bool(plan.effects) or not texts.ALWAYS_REPORTED.isdisjoint(reasons)
+    change_set = store(batch, answer, plan.effects, counts, reasons) if is_reported else None
+    if change_set is not None:
+        change_set.through_message_id = batch.call.covers_through
     log.info(
         "memories extracted",
         extra={"conversation_id": batch.conversation_id, "operations": len(operations), **counts, "reasons": reasons},
@@ -204,7 +206,7 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None
     )
 
 
-def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | None = None) -> State:
+def state_of(batch: ExtractionInput, answer: Answer, nearby: Nearby | None = None) -> State:
     """Return what a decision rests on; the caller holds the user's memory, and `nearby` was looked up before, if at
     all.
     """
@@ -212,9 +214,9 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | No
     message_ids = [source.message_id for source in batch.call.sources]
     ids = set(batch.call.numbered.values())
     ids |= writing.candidates(batch.user_id, batch.space_id, operations, message_ids)
-    if nearby is None or nearby.version + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
+    if nearby is None or nearby[0] + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
         nearby = find_similar(batch, answer)
-    ids |= nearby.ids if nearby else frozenset()
+    ids |= set(nearby[1] if nearby else ())
     return State(
         messages=batch.call.sources,
         memories=tuple(writing.load_known(ids)),
@@ -223,23 +225,30 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: writing.Nearby | No
         context=batch.call.context,
         foreign=batch.call.foreign,
         secrets=answer.extraction.secrets,
+        is_trusted=answer.is_trusted,
         is_forgotten=tombstone_set(batch.user_id).forbids,
     )
 
 
-def _store(
-    batch: ExtractionInput, answer: Answer, plan: Plan, counts: dict[str, int], reasons: dict[str, int]
+def store(
+    batch: ExtractionInput,
+    answer: Answer,
+    effects: Iterable[Effect],
+    counts: dict[str, int],
+    reasons: dict[str, int] | None = None,
+    *,
+    cause: str = "extraction",
 ) -> MemoryChangeSet:
-    journal = Journal(batch.user_id, "extraction", actor="extraction", conversation_id=batch.conversation_id)
+    """Write what was decided about an answer; returns its change set."""
+    journal = Journal(batch.user_id, cause, actor=cause, conversation_id=batch.conversation_id)
     writing.apply_plan(
-        plan.effects,
+        effects,
         journal,
         space_id=batch.space_id,
         embedding_model=answer.embedding_model,
         embeddings=answer.vectors,
     )
     change_set = journal.close(counts, reasons)
-    change_set.through_message_id = batch.call.covers_through
     change_set.model = answer.model
     change_set.prompt_tokens = answer.prompt_tokens
     change_set.completion_tokens = answer.completion_tokens

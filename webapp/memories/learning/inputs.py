@@ -1,24 +1,23 @@
 """The input of an extraction: the new messages of a conversation, and the memories that they may be about."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import false, select
 
-from webapp.accounts.models import User
 from webapp.conversations import titles
 from webapp.conversations.current_messages import count_current, current
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.tool_records import outside_texts
-from webapp.db.base import db, get_or_raise
+from webapp.db.base import db
 from webapp.db.index_hints import use_index
 from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.structured import Part, instructions_of
 from webapp.memories.learning import journey_points
-from webapp.memories.learning.later_domains import GuidePoints, PointKey, guide
-from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
+from webapp.memories.learning.later_domains import guide
+from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, OpenPoint, build_extraction
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import extracts
 from webapp.memories.prompt.profile import profile_values
@@ -50,7 +49,7 @@ class ExtractionInput:
     wants_title: bool
     first_words: str
     still_holds: Callable[[], bool]
-    points: tuple[PointKey, ...] = ()
+    points: tuple[int, ...] = ()
     parts: tuple[Part, ...] = ()
 
 
@@ -62,7 +61,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     Ends with no transaction open; an embedding, where one is needed, is computed with no connection held.
     """
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
-    if conversation is None or not extracts(conversation, owner_of(conversation)):
+    if conversation is None or not extracts(conversation):
         return None
     user_id, space_id, watermark = conversation.user_id, conversation.space_id, conversation.extracted_through
     still_holds = watch(user_id)
@@ -76,17 +75,17 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     if substance:
         profile = profile_values(user_id) if space_id is None else {}
         related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], user_texts)
-    guided = GuidePoints()
+    points: Sequence[OpenPoint] = ()
     if user_texts:
-        guided = guide().open_points(conversation)  # in a guided conversation a bare "no" is an answer
-        substance = substance or bool(guided.points)
+        points = guide().open_points(conversation)  # in a guided conversation a bare "no" is an answer
+        substance = substance or bool(points)
     parts = [Part(statements.FIELD, {}, prompts.active("extraction").text)]
-    if guided.points:
+    if points:
         parts.append(Part(journey_points.FIELD, journey_points.points_schema(), prompts.active("points").text))
     if wants_title:
         parts.append(titles.part(prompts.active("titles").text))
     db.session.rollback()
-    call = build_extraction(lines, related, profile, guided.points, instructions=instructions_of(parts), limit=limit)
+    call = build_extraction(lines, related, profile, points, instructions=instructions_of(parts), limit=limit)
     numbers = [source.number for source in call.sources]
     parts[0] = replace(parts[0], schema=statements.statements_schema(numbers, list(call.numbered)))
     return ExtractionInput(
@@ -99,13 +98,22 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
         wants_title,
         first,
         still_holds,
-        guided.keys[: call.points],
+        tuple(point.key for point in points[: call.points]),
         tuple(parts),
     )
 
 
-def owner_of(conversation: Conversation) -> User:
-    return get_or_raise(User, conversation.user_id)
+def batches(conversation_id: int, after: int | None) -> Iterator[ExtractionInput]:
+    """Yield what to ask about next, and if that is not enough, the same about half of the messages, down to one.
+
+    Whoever takes another has had an answer that was cut off before it said anything. No connection is held.
+    """
+    limit: int | None = None
+    while limit != 0 and (batch := read(conversation_id, after, limit)) is not None:
+        db.session.remove()
+        yield batch
+        limit = len({source.message_id for source in batch.call.sources}) // 2
+    db.session.remove()
 
 
 def has_newer(conversation: Conversation, watermark: int) -> bool:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from webapp.llm.structured import object_schema, readable_items
 from webapp.memories.rules.evidence import find_quote, has_substance, is_whole
 from webapp.memories.rules.operations import Number, Unit, one_line
 from webapp.memories.rules.secrets import find_secret
@@ -52,36 +53,23 @@ def points_schema() -> dict[str, Any]:
     """Return the JSON schema of the list, within the subset that strict structured output accepts."""
     texts = {"type": "array", "items": {"type": "string"}}
     numbers = {"type": "array", "items": {"type": "integer"}}
-    fields = {
-        "point_number": {"type": "integer"},
-        "is_addressed": {"type": "boolean"},
-        "confidence_score": {"type": "number"},
-        "extracted_points": texts,
-        "relevant_quotes": texts,
-        "structured_data": {
-            "type": "array",
-            "items": _object({"name": {"type": "string"}, "value": {"type": "string"}}),
-        },
-        "criteria_met": numbers,
-        "corrects": numbers,
-        "request": {"type": "string", "enum": ["none", *get_args(Request)]},
-    }
-    return {"type": "array", "items": _object(fields)}
+    point = object_schema(
+        point_number={"type": "integer"},
+        is_addressed={"type": "boolean"},
+        confidence_score={"type": "number"},
+        extracted_points=texts,
+        relevant_quotes=texts,
+        structured_data={"type": "array", "items": object_schema(name={"type": "string"}, value={"type": "string"})},
+        criteria_met=numbers,
+        corrects=numbers,
+        request={"type": "string", "enum": ["none", *get_args(Request)]},
+    )
+    return {"type": "array", "items": point}
 
 
 def read_points(items: object) -> tuple[PointAssessment, ...]:
     """Return the well-formed assessments of an answer; a malformed one costs only itself."""
-    points = []
-    for item in items[:MOST] if isinstance(items, list) else ():
-        try:
-            points.append(PointAssessment.model_validate(item))
-        except (ValidationError, RecursionError):
-            continue
-    return tuple(points)
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return tuple(readable_items(PointAssessment, items[:MOST] if isinstance(items, list) else ()))
 
 
 @dataclass(frozen=True)

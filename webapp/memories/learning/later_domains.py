@@ -51,17 +51,6 @@ class Result:
         )
 
 
-PointKey = int
-
-
-@dataclass(frozen=True)
-class GuidePoints:
-    """The open points of a conversation, each with the key by which its assessment is stored."""
-
-    keys: tuple[PointKey, ...] = ()
-    points: tuple[OpenPoint, ...] = ()
-
-
 @dataclass(frozen=True)
 class Guide:
     """Reports what is open in a conversation, and stores what was said about it.
@@ -70,8 +59,8 @@ class Guide:
     that completed the journey. Both run in the caller's transaction.
     """
 
-    open_points: Callable[[Conversation], GuidePoints]
-    store: Callable[[Conversation, Sequence[PointKey], Sequence[GroundedAssessment], int], bool]
+    open_points: Callable[[Conversation], Sequence[OpenPoint]]
+    store: Callable[[Conversation, Sequence[int], Sequence[GroundedAssessment], int], bool]
 
 
 guide: Part[Guide] = Part("guide")

@@ -17,12 +17,10 @@ from webapp.memories.learning.journey_points import PointAssessment, read_points
 from webapp.memories.learning.prompt import ExtractionCall
 from webapp.memories.rules.check import as_stored
 from webapp.memories.rules.operations import MemoryOperation
-from webapp.memories.rules.policy import Policy
 from webapp.memories.rules.state import State
 from webapp.memories.rules.statements import FIELD, Extraction, read_statements
 from webapp.providers.clients import completions, embedder
 from webapp.providers.grades import grade_of, grade_of_reply, worker
-from webapp.providers.models import MemoryGrade
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +43,8 @@ class TurnAnswer(BaseModel):
 class Answer:
     """A readable answer, the vectors of its statements by text, and what it cost.
 
-    `title` is as proposed; `cut_at` is the number of the message that a cut-off answer had reached.
+    `title` is as proposed; `cut_at` is the number of the message that a cut-off answer had reached; `is_trusted` as in
+    the State.
     """
 
     extraction: Extraction
@@ -57,7 +56,7 @@ class Answer:
     vectors: Mapping[str, np.ndarray] = field(default_factory=dict)
     points: tuple[PointAssessment, ...] = ()
     cut_at: int | None = None
-    policy: Policy = Policy()
+    is_trusted: bool = False
 
 
 def wishes(call: ExtractionCall, parts: Sequence[Part]) -> dict[str, Any]:
@@ -74,7 +73,7 @@ def ask(batch: ExtractionInput) -> Answer:
 
     A cut-off answer counts as far as it goes, if it contains a whole statement.
     """
-    policy = worker_policy()
+    is_trusted = worker_is_trusted()
     db.session.remove()
     cut_at = None
     model = ""
@@ -94,8 +93,8 @@ def ask(batch: ExtractionInput) -> Answer:
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
-    state = State(batch.call.sources, context=batch.call.context, foreign=batch.call.foreign)
-    operations = tuple(as_stored(operation, state, policy) for operation in extraction.operations)
+    state = State(batch.call.sources, context=batch.call.context, foreign=batch.call.foreign, is_trusted=is_trusted)
+    operations = tuple(as_stored(operation, state) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
     title = data.get("title")
@@ -109,7 +108,7 @@ def ask(batch: ExtractionInput) -> Answer:
         vectors,
         read_points(data.get(POINTS)),
         cut_at,
-        policy,
+        is_trusted,
     )
 
 
@@ -134,15 +133,13 @@ def vectors_of(operations: Sequence[MemoryOperation]) -> tuple[dict[str, np.ndar
     return dict(zip(texts, rows, strict=True)), client.model
 
 
-def worker_policy() -> Policy:
-    """Return the policy for the model that does background work now; its grade in the exam decides if it is trusted."""
-    return _policy(grade_of(worker()))
+def worker_is_trusted() -> bool:
+    """Return whether the model that does background work now has passed the exam."""
+    grade = grade_of(worker())
+    return grade is not None and grade.is_trusted
 
 
-def reply_policy(model_id: str | None) -> Policy:
-    """Return the policy for what a model wants kept while it replies; None is the environment's chat model."""
-    return _policy(grade_of_reply(model_id))
-
-
-def _policy(grade: MemoryGrade | None) -> Policy:
-    return Policy(is_trusted=grade is not None and grade.is_trusted)
+def reply_is_trusted(model_id: str | None) -> bool:
+    """Return whether a model that replies has passed the exam; None is the environment's chat model."""
+    grade = grade_of_reply(model_id)
+    return grade is not None and grade.is_trusted

@@ -15,7 +15,6 @@ class ForgetProposal(Base):
     __table_args__ = (
         UniqueConstraint("message_id", "memory_id", name="uq_forget_proposals_once"),
         Index("ix_forget_proposals_user", "user_id", "proposal_id"),
-        Base.__table_args__,
     )
 
     proposal_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

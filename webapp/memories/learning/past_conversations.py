@@ -1,5 +1,6 @@
 """Learning from past conversations: one call at a time, and everything found waits in review."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import select
@@ -14,8 +15,7 @@ from webapp.memories.prompt.conversation_memory import extracts
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.policy import for_review
 from webapp.memories.rules.state import Insert
-from webapp.memories.store import versions, writing
-from webapp.memories.store.journal import Journal
+from webapp.memories.store import versions
 
 CAUSE = "import"
 
@@ -40,7 +40,7 @@ class Step:
     batch: ExtractionInput
     answer: Answer | None
     tokens: tuple[int, int] = field(default=(0, 0))
-    nearby: writing.Nearby | None = None
+    nearby: extraction.Nearby | None = None
 
 
 def ask_about(conversation_id: int, after: int) -> Step | None:
@@ -48,31 +48,20 @@ def ask_about(conversation_id: int, after: int) -> Step | None:
 
     Raises ModelError.
     """
+    step = None
     with reads_only():
-        return _ask_about(conversation_id, after)
-
-
-def _ask_about(conversation_id: int, after: int) -> Step | None:
-    limit = None
-    while True:
-        batch = inputs.read(conversation_id, after, limit)
-        db.session.remove()
-        if batch is None or not batch.call.sources:
-            return None
-        batch = replace(batch, wants_title=False)
-        if not (batch.call.is_needed and batch.has_substance):
-            return Step(batch, None)
-        try:
-            answer = ask(batch)
-        except CutOffAnswer:
-            count = len({source.message_id for source in batch.call.sources})
-            if count == 1:
-                return Step(batch, None)
-            limit = count // 2
-            continue
-        sent = sum(len(str(message)) for message in batch.call.messages) // 3
-        tokens = (answer.prompt_tokens or sent, answer.completion_tokens or 0)
-        return Step(batch, answer, tokens, extraction.find_similar(batch, answer))
+        for batch in inputs.batches(conversation_id, after):
+            if not batch.call.sources:
+                return None
+            step = Step(replace(batch, wants_title=False), None)
+            if not (batch.call.is_needed and batch.has_substance):
+                return step
+            with suppress(CutOffAnswer):
+                answer = ask(step.batch)
+                sent = sum(len(str(message)) for message in batch.call.messages) // 3
+                tokens = (answer.prompt_tokens or sent, answer.completion_tokens or 0)
+                return Step(step.batch, answer, tokens, extraction.find_similar(batch, answer))
+    return step
 
 
 def write(step: Step) -> LearningCall:
@@ -86,25 +75,16 @@ def write(step: Step) -> LearningCall:
     conversation = db.session.scalar(
         select(Conversation).where(Conversation.conversation_id == batch.conversation_id).with_for_update()
     )
-    if answer is None or conversation is None or not extracts(conversation, inputs.owner_of(conversation)):
+    if answer is None or conversation is None or not extracts(conversation):
         return result
     versions.hold(batch.user_id)
     state = extraction.state_of(batch, answer, step.nearby)
-    plan = decide(answer.extraction.operations, state, answer.policy)
+    plan = decide(answer.extraction.operations, state)
     waiting_refs = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}
     effects = for_review(plan.effects, waiting_refs)
     if not effects:
         return result
-    journal = Journal(batch.user_id, CAUSE, actor="import", conversation_id=batch.conversation_id)
-    writing.apply_plan(
-        effects,
-        journal,
-        space_id=batch.space_id,
-        embedding_model=answer.embedding_model,
-        embeddings=answer.vectors,
-    )
     count = sum(isinstance(effect, Insert) for effect in effects)
-    change_set = journal.close({"added": count, "in_review": count})
-    change_set.model = answer.model
+    change_set = extraction.store(batch, answer, effects, {"added": count, "in_review": count}, cause=CAUSE)
     change_set.prompt_tokens, change_set.completion_tokens = step.tokens
-    return replace(result, proposed=count, change_set_id=journal.id)
+    return replace(result, proposed=count, change_set_id=change_set.change_set_id)

@@ -58,7 +58,10 @@ class ConversationLine:
 
 @dataclass(frozen=True)
 class OpenPoint:
-    """A journey's point that is still to be covered or, if settled, may be added to or corrected by what was said."""
+    """A journey's point that is still to be covered or, if settled, may be added to or corrected by what was said.
+
+    `key` is what its assessment is stored by.
+    """
 
     title: str
     goals: str = ""
@@ -67,6 +70,7 @@ class OpenPoint:
     criteria: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     is_settled: bool = False
+    key: int = 0
 
 
 @dataclass(frozen=True)

@@ -59,13 +59,8 @@ def request_extraction(user_id: int, conversation_id: int) -> str:
     Raises NotFound, and Conflict when memory is switched off.
     """
     from_start = _wants_everything(user_id, conversation_id)
-    ids: dict[str, int | bool] = {"conversation_id": conversation_id}
-    if from_start:
-        ids["from_start"] = True
     _begin(conversation_id, 0 if from_start else None)
-    job_id = enqueue_or_find("extract", **ids)
-    redis().hset(_key(conversation_id), "job_id", job_id)
-    return job_id
+    return _queue(conversation_id, {"from_start": True} if from_start else {})
 
 
 def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]:
@@ -110,12 +105,14 @@ def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | Non
         if run is not None:
             client.hset(key, "ended", 1)
         return None
-    ids: dict[str, int | bool] = {"conversation_id": conversation_id}
-    if from_start:
-        ids |= {"from_start": True, "after": result.last_id}
-    job_id = enqueue_or_find("extract", **ids)
-    if run is not None:
-        client.hset(key, "job_id", job_id)
+    return _queue(conversation_id, {"from_start": True, "after": result.last_id} if from_start else {})
+
+
+def _queue(conversation_id: int, place: dict[str, int | bool]) -> str:
+    """Queue a job, and note it as that of the run, if there is one; returns its id."""
+    job_id = enqueue_or_find("extract", conversation_id=conversation_id, **place)
+    if redis().exists(key := _key(conversation_id)):
+        redis().hset(key, "job_id", job_id)
     return job_id
 
 
@@ -198,7 +195,7 @@ def _wants_everything(user_id: int, conversation_id: int) -> bool:
     Always in a legacy: its summaries read it, and keep no record of that.
     """
     conversation = get_conversation(user_id, conversation_id)
-    if not memory_is_on(conversation, inputs.owner_of(conversation)):
+    if not memory_is_on(conversation):
         raise Conflict("Memory is switched off here.")
     if not conversation.makes_memory:
         raise Conflict("This conversation only reads memory; it does not create any.")

@@ -14,12 +14,12 @@ from webapp.memories.learning.models import ForgetProposal
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.evidence import find_own_quote
-from webapp.memories.rules.operations import MemoryOperation, one_line
-from webapp.memories.rules.policy import Policy, for_review
+from webapp.memories.rules.evidence import find_quote
+from webapp.memories.rules.operations import MemoryOperation, Unit, one_line
+from webapp.memories.rules.policy import for_review
 from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage, State
 from webapp.memories.rules.statements import optional_text
-from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
+from webapp.memories.schemas import MemoryKind, MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.store import tombstones, versions, writing
 from webapp.memories.store.journal import Journal, statement_hash
@@ -71,13 +71,13 @@ def remember(
     vectors: dict[str, np.ndarray],
     model: str | None,
     *,
-    policy: Policy,
+    is_trusted: bool,
     is_tainted: bool = False,
 ) -> dict[str, Any]:
     """Keep something that the user said in the turn's conversation, quoted; refused without their words.
 
-    `policy` is that of the model that replies. `is_tainted`: the turn's prompt contains others' words, which may have
-    made the model call this. What it wants kept then waits for the user.
+    `is_trusted`: the model that replies has passed the exam. `is_tainted`: the turn's prompt contains others' words,
+    which may have made the model call this; what it wants kept then waits for the user.
     """
     conversation = lock_conversation(turn)
     if not conversation.makes_memory:
@@ -85,7 +85,7 @@ def remember(
     versions.hold(conversation.user_id)
     sources = _user_messages(turn)
     quote = args.quote or args.content
-    source = next((s for s in reversed(sources) if find_own_quote(quote, s.content, s.others)), None)
+    source = next((s for s in reversed(sources) if find_quote(quote, s.content, s.others)), None)
     if source is None:
         return refusal_text("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
     operation = MemoryOperation(
@@ -107,13 +107,14 @@ def remember(
         memories=tuple(writing.load_known(ids)),
         embeddings=vectors,
         context=_replies(turn),
+        is_trusted=is_trusted,
         is_tainted=is_tainted,
         is_forgotten=tombstones.tombstone_set(conversation.user_id).forbids,
     )
-    plan = decide([operation], state, policy, origin="tool")
+    plan = decide([operation], state, origin="tool")
     effects: Sequence[Effect] = for_review(plan.effects, origin="tool") if is_tainted else plan.effects
     if not effects:
-        reason = plan.rejections[0].reason if plan.rejections else Refusal.KNOWN
+        reason = next(iter(plan.rejections.values()), Refusal.KNOWN)
         return refusal_text(reason.value, _REFUSALS.get(reason, "This is not kept."))
     journal = Journal(
         conversation.user_id,

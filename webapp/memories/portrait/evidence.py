@@ -3,12 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field
 
-from webapp.llm.structured import complete_items, none_is_empty
+from webapp.llm.structured import complete_items, none_is_empty, readable_items
 from webapp.memories.portrait.subjects import OF_PERSON
 from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars, telling_words, words_found
 from webapp.memories.schemas import KnownItem
@@ -37,13 +36,7 @@ class WrittenPortrait(BaseModel):
 def salvage(text: str) -> WrittenPortrait:
     """Return the whole sentences of an answer that was cut off: small models begin again and do not stop."""
     items = complete_items(text, "sentences")[:MOST_SENTENCES]
-    return WrittenPortrait(sentences=[sentence for item in items if (sentence := _readable(item)) is not None])
-
-
-def _readable(item: Any) -> WrittenSentence | None:
-    with suppress(ValidationError):
-        return WrittenSentence.model_validate(item)
-    return None
+    return WrittenPortrait(sentences=readable_items(WrittenSentence, items))
 
 
 def sentences_of(

@@ -8,7 +8,7 @@ from typing import Any
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import NotFound
 from webapp.llm.errors import CutOffAnswer, ModelError
-from webapp.memories.learning.model_call import worker_policy
+from webapp.memories.learning.model_call import worker_is_trusted
 from webapp.memories.portrait.evidence import WrittenPortrait, salvage, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.service import digest_of, holding, row_of
@@ -35,7 +35,7 @@ def make_portrait(subject: Subject) -> int | None:
     memories = subject.memories() if subject.is_on() else []
     digest = digest_of(memories)
     description = subject.describe() if memories else ("", "")
-    is_trusted = worker_policy().is_trusted
+    is_trusted = worker_is_trusted()
     db.session.remove()
     if digest == made_from:
         return None

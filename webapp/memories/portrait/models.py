@@ -21,7 +21,6 @@ class Portrait(Base):
     __table_args__ = (
         UniqueConstraint("user_id", name="uq_portraits_user_id"),
         UniqueConstraint("space_id", name="uq_portraits_space_id"),
-        Base.__table_args__,
     )
 
     portrait_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from pydantic import BaseModel, Field
 from sqlalchemy import ColumnElement, delete, select
 
 from webapp.background.queues import enqueue_after_commit
@@ -32,13 +33,10 @@ PATIENCE = timedelta(minutes=5)
 """How long after it was asked for a portrait is said to be on its way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence and the memories it rests on; `is_new`: the portrait before did not have it."""
-
+class SentenceOut(BaseModel):
     text: str
-    memory_ids: Sequence[int]
-    is_new: bool = False
+    memory_ids: list[int] = Field(description="The memories it rests on, each in use and as it was then.")
+    is_new: bool = Field(description="The portrait before did not have it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +57,8 @@ class PortraitView:
     `is_current`: nothing has changed since it was made; `is_coming`: it is being written. `is_on`: it is wanted.
     """
 
-    sentences: Sequence[Sentence]
-    gone: Sequence[Sentence]
+    sentences: Sequence[SentenceOut]
+    gone: Sequence[SentenceOut]
     sources: Sequence[Source]
     made_at: datetime | None
     is_current: bool
@@ -176,17 +174,11 @@ def _sources(reader_id: int, memories: Sequence[Memory]) -> list[Source]:
     return [Source(memory, evidence.get(memory.memory_id, ()), names.get(memory.user_id, "")) for memory in memories]
 
 
-def _sentence(item: dict[str, Any], *, is_new: bool = False) -> Sentence:
-    return Sentence(item["text"], [number for number, _ in item["memories"]], is_new)
+def _sentence(item: dict[str, Any], *, is_new: bool = False) -> SentenceOut:
+    return SentenceOut(text=item["text"], memory_ids=[number for number, _ in item["memories"]], is_new=is_new)
 
 
-def init_portraits() -> None:
-    """Listen for memories that are forgotten or withdrawn, and for spaces that want no portrait any more."""
-    being_forgotten.connect(_drop_forgotten)
-    being_withdrawn.connect(_withdraw)
-    portrait_ends.connect(_end)
-
-
+@being_forgotten.connect
 def _drop_forgotten(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any
 ) -> None:
@@ -195,6 +187,7 @@ def _drop_forgotten(
     _take_out(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
 
 
+@being_withdrawn.connect
 def _withdraw(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> None:
     """Delete the sentences of spaces that rest on memories no longer shared, and those that repeat what they said."""
     _take_out(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
@@ -229,5 +222,6 @@ def _own_memory_ids(user_id: int, sentences: Collection[dict[str, Any]]) -> set[
     return set(db.session.scalars(statement)) if ids else set()
 
 
+@portrait_ends.connect
 def _end(_sender: Any, *, space_id: int) -> None:
     db.session.execute(delete(Portrait).where(Portrait.space_id == space_id))

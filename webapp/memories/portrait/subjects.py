@@ -10,7 +10,7 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.db.base import db
 from webapp.errors import NotFound
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.prompt.always_used import context_memories, shared_memories
 from webapp.memories.schemas import KnownItem
 from webapp.memories.service import shared_in, visible
@@ -86,12 +86,7 @@ class Person:
 
     def in_use(self) -> Select[Memory]:
         """Return the memories that a sentence may rest on."""
-        return visible(self.user_id).where(
-            Memory.space_id.is_(None),
-            Memory.is_archived.is_(False),
-            Memory.needs_review.is_(False),
-            Memory.valid_to.is_(None),
-        )
+        return visible(self.user_id).where(Memory.space_id.is_(None), *IN_USE)
 
     def describe(self) -> tuple[str, str]:
         """Return the instructions for the model, and the name it is told besides the notes, if any."""
@@ -165,10 +160,10 @@ def _lock(statement: Select[int], unknown: str) -> None:
 
 def _not_forgotten(sentences: Sentences, authors: Mapping[int, int]) -> Sentences:
     """Return the sentences whose memories have not been forgotten by any of their owners."""
-    graves = {user_id: tombstone_set(user_id) for user_id in set(authors.values())}
+    tombstones = {user_id: tombstone_set(user_id) for user_id in set(authors.values())}
 
     def is_forgotten(item: dict[str, Any]) -> bool:
         author_ids = {authors[number] for number, _ in item["memories"] if number in authors}
-        return any(graves[user_id].forbids(item["text"], quote=item["text"]) for user_id in author_ids)
+        return any(tombstones[user_id].forbids(item["text"], quote=item["text"]) for user_id in author_ids)
 
     return [item for item in sentences if not is_forgotten(item)]

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Integer, Row, Select, bindparam, false, select
 
-from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, get_or_raise, now
+from webapp.db.base import db, now
 from webapp.db.index_hints import use_index
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
@@ -19,7 +18,7 @@ from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.policy import at_least
 from webapp.memories.schemas import KnownItem
 from webapp.memories.service import readable, shared_in, visible
-from webapp.prompts.values import lines_for
+from webapp.prompts.values import source_of
 from webapp.spaces.members import names_of
 
 MOST = 200
@@ -87,15 +86,13 @@ def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...
 
 def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
     """Return the memories in every prompt; with `until`, without those that changed later."""
-    statements = _lasting_queries(user_id, space_id)
-    limits = {"until": until or END_OF_TIME}
-    pinned = db.session.execute(statements.pinned, limits).all()
-    facts = db.session.execute(statements.facts, limits).all()
-    seen = {row.memory_id for row in (*pinned, *facts)}
-    most_recent = {"most": len(seen) + RECENT}
-    recent = db.session.execute(statements.recent, limits | most_recent).all()
+    pinned, facts, recent = _lasting_queries(user_id, space_id)
+    parameters: dict[str, Any] = {"until": until or END_OF_TIME}
+    rows = {row.memory_id: row for query in (pinned, facts) for row in db.session.execute(query, parameters)}
+    most = {"most": len(rows) + RECENT}
+    rows |= {row.memory_id: row for row in db.session.execute(recent, parameters | most)}
     moment = now()
-    rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, moment)}
+    rows = {memory_id: row for memory_id, row in rows.items() if not _is_over(row, moment)}
     return [item for group, members in by_group(rows.values()).items() for item in _items(members, group)]
 
 
@@ -116,16 +113,12 @@ def by_group(rows: Iterable[Row[Any]]) -> dict[str, list[Row[Any]]]:
     return {"pinned": pinned, "fact": facts, "recent": others[:RECENT]}
 
 
-class _LastingQueries(NamedTuple):
-    """The queries for lasting memories: all unchanged since `until`, the recent ones at most `most`."""
-
-    pinned: Select[*tuple[Any, ...]]
-    facts: Select[*tuple[Any, ...]]
-    recent: Select[*tuple[Any, ...]]
+_Query = Select[*tuple[Any, ...]]
 
 
 @lru_cache(maxsize=256)
-def _lasting_queries(user_id: int, space_id: int | None) -> _LastingQueries:
+def _lasting_queries(user_id: int, space_id: int | None) -> tuple[_Query, _Query, _Query]:
+    """Return the queries for what is pinned, known and recent, all unchanged since `until`, the last at most `most`."""
     # Needed in every turn after a change of memory: built once, as above.
     usable = _usable_memories(user_id, space_id).where(
         Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type)
@@ -134,7 +127,7 @@ def _lasting_queries(user_id: int, space_id: int | None) -> _LastingQueries:
     facts = usable.where(Memory.known_rank >= KNOWN_IMPORTANCE - TOLERANCE)
     facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MOST)
     recent = usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc()).limit(bindparam("most", type_=Integer))
-    return _LastingQueries(
+    return (
         _use_index(pinned, space_id, "pinned"),
         _use_index(facts, space_id, "known"),
         _use_index(recent, space_id, "recent"),
@@ -205,10 +198,10 @@ def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
     ]
 
 
-@lines_for("MEMORIES")
+@source_of("MEMORIES")
 def memory_lines(conversation: Conversation) -> list[str]:
     """Return the lines of memories for every prompt, the profile first; none if memory is off."""
-    if not _is_on(conversation):
+    if not memory_is_on(conversation):
         return []
     return [
         f"{item.content} (said by {' '.join(item.author.split())})" if item.author else item.content
@@ -216,13 +209,9 @@ def memory_lines(conversation: Conversation) -> list[str]:
     ]
 
 
-@lines_for("USER_PROFILE")
+@source_of("USER_PROFILE")
 def profile_lines(conversation: Conversation) -> list[str]:
     """Return the profile, one line per field; none if memory is off, or in a space, which has memories of its own."""
-    if not _is_on(conversation) or conversation.space_id is not None:
+    if not memory_is_on(conversation) or conversation.space_id is not None:
         return []
     return [f"{name.replace('_', ' ')}: {value}" for name, value in profile_values(conversation.user_id).items()]
-
-
-def _is_on(conversation: Conversation) -> bool:
-    return memory_is_on(conversation, get_or_raise(User, conversation.user_id))

@@ -13,7 +13,7 @@ from webapp.accounts.schemas import AccountChanges, SettingsChanges, UserSetting
 from webapp.accounts.service import update_account, user_settings
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, now
+from webapp.db.base import db, get_or_raise, now
 from webapp.memories.models import Memory
 from webapp.spaces.models import Space
 
@@ -22,18 +22,19 @@ log = logging.getLogger(__name__)
 USES = "memory:uses"
 
 
-def memory_is_on(conversation: Conversation, user: User) -> bool:
+def memory_is_on(conversation: Conversation) -> bool:
     """Return whether this conversation reads memories; it also makes them unless it is set to read only."""
-    is_on = conversation.uses_memory and not conversation.is_temporary and conversation.deleted_at is None
-    return bool(is_on and UserSettings.of(user.settings).memory_enabled)
+    if not conversation.uses_memory or conversation.is_temporary or conversation.deleted_at is not None:
+        return False
+    return UserSettings.of(get_or_raise(User, conversation.user_id).settings).memory_enabled
 
 
-def extracts(conversation: Conversation, user: User) -> bool:
+def extracts(conversation: Conversation) -> bool:
     """Return whether memories are made from what the user says here after every turn.
 
     In a legacy the summaries do this instead: they look for facts about its person.
     """
-    return memory_is_on(conversation, user) and conversation.makes_memory and not in_legacy(conversation)
+    return memory_is_on(conversation) and conversation.makes_memory and not in_legacy(conversation)
 
 
 def in_legacy(conversation: Conversation) -> bool:

@@ -1,13 +1,10 @@
 """The profile: a view of three keyed facts."""
 
-from dataclasses import dataclass
-from datetime import datetime
-
 from sqlalchemy import select
 
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
-from webapp.memories.schemas import MemoryFields, ProfileChanges
+from webapp.memories.schemas import MemoryFields, ProfileChanges, ProfileOut
 from webapp.memories.service import create_memory
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal
@@ -22,24 +19,13 @@ _SAYS = {
 }
 
 
-@dataclass(frozen=True)
-class Profile:
-    """The user's profile, as far as it is known."""
-
-    name: str | None = None
-    preferred_name: str | None = None
-    birthday: str | None = None
-    updated_at: datetime | None = None
-    source: str | None = None
-
-
-def get_profile(user_id: int) -> Profile:
+def get_profile(user_id: int) -> ProfileOut:
     rows = _facts(user_id)
     newest = max(rows.values(), key=lambda row: row.updated_at, default=None)
     if newest is None:
-        return Profile()
+        return ProfileOut()
     origin = "user" if newest.edited_by_user else newest.origin
-    return Profile(**_values(rows), updated_at=newest.updated_at, source=SOURCES[origin])
+    return ProfileOut(**_values(rows), updated_at=newest.updated_at, source=SOURCES[origin])
 
 
 def profile_values(user_id: int) -> dict[str, str]:
@@ -47,7 +33,7 @@ def profile_values(user_id: int) -> dict[str, str]:
     return _values(_facts(user_id))
 
 
-def update_profile(user_id: int, changes: ProfileChanges) -> Profile:
+def update_profile(user_id: int, changes: ProfileChanges) -> ProfileOut:
     """Change the given fields only; null leaves a field alone. Cleared values are closed, not forgotten. Raises Invalid
     for a secret."""
     versions.hold(user_id)

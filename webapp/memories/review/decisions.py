@@ -1,6 +1,7 @@
 """Memories that wait for the user, the groups they came in, and the decisions on them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,11 +15,11 @@ from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.lists import FOR_LISTS
 from webapp.memories.models import Memory
 from webapp.memories.rules.state import Moment, latest
-from webapp.memories.rules.user_decisions import Decision, ReviewConflict, settle
+from webapp.memories.rules.user_decisions import Decision, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
 from webapp.memories.store import forgetting, versions, writing
-from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import Journal
 
 review_groups = Signal()
@@ -86,14 +87,6 @@ def review_queue(
     user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
 ) -> Page[WaitingMemory]:
     """Return what is waiting for a decision, last changed first; `conditions` and `part` as for `list_memories`."""
-    page = list_conflict_pairs(user_id, query, *conditions, part=part)
-    return Page(with_quotes(page.items, evidence_of(user_id, ids_of(page.items))), page.next_cursor)
-
-
-def list_conflict_pairs(
-    user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = ""
-) -> Page[tuple[Memory, Memory | None]]:
-    """Return the memories of the queue, each with the one it contradicts or would replace."""
     page = list_memories(user_id, query.model_copy(update={"needs_review": True}), *conditions, part=part)
     other_ids = {row.memory_id: row.contradicts_id for row in page.items}
     keyed = [row for row in page.items if row.contradicts_id is None and row.fact_key]
@@ -105,23 +98,18 @@ def list_conflict_pairs(
     if missing:
         memories = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*FOR_LISTS))
         rows |= {row.memory_id: row for row in memories}
-    return Page([(row, rows.get(other_ids[row.memory_id] or 0)) for row in page.items], page.next_cursor)
+    quotes = evidence_of(user_id, rows)
+
+    def waiting(row: Memory) -> WaitingMemory:
+        other = rows.get(other_ids[row.memory_id] or 0)
+        return WaitingMemory(
+            row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ()
+        )
+
+    return page.map(waiting)
 
 
-def ids_of(pairs: Iterable[tuple[Memory, Memory | None]]) -> list[int]:
-    return [row.memory_id for pair in pairs for row in pair if row is not None]
-
-
-def with_quotes(
-    pairs: Iterable[tuple[Memory, Memory | None]], quotes: Mapping[int, Sequence[QuotedEvidence]]
-) -> list[WaitingMemory]:
-    return [
-        WaitingMemory(row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ())
-        for row, other in pairs
-    ]
-
-
-def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | Forgotten:
+def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
     """Carry out the user's decision; returns the memory as it is now or, for `reject`, the report of its forgetting.
 
     Raises NotFound, Conflict if the decision does not fit the memories, Invalid for a missing date.
@@ -135,21 +123,36 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     other_id = _other_of(user_id, memory, body.other_id)
     memories = {item.ref: item for item in writing.load_known([memory_id, *([other_id] if other_id else [])])}
     other = memories.get(other_id) if other_id else None
-    try:
-        edits = settle(body.decision, memories[memory_id], other, now(), body.until)
-    except ReviewConflict as error:
-        raise Conflict(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+    edits = settle(body.decision, memories[memory_id], other, now(), body.until)
     if body.decision is Decision.REJECT:
         return forgetting.forget(user_id, [memory_id], cause="rejected")
     journal = Journal(user_id, f"review_{body.decision.value}")
-    for edit in edits:
-        row = get_or_raise(Memory, edit.ref)
-        for name, value in edit.fields.items():
+    for ref, fields in edits.items():
+        row = get_or_raise(Memory, ref)
+        for name, value in fields.items():
             setattr(row, _COLUMNS.get(name, name), sorted(value) if isinstance(value, frozenset) else value)
         check_key(row)
         journal.record_change(row)
-    journal.close({"updated": 1, "superseded": sum(edit.fields.get("valid_to") is not None for edit in edits)})
+    journal.close({"updated": 1, "superseded": sum(fields.get("valid_to") is not None for fields in edits.values())})
     return get_memory(user_id, memory_id)
+
+
+def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int]:
+    """Keep or forget some memories, up to 100, that wait; returns how many went, and how many stay as they were.
+
+    What contradicts another memory is not kept, since that takes a decision of its own. Forgetting goes with all that
+    say the same.
+    """
+    queue = review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(memory_ids)).items
+    if decision is Decision.REJECT:
+        ids = [item.memory.memory_id for item in queue]
+        return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), len(memory_ids) - len(ids)
+    count = 0
+    for memory_id in sorted(item.memory.memory_id for item in queue if item.other is None):
+        with suppress(Conflict), db.session.begin_nested():
+            decide_review(user_id, memory_id, ReviewDecision(decision=decision))
+            count += 1
+    return count, len(memory_ids) - count
 
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Row, Select, delete, exists, func, not_, or_, select
 from sqlalchemy.orm import aliased
@@ -15,6 +15,7 @@ from sqlalchemy.orm import aliased
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
 from webapp.errors import Conflict, NotFound
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.learning.models import ForgetProposal
@@ -26,7 +27,7 @@ from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ProposalKind, ProposalQuery, ReviewDecision
 from webapp.memories.service import get_memory
 from webapp.memories.store import forgetting, versions
-from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import Journal
 
 WAITS = timedelta(days=60)
@@ -72,7 +73,7 @@ class SettlementResult:
 
     status: Literal["kept", "forgotten", "discarded"]
     memory: Memory | None = None
-    report: Forgotten | None = None
+    report: ForgetReport | None = None
 
 
 def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
@@ -171,16 +172,12 @@ def _forgets(user_id: int) -> Select[ForgetProposal, Memory]:
 
 def _to_forget(user_id: int, query: ProposalQuery) -> Page[Proposal]:
     keyset = Keyset("forget proposals", query, int, scope=user_id)
-    rows = _forgets(user_id).order_by(ForgetProposal.proposal_id.desc())
-    if query.cursor:
-        rows = rows.where(ForgetProposal.proposal_id < keyset.position()[0])
-    page = keyset.page(db.session.execute(rows.limit(query.limit + 1)).all(), lambda row: (row[0].proposal_id,))
+    page = read_page(keyset, _forgets(user_id), ForgetProposal.proposal_id)
     return Page(_of_forgets(user_id, page.items), page.next_cursor)
 
 
-def _of_forgets(user_id: int, rows: Iterable[Row[ForgetProposal, Memory]]) -> list[Proposal]:
-    rows = list(rows)
-    quotes = evidence_of(user_id, [memory.memory_id for _, memory in rows])
+def _of_forgets(user_id: int, rows: Sequence[Row[*tuple[Any, ...]]]) -> list[Proposal]:
+    quotes = evidence_of(user_id, [memory.memory_id for _, memory, *_ in rows])
     return [
         Proposal(
             f"{FORGET}-{row.proposal_id}",
@@ -191,7 +188,7 @@ def _of_forgets(user_id: int, rows: Iterable[Row[ForgetProposal, Memory]]) -> li
             quotes.get(memory.memory_id, ()),
             message_id=row.message_id,
         )
-        for row, memory in rows
+        for row, memory, *_ in rows
     ]
 
 

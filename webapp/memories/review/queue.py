@@ -6,6 +6,7 @@ decision changed (`last`), and what they discarded last (`held`): it is forgotte
 forgotten cannot be brought back.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -82,7 +83,9 @@ def show_queue(
 def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
     """Carry out a decision made in the queue, and go on to the next question. Raises what `decide_review` raises."""
     user_id, spot = current_user_id(), requested_position(safe_next(request.form.get("queue")))
-    forget_previous(user_id, spot.held)
+    if spot.held is not None:  # what was discarded one step before, unless a later decision kept it
+        with suppress(NotFound, Conflict):
+            decisions.decide_review(user_id, spot.held, ReviewDecision(decision=Decision.REJECT))
     spot = replace(spot, done=spot.done + 1, held=None, last=None)
     if body.decision is Decision.REJECT:
         spot = replace(spot, held=service.get_memory(user_id, memory_id).memory_id)
@@ -93,15 +96,6 @@ def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
         spot = replace(spot, last=revisions.revisions_of(user_id, memory_id)[-1].change_set_id)
     db.session.commit()
     return go_to(spot)
-
-
-def forget_previous(user_id: int, memory_id: int | None) -> None:
-    """Forget the memory discarded one step before, unless a later decision kept it."""
-    if memory_id is not None:
-        try:
-            decisions.decide_review(user_id, memory_id, ReviewDecision(decision=Decision.REJECT))
-        except (NotFound, Conflict):
-            return
 
 
 def go_to(spot: Spot) -> ViewResult:

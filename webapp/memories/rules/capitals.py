@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cache
 
-from webapp.text.words import PAIRED
+from webapp.text.words import PAIRED, character_ranges
 
 _STOPS = frozenset(".!?…؟।۔")
 _LETTERS = rf"[^\W_{PAIRED}]"
@@ -41,14 +41,7 @@ def _begins_sentence(text: str, index: int) -> bool:
 @cache
 def _capitalised_pattern() -> re.Pattern[str]:
     """Match capitalised words with a space between them, or the full stop of a title or an initial: "Dr. Weber"."""
-    ranges: list[list[int]] = []
-    for code in range(0x41, 0x10000):
-        if chr(code).isupper() or chr(code).istitle():
-            if ranges and ranges[-1][1] == code - 1:
-                ranges[-1][1] = code
-            else:
-                ranges.append([code, code])
-    capital = f"[{''.join(f'{chr(low)}-{chr(high)}' for low, high in ranges)}]"
+    capital = f"[{character_ranges(range(0x41, 0x10000), lambda char: char.isupper() or char.istitle())}]"
     word = rf"{capital}{_LETTERS}*(?:[-'’]{_LETTERS}+)*"
     titles = "|".join(rf"(?<=(?<!\w){capital}{_LETTERS * length})\. " for length in range(3))
     return re.compile(rf"(?<!{_LETTERS})[a-z]?{word}(?:(?: |{titles}){word})*")

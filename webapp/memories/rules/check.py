@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from webapp.memories.rules.evidence import (
-    find_own_quote,
     find_quote,
     has_substance,
     injected_spans,
@@ -21,7 +20,7 @@ from webapp.memories.rules.evidence import (
 from webapp.memories.rules.grounding import adds_from, is_borrowed, is_grounded, keeps_particulars
 from webapp.memories.rules.kinds import CONTENT_MAX, MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.operations import Action, MemoryOperation
-from webapp.memories.rules.policy import Policy
+from webapp.memories.rules.policy import LEAST_CONFIDENCE, LEAST_IMPORTANCE, USABLE_AT, at_least
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
 from webapp.text.canonical import canonical_statement, plain_text
@@ -53,7 +52,7 @@ class Claim:
     """A grounded statement (or retraction) of the user's, with the memory it was aimed at.
 
     `may_be_quoted`: the user's own words may become a memory, since they were not forgotten. `is_doubtful`: it waits
-    for the user.
+    for the user. `is_trusted` as in the State.
     """
 
     index: int
@@ -64,6 +63,12 @@ class Claim:
     embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
     may_be_quoted: bool = True
     is_doubtful: bool = False
+    is_trusted: bool = False
+
+    @property
+    def is_usable(self) -> bool:
+        """Return whether it may be used without asking the user."""
+        return at_least(self.draft.confidence, USABLE_AT) and not self.is_doubtful
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -87,9 +92,7 @@ class Claim:
         )
 
 
-def check(
-    index: int, operation: MemoryOperation, state: State, policy: Policy, origin: Origin = "extraction"
-) -> Claim | Refusal:
+def check(index: int, operation: MemoryOperation, state: State, origin: Origin = "extraction") -> Claim | Refusal:
     """Check one operation by itself: its quote and wording, confidence, importance, secrets and tombstones.
 
     Errors of form are forgiven: a quote from another message than the one named, a number without a memory, a key that
@@ -103,14 +106,14 @@ def check(
     quote = message.content[span.start : span.end]
     if not has_substance(quote, message.content) and not any(char.isdigit() for char in quote):
         return Refusal.TOO_SLIGHT
-    if not policy.is_credible(operation.confidence):
+    if not at_least(operation.confidence, LEAST_CONFIDENCE):
         return Refusal.UNSURE
-    if not retracts and not policy.is_worthwhile(operation.importance):
+    if not retracts and not at_least(operation.importance, LEAST_IMPORTANCE):
         return Refusal.UNIMPORTANT
-    content = memory_wording(operation, place, state, policy)
+    content = memory_wording(operation, place, state)
     if isinstance(content, Refusal):
         return content
-    own_words = "" if policy.is_trusted else content
+    own_words = "" if state.is_trusted else content
     if _is_secret(operation, content, label_and_quote(span, message.content), own_words or quote, state):
         return Refusal.SECRET
 
@@ -120,7 +123,7 @@ def check(
         if retracts:
             return Refusal.UNKNOWN_MEMORY
         action = Action.ADD
-    draft = _draft(operation, content, message, target if policy.is_trusted else None, origin)
+    draft = _draft(operation, content, message, target if state.is_trusted else None, origin)
     if state.is_forgotten(draft.content, draft.fact_key, draft.fact_value, quote):
         return Refusal.FORGOTTEN
     return Claim(
@@ -131,7 +134,8 @@ def check(
         target=target.ref if target else None,
         embedding=state.embeddings.get(draft.content),
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
-        is_doubtful=not retracts and policy.is_trusted and (state.is_tainted or _is_from_others(content, state)),
+        is_doubtful=not retracts and state.is_trusted and (state.is_tainted or _is_from_others(content, state)),
+        is_trusted=state.is_trusted,
     )
 
 
@@ -139,7 +143,7 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
     """Return where the quote stands: in the named message, or in the only one that contains it."""
     source = next((message for message in messages if message.number == operation.message_number), None)
     user_messages = {message.message_id: message for message in reversed(messages) if message.role == "user"}.values()
-    matches = [(m, span) for m in user_messages if (span := find_own_quote(operation.quote, m.content, m.others))]
+    matches = [(m, span) for m in user_messages if (span := find_quote(operation.quote, m.content, m.others))]
     place = next(((m, span) for m, span in matches if source is not None and m.message_id == source.message_id), None)
     if place is None and len(matches) == 1:
         place = matches[0]
@@ -152,9 +156,7 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
     return Refusal.NOT_THE_USER if source.role != "user" else Refusal.NOT_VERBATIM
 
 
-def memory_wording(
-    operation: MemoryOperation, place: tuple[SourceMessage, Span], state: State, policy: Policy
-) -> str | Refusal:
+def memory_wording(operation: MemoryOperation, place: tuple[SourceMessage, Span], state: State) -> str | Refusal:
     """Return what the memory would say: the rewording of a trusted model, or else the user's own sentence.
 
     A rewording is kept only if its names and numbers stand in the message, or if it is others' words and so waits for
@@ -163,7 +165,7 @@ def memory_wording(
     """
     message, span = place
     quote = message.content[span.start : span.end]
-    if policy.is_trusted:
+    if state.is_trusted:
         keeps_all = keeps_particulars(operation.content, [typed_text(message), state.subject], message.said_at)
         if keeps_all or state.is_tainted or _is_from_others(operation.content, state):
             return operation.content
@@ -174,10 +176,10 @@ def memory_wording(
     return sentence if len(sentence) <= CONTENT_MAX else Refusal.TOO_LONG
 
 
-def as_stored(operation: MemoryOperation, state: State, policy: Policy) -> MemoryOperation:
+def as_stored(operation: MemoryOperation, state: State) -> MemoryOperation:
     """Return an operation as it would be stored, so that this is what is searched for and embedded before."""
     place = place_of(operation, state.messages)
-    content = place if isinstance(place, Refusal) else memory_wording(operation, place, state, policy)
+    content = place if isinstance(place, Refusal) else memory_wording(operation, place, state)
     return operation if isinstance(content, Refusal) else operation.model_copy(update={"content": content})
 
 

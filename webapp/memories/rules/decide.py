@@ -10,14 +10,13 @@ from dataclasses import replace
 from webapp.memories.rules.check import Claim, Refusal, check
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.operations import Action, MemoryOperation
-from webapp.memories.rules.policy import ClaimStanding, Policy, is_older
+from webapp.memories.rules.policy import ClaimStanding, is_older
 from webapp.memories.rules.relations import (
     claim_standing,
     contains,
     earlier_loss,
     is_known,
     is_related,
-    is_usable,
     may_contradict,
     may_leave_review,
     similar_memories,
@@ -25,42 +24,36 @@ from webapp.memories.rules.relations import (
     was_noted,
     was_proposed,
 )
-from webapp.memories.rules.state import KnownMemory, Origin, State
-from webapp.memories.rules.working_copy import Board, Plan, Rejection
+from webapp.memories.rules.state import Close, Flag, KnownMemory, Origin, Revise, State
+from webapp.memories.rules.working_copy import Board, Plan
 from webapp.text.canonical import plain_text
 
 MOST_VALUES = 2
 """How many values of one key an answer may give."""
 
 
-def decide(
-    operations: Sequence[MemoryOperation],
-    state: State,
-    policy: Policy,
-    origin: Origin = "extraction",
-) -> Plan:
+def decide(operations: Sequence[MemoryOperation], state: State, origin: Origin = "extraction") -> Plan:
     """Weigh the operations of one call against what is known and return the effects to apply.
 
     Claims are taken in the order the user said them; each sees the effects of those before it. Every operation has an
     effect, or is rejected.
     """
     board = Board(state.memories)
-    if not policy.is_trusted:
+    if not state.is_trusted:
         operations = _drop_scattered_keys(operations)
     claims: list[Claim] = []
-    rejections: list[Rejection] = []
+    rejections: dict[int, Refusal] = {}
     for index, operation in enumerate(operations):
-        verdict = check(index, operation, state, policy, origin)
+        verdict = check(index, operation, state, origin)
         if isinstance(verdict, Claim):
             claims.append(verdict)
         else:
-            rejections.append(Rejection(index, verdict))
+            rejections[index] = verdict
     for claim in sorted(claims, key=lambda claim: claim.order):
-        refusal = _weigh(claim, board, policy)
+        refusal = _weigh(claim, board)
         if refusal is not None:
-            rejections.append(Rejection(claim.index, refusal))
-    rejections.sort(key=lambda rejection: rejection.index)
-    return Plan(tuple(board.effects), tuple(rejections))
+            rejections[claim.index] = refusal
+    return Plan(tuple(board.effects), dict(sorted(rejections.items())))
 
 
 def _drop_scattered_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
@@ -80,64 +73,61 @@ def _drop_scattered_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOp
     ]
 
 
-def _weigh(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+def _weigh(claim: Claim, board: Board) -> Refusal | None:
     if claim.action is Action.RETRACT:
-        return _weigh_retraction(claim, board, policy)
+        return _weigh_retraction(claim, board)
     if board.find(lambda memory: is_known(memory, claim)):
         return Refusal.KNOWN
     if claim.draft.slot:
-        return _weigh_fact(claim, board, policy)
+        return _weigh_fact(claim, board)
     target = board.get(claim.target)
-    if target is not None and target.is_open and not target.has_said(claim.draft.content):
-        if not (policy.is_trusted or is_related(claim, target, policy)):
-            return _weigh_statement(claim, board, policy)  # a number chosen at random costs no memory
-        return _weigh_change(claim, target, board, policy)
-    return _weigh_statement(claim, board, policy)
+    is_change = target is not None and target.is_open and not target.has_said(claim.draft.content)
+    if target is not None and is_change and is_related(claim, target):  # a number chosen at random costs no memory
+        return _weigh_change(claim, target, board)
+    return _weigh_statement(claim, board)
 
 
 # Keyed facts -------------------------------------------------------------------------------------------------------
 
 
-def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     slot, value = claim.draft.slot, claim.draft.value
     history = board.in_slot(slot or "")
     current = next((memory for memory in history if memory.is_current), None)
     duplicate = next((memory for memory in history if memory.is_open and memory.value == value), None)
-    if board.find(lambda m: _bears(m, claim) and (duplicate is not None or not _may_adopt(claim, m, policy))):
+    if board.find(lambda m: _bears(m, claim) and (duplicate is not None or not _may_adopt(claim, m))):
         return Refusal.KNOWN  # whatever was learned under the key since
     if current is not None and duplicate is current:
         board.add_evidence(current, claim)
         return None
     if current is not None:
-        return _contest(claim, current, duplicate, board, policy)
+        return _contest(claim, current, duplicate, board)
     if duplicate is not None:
-        board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim, policy))
+        board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim))
         return None
     said_at = claim.evidence.said_at
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
         return Refusal.OLDER  # it ended after this was said
     if (twin := board.find_statement(claim.draft.content)) is not None and twin.slot != slot:
-        if _may_adopt(claim, twin, policy):
+        if _may_adopt(claim, twin):
             board.give_key(twin, claim)
         else:
             board.add_evidence(twin, claim)
         return None
-    usable = is_usable(claim, policy)
-    board.insert(claim, needs_review=not usable, replaces=stale_proposals(history, claim, policy) if usable else ())
+    usable = claim.is_usable
+    board.insert(claim, needs_review=not usable, replaces=stale_proposals(history, claim) if usable else ())
     return None
 
 
-def _contest(
-    claim: Claim, current: KnownMemory, duplicate: KnownMemory | None, board: Board, policy: Policy
-) -> Refusal | None:
+def _contest(claim: Claim, current: KnownMemory, duplicate: KnownMemory | None, board: Board) -> Refusal | None:
     """Another value for a known fact: the later word wins if it is sure enough. From a trusted model it replaces the
     fact, and the change is shown; from any other, the fact waits for the user to settle it."""
-    standing = claim_standing(claim, current, policy)
+    standing = claim_standing(claim, current)
     if duplicate is not None and duplicate.needs_review and not duplicate.is_archived:
         # It may have waited beside a value that has been replaced since: it disputes the fact, not that value.
         disputed = board.get(duplicate.contradicts)
         opponent = disputed if disputed is not None and disputed.slot == duplicate.slot and duplicate.slot else current
-        promoted = standing is ClaimStanding.REPLACES and may_leave_review(duplicate, claim, policy, opponent=opponent)
+        promoted = standing is ClaimStanding.REPLACES and may_leave_review(duplicate, claim, opponent=opponent)
         if promoted:
             board.supersede(current, duplicate, claim)
         board.add_evidence(duplicate, claim, clears_review=promoted)
@@ -154,7 +144,7 @@ def _contest(
         board.insert(claim, precedes=current)
     else:
         slot = claim.draft.slot
-        stale = stale_proposals(board.in_slot(slot), claim, policy) if slot else []
+        stale = stale_proposals(board.in_slot(slot), claim) if slot else []
         board.insert(claim, replaces=[current, *stale])
     return None
 
@@ -165,17 +155,17 @@ def _bears(memory: KnownMemory, claim: Claim) -> bool:
     return has_other_slot and memory.has_said(claim.draft.content)
 
 
-def _may_adopt(claim: Claim, twin: KnownMemory, policy: Policy) -> bool:
+def _may_adopt(claim: Claim, twin: KnownMemory) -> bool:
     """Tell whether a memory in the words of a keyed fact, stored without a key, may get that key."""
     may_change = twin.is_current and not twin.slot and not twin.is_protected
-    return may_change and is_usable(claim, policy) and not is_older(claim.evidence.moment, twin)
+    return may_change and claim.is_usable and not is_older(claim.evidence.moment, twin)
 
 
 # Statements without a key ------------------------------------------------------------------------------------------
 
 
-def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
-    similar = similar_memories(claim, board, policy)
+def _weigh_statement(claim: Claim, board: Board) -> Refusal | None:
+    similar = similar_memories(claim, board)
     if any(memory.rests_on(claim.evidence) for memory in similar):
         return Refusal.KNOWN
     if board.find(lambda m: m.rests_on(claim.evidence) and (was_noted(m, claim) or contains(m, claim))):
@@ -183,15 +173,15 @@ def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | No
     content = claim.draft.content
     duplicate = board.find_statement(content) or next((memory for memory in similar if memory.is_open), None)
     if duplicate is not None:
-        board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim, policy))
+        board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim))
         return None
     if board.find(lambda m: m.has_said(content) and is_older(claim.evidence.moment, m)):
         return Refusal.OLDER  # closed or reworded since: an earlier statement does not bring it back
-    board.insert(claim, needs_review=not is_usable(claim, policy))
+    board.insert(claim, needs_review=not claim.is_usable)
     return None
 
 
-def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
+def _weigh_change(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
     """An update or supersession in words without a key: a rewording, or the person's later word against a memory."""
     if target.slot and target.rests_on(claim.evidence):
         return Refusal.KNOWN
@@ -201,16 +191,16 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
     duplicate = board.find_statement(claim.draft.content)
     if duplicate is not None:
         if supersedes and may_contradict(duplicate, target):
-            _settle_known(claim, duplicate, target, board, policy)
+            _settle_known(claim, duplicate, target, board)
         board.add_evidence(duplicate, claim)
         return None
     if supersedes:
-        return _contest(claim, target, None, board, policy)
-    standing = claim_standing(claim, target, policy)
+        return _contest(claim, target, None, board)
+    standing = claim_standing(claim, target)
     if standing is ClaimStanding.PRECEDES or (standing is ClaimStanding.REPLACES and target.slot):
-        return _weigh_statement(claim, board, policy)  # beside the rest, or a fact: words without a value change none
+        return _weigh_statement(claim, board)  # beside the rest, or a fact: words without a value change none
     if standing is ClaimStanding.REPLACES:
-        board.revise(target, claim.draft, claim)
+        board.apply(Revise(target.ref, claim.draft, (claim.evidence,), claim.embedding))
     elif standing is ClaimStanding.WAITS:
         board.insert(claim, needs_review=True, contradicts=target.ref)
     else:
@@ -218,45 +208,43 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Polic
     return None
 
 
-def _settle_known(claim: Claim, duplicate: KnownMemory, target: KnownMemory, board: Board, policy: Policy) -> None:
+def _settle_known(claim: Claim, duplicate: KnownMemory, target: KnownMemory, board: Board) -> None:
     """Two stored memories contradict each other and the user repeated one of them: it wins, or both are shown."""
-    if claim_standing(claim, target, policy) is ClaimStanding.REPLACES:
+    if claim_standing(claim, target) is ClaimStanding.REPLACES:
         board.supersede(target, duplicate, claim)
         return
     waiting, current = (target, duplicate) if duplicate.is_protected else (duplicate, target)
     if not waiting.is_protected:
-        board.flag(waiting, current)
+        board.apply(Flag(waiting.ref, current.ref))
 
 
-def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
+def _weigh_retraction(claim: Claim, board: Board) -> Refusal | None:
     """Close a memory that the user said is no longer true, without forgetting it; one written by hand is flagged."""
     target = board.get(claim.target)
     if target is None and claim.draft.slot:
         target = next((memory for memory in board.in_slot(claim.draft.slot) if memory.is_current), None)
         if target is not None and claim.draft.fact_value and target.value != claim.draft.value:
             target = None
-    if target is None:
-        return Refusal.UNKNOWN_MEMORY
-    if not (policy.is_trusted or is_related(claim, target, policy)):
+    if target is None or not is_related(claim, target):
         return Refusal.UNKNOWN_MEMORY
     if not target.is_open or target.rests_on(claim.evidence) or was_proposed(claim, target, board):
         return Refusal.KNOWN
     if is_older(claim.evidence.moment, target):
         return Refusal.OLDER
-    if policy.is_trusted and is_usable(claim, policy) and not target.is_protected:
-        board.retract(target, claim)
+    if claim.is_trusted and claim.is_usable and not target.is_protected:
+        board.apply(Close(target.ref, claim.evidence.said_at, evidence=(claim.evidence,)))
         return None
-    return _dispute(claim, target, board, policy)
+    return _dispute(claim, target, board)
 
 
-def _dispute(claim: Claim, target: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
+def _dispute(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
     """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it."""
     texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
     statement = next((text for text in texts if not board.find_statement(text)), None)
     if statement is None:
         return Refusal.KNOWN
     claim = replace(claim, draft=replace(claim.draft, content=plain_text(statement), fact_key=None, fact_value=None))
-    if target.is_protected or not is_usable(claim, policy):
+    if target.is_protected or not claim.is_usable:
         board.insert(claim, needs_review=True, contradicts=target.ref)
     else:
         board.insert(claim, precedes=target)

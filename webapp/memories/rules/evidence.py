@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from webapp.text.canonical import canonical_statement
 from webapp.text.provenance import touches, without
@@ -27,34 +27,22 @@ INJECTED_TAGS = (
 _INJECTED = re.compile(
     rf"<(?P<tag>{'|'.join(INJECTED_TAGS)})(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
-_PUT_AROUND = re.compile(
-    r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE
-)
+_WRAPPING = re.compile(r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE)
 """What models write before and after the words they copy."""
 _WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
 MIN_LETTERS = 4
 
 
-def find_quote(quote: str, text: str) -> Span | None:
-    """Return the first place where `quote` occurs verbatim in `text`, outside injected blocks, or None.
+def find_quote(quote: str, text: str, other_spans: Sequence[Span] = ()) -> Span | None:
+    """Return where `quote` first occurs verbatim in `text`, outside injected blocks and `other_spans`; or None.
 
     Only white space, case, the style of quotation marks and dashes, marks of emphasis, Unicode normal forms and
     punctuation around the words are ignored. A match may not split a character, or begin or end in a word.
     """
-    blocks = injected_spans(text)
-    return next((span for span in _places(quote, text) if not touches(span, blocks)), None)
-
-
-def find_own_quote(quote: str, message: str, other_spans: Sequence[Span] = ()) -> Span | None:
-    """Return the first place of a quote in what the author typed: not in `other_spans` or an injected block."""
-    blocks = [*injected_spans(message), *other_spans]
-    return next((span for span in _places(quote, message) if not touches(span, blocks)), None)
-
-
-def _places(quote: str, text: str) -> Iterator[Span]:
-    bare = _PUT_AROUND.sub("", quote)
-    for form in (quote, bare) if bare and bare != quote else (quote,):
-        yield from places_of(form, text)
+    blocks, bare = [*injected_spans(text), *other_spans], _WRAPPING.sub("", quote)
+    forms = (quote, bare) if bare and bare != quote else (quote,)
+    places = (span for form in forms for span in places_of(form, text))
+    return next((span for span in places if not touches(span, blocks)), None)
 
 
 def has_substance(quote: str, message: str) -> bool:

@@ -17,7 +17,7 @@ from webapp.memories.rules.capitals import capital_runs, count_small, parts_of
 from webapp.memories.rules.statements import KEYS
 from webapp.text.words import fold_marks, is_paired
 
-_AROUND = frozenset({KEYS["home"], KEYS["origin"], KEYS["employer"]})
+_NAMING_KEYS = frozenset({KEYS["home"], KEYS["origin"], KEYS["employer"]})
 """The keys of facts whose value names something around the person."""
 _OWN = frozenset({KEYS["name"], KEYS["called"]})
 _LONGEST = 4
@@ -136,7 +136,7 @@ def _add_known(mentions: dict[_Key, _Places], notes: Sequence[Note]) -> None:
 def _values(notes: Sequence[Note]) -> Iterator[tuple[str, int]]:
     """Yield the values of facts that name something around the person, or belong to a thing; each with its note."""
     for number, note in enumerate(notes):
-        if note.value and note.fact_key and (note.is_of_things or note.fact_key in _AROUND):
+        if note.value and note.fact_key and (note.is_of_things or note.fact_key in _NAMING_KEYS):
             for part in _BETWEEN_VALUES.split(note.value):
                 name = _trim(" ".join(part.split()))
                 if len(name) > 1 and len(name.split()) <= _LONGEST and not any(map(str.isdecimal, name)):

@@ -4,8 +4,9 @@ from datetime import date
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from webapp.http.validation import Amount, Whole
 from webapp.memories.rules.kinds import MemoryType
 from webapp.text.canonical import plain_text
 
@@ -26,14 +27,8 @@ def one_line(value: object) -> object:
     return plain_text(value) if isinstance(value, str) else value
 
 
-def _no_bool(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("a number is expected")
-    return value
-
-
-Unit = Annotated[float, BeforeValidator(_no_bool), Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-Number = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=1_000_000)]
+Unit = Annotated[Amount, Field(ge=0, le=1)]
+Number = Annotated[Whole, Field(ge=1, le=1_000_000)]
 
 
 class MemoryOperation(BaseModel):

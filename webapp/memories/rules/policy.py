@@ -1,7 +1,7 @@
 """The thresholds, the rule of precedence between two statements, a memory's worth, and plans of the absent."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -26,6 +26,12 @@ SAME_AT = 0.84
 """The cosine from which two statements in the same words, in whatever form and order, are one (`bench duplicates`)."""
 MAYBE_SAME_AT = 0.70
 """The cosine from which a pair is shown to the model at night: 35 of the 61, and 37 others."""
+RELATED_AT = 0.35
+"""The cosine from which a statement may be about a memory that it shares no word with."""
+LEAST_CONFIDENCE, LEAST_IMPORTANCE = 0.4, 0.2
+"""What is surer and more important than this is kept at all."""
+USABLE_AT, CORRECTION_AT = 0.6, 0.8
+"""The confidence from which a statement is used without asking the user, and from which it replaces any other."""
 HALF_LIFE_DAYS = 180.0
 DECAY_FLOOR = 0.5
 
@@ -42,42 +48,9 @@ class ClaimStanding(StrEnum):
     YIELDS = "yields"
 
 
-@dataclass(frozen=True)
-class Policy:
-    """Thresholds for keeping, review and replacing; every value is in 0–1."""
-
-    min_confidence: float = 0.4
-    min_importance: float = 0.2
-    review_below: float = 0.6
-    correction_at: float = 0.8
-    merge_similarity: float = SAME_AT
-    related_similarity: float = 0.35
-    is_trusted: bool = False
-    """Whether the model that words statements has passed the exam: its rewordings count, and its changes replace."""
-
-    def is_credible(self, confidence: float) -> bool:
-        """Certain enough to be kept at all."""
-        return at_least(confidence, self.min_confidence)
-
-    def is_worthwhile(self, importance: float) -> bool:
-        """Important enough to be kept at all."""
-        return at_least(importance, self.min_importance)
-
-    def is_usable(self, confidence: float) -> bool:
-        """Certain enough to be used without asking the user."""
-        return at_least(confidence, self.review_below)
-
-    def standing(self, confidence: float, current: float) -> ClaimStanding:
-        """Return what happens to a value that differs from the current one and was said later."""
-        if not self.is_usable(confidence):
-            return ClaimStanding.WAITS if at_least(confidence, current) else ClaimStanding.YIELDS
-        if not self.may_replace(confidence, current):
-            return ClaimStanding.WAITS
-        return ClaimStanding.REPLACES if self.is_trusted else ClaimStanding.PRECEDES
-
-    def may_replace(self, confidence: float, current: float) -> bool:
-        """A later statement replaces at equal or higher confidence, and always if it is sure enough in itself."""
-        return at_least(confidence, current) or at_least(confidence, self.correction_at)
+def may_replace(confidence: float, current: float) -> bool:
+    """A later statement replaces at equal or higher confidence, and always if it is sure enough in itself."""
+    return at_least(confidence, min(current, CORRECTION_AT))
 
 
 def at_least(value: float, bound: float) -> bool:
@@ -134,10 +107,6 @@ def for_review(
             continue
         elif isinstance(effect, AddEvidence):
             proposals.append(replace(effect, clears_review=False))
-        elif isinstance(effect, Revise) or _is_closed_by(effect, refs):
+        elif isinstance(effect, Revise) or (isinstance(effect, Close) and effect.superseded_by in (None, *refs)):
             proposals.append(effect)
     return proposals
-
-
-def _is_closed_by(effect: Effect, refs: Collection[MemoryRef]) -> bool:
-    return isinstance(effect, Close) and (effect.superseded_by is None or effect.superseded_by in refs)

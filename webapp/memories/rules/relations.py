@@ -8,7 +8,16 @@ import numpy as np
 
 from webapp.memories.rules.check import Claim
 from webapp.memories.rules.grounding import particulars_of
-from webapp.memories.rules.policy import ClaimStanding, Policy, is_older
+from webapp.memories.rules.policy import (
+    MAYBE_SAME_AT,
+    RELATED_AT,
+    SAME_AT,
+    USABLE_AT,
+    ClaimStanding,
+    at_least,
+    is_older,
+    may_replace,
+)
 from webapp.memories.rules.state import KnownMemory
 from webapp.memories.rules.working_copy import Board
 from webapp.text.words import stems, words
@@ -22,18 +31,18 @@ def cosine(left: np.ndarray | None, right: np.ndarray | None) -> float:
     return float(np.dot(left, right)) / norm if norm > 0 else 0.0
 
 
-def is_same(left: str, right: str, similarity: float, same_at: float) -> bool:
+def is_same(left: str, right: str, similarity: float) -> bool:
     """Tell whether two statements say the same: their vectors are near, and they have the same words in some form.
 
     Vectors hardly reflect a "not", a number or a name; every word counts, so that whoever likes tea does not merge with
     whoever does not.
     """
-    return similarity >= same_at and particulars_of(left) == particulars_of(right) and _forms(left) == _forms(right)
+    return similarity >= SAME_AT and particulars_of(left) == particulars_of(right) and _forms(left) == _forms(right)
 
 
-def may_be_same(left: str, right: str, similarity: float, maybe_at: float) -> bool:
+def may_be_same(left: str, right: str, similarity: float) -> bool:
     """Tell whether two statements may say the same in other words, so that somebody has to read them to tell."""
-    return similarity >= maybe_at and particulars_of(left) == particulars_of(right)
+    return similarity >= MAYBE_SAME_AT and particulars_of(left) == particulars_of(right)
 
 
 def _forms(statement: str) -> frozenset[str]:
@@ -41,18 +50,15 @@ def _forms(statement: str) -> frozenset[str]:
     return frozenset(term or word for term, word in zip(stems(tokens, keep_stop_words=True), tokens, strict=True))
 
 
-def is_usable(claim: Claim, policy: Policy) -> bool:
-    return policy.is_usable(claim.draft.confidence) and not claim.is_doubtful
-
-
-def claim_standing(claim: Claim, current: KnownMemory, policy: Policy) -> ClaimStanding:
+def claim_standing(claim: Claim, current: KnownMemory) -> ClaimStanding:
     """Return how a claim relates to what it contradicts: older words yield; the user's own only they may change."""
-    if is_older(claim.evidence.moment, current):
+    confidence = claim.draft.confidence
+    is_weaker = not (at_least(confidence, USABLE_AT) or at_least(confidence, current.confidence))
+    if is_weaker or is_older(claim.evidence.moment, current):
         return ClaimStanding.YIELDS
-    standing = policy.standing(claim.draft.confidence, current.confidence)
-    if standing in (ClaimStanding.REPLACES, ClaimStanding.PRECEDES) and (current.is_protected or claim.is_doubtful):
+    if current.is_protected or not claim.is_usable or not may_replace(confidence, current.confidence):
         return ClaimStanding.WAITS
-    return standing
+    return ClaimStanding.REPLACES if claim.is_trusted else ClaimStanding.PRECEDES
 
 
 def is_known(memory: KnownMemory, claim: Claim) -> bool:
@@ -80,20 +86,22 @@ def _spaced(text: str) -> str:
     return f" {' '.join(words(text))} "
 
 
-def is_related(claim: Claim, target: KnownMemory, policy: Policy) -> bool:
-    """Return whether a claim may be about a memory: they share a word or their vectors point the same way."""
+def is_related(claim: Claim, target: KnownMemory) -> bool:
+    """Return whether a claim may be about a memory: a trusted model says so, they share a word, or their vectors point
+    the same way."""
+    if claim.is_trusted:
+        return True
     stemmed = set(stems(words(f"{claim.draft.content} {claim.evidence.quote}")))
     shares = not stemmed.isdisjoint(stems(words(target.content)))
-    return shares or cosine(target.embedding, claim.embedding) >= policy.related_similarity
+    return shares or cosine(target.embedding, claim.embedding) >= RELATED_AT
 
 
-def similar_memories(claim: Claim, board: Board, policy: Policy) -> list[KnownMemory]:
+def similar_memories(claim: Claim, board: Board) -> list[KnownMemory]:
     """Return the memories of the same type without a key that say the same, most similar first."""
     similar = [
         (similarity, memory)
         for memory in board.find_all(lambda m: not m.slot and m.memory_type == claim.draft.memory_type)
-        if (similarity := cosine(memory.embedding, claim.embedding)) >= policy.merge_similarity
-        and is_same(memory.content, claim.draft.content, similarity, policy.merge_similarity)
+        if is_same(memory.content, claim.draft.content, similarity := cosine(memory.embedding, claim.embedding))
     ]
     return [memory for _, memory in sorted(similar, key=lambda item: -item[0])]
 
@@ -113,7 +121,7 @@ def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemor
     )
 
 
-def stale_proposals(history: Sequence[KnownMemory], claim: Claim, policy: Policy) -> list[KnownMemory]:
+def stale_proposals(history: Sequence[KnownMemory], claim: Claim) -> list[KnownMemory]:
     """Return the values waiting for the user that are settled by a usable one said later."""
     return [
         memory
@@ -123,16 +131,16 @@ def stale_proposals(history: Sequence[KnownMemory], claim: Claim, policy: Policy
         and not memory.is_archived
         and not memory.is_protected
         and not is_older(claim.evidence.moment, memory)
-        and policy.may_replace(claim.draft.confidence, memory.confidence)
+        and may_replace(claim.draft.confidence, memory.confidence)
     ]
 
 
-def may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, opponent: KnownMemory | None = None) -> bool:
+def may_leave_review(memory: KnownMemory, claim: Claim, opponent: KnownMemory | None = None) -> bool:
     """Return whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to
     settle, unless it is with a fact of the same key that the evidence outranks.
     """
     is_settled = memory.contradicts is None or (opponent is not None and memory.contradicts == opponent.ref)
-    return memory.needs_review and is_settled and policy.is_usable(claim.draft.confidence)
+    return memory.needs_review and is_settled and at_least(claim.draft.confidence, USABLE_AT)
 
 
 def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
@@ -143,12 +151,5 @@ def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
 
 def was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
     """Tell whether the same words already stand as a memory on one side of a contradiction with the target."""
-    return (
-        board.find(
-            lambda memory: (
-                memory.rests_on(claim.evidence)
-                and (memory.contradicts == target.ref or memory.ref == target.contradicts)
-            )
-        )
-        is not None
-    )
+    resting = board.find_all(lambda memory: memory.rests_on(claim.evidence))
+    return any(memory.contradicts == target.ref or memory.ref == target.contradicts for memory in resting)

@@ -215,8 +215,9 @@ class State:
     `numbered` maps the numbers of the call to references; `embeddings` maps an operation's content to its vector;
     `context` is what the call showed that is not evidence (assistant's replies, memories, documents), `foreign` what of
     it came from outside; `secrets` are quotes that the model calls secrets; `subject` is the name of the person that a
-    legacy is about, which a statement may have without being told; `is_tainted`: others' words may explain any of it,
-    so that all of it waits for the user; `is_forgotten` is `TombstoneSet.forbids`.
+    legacy is about, which a statement may have without being told; `is_trusted`: the model that words the statements
+    has passed the exam, so its rewordings count and its changes replace; `is_tainted`: others' words may explain any of
+    it, so that all of it waits for the user; `is_forgotten` is `TombstoneSet.forbids`.
     """
 
     messages: tuple[SourceMessage, ...]
@@ -227,6 +228,7 @@ class State:
     foreign: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     subject: str = ""
+    is_trusted: bool = False
     is_tainted: bool = False
     is_forgotten: Callable[[str, str | None, str | None, str | None], bool] = lambda *_: False
 
@@ -263,11 +265,3 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
     if not isinstance(effect, Flag):
         memory = replace(memory, evidence=memory.evidence + effect.evidence)
     memories[effect.ref] = memory
-
-
-def apply_effects(memories: Iterable[KnownMemory], effects: Iterable[Effect]) -> tuple[KnownMemory, ...]:
-    """Return the memories after all effects, in order of reference."""
-    by_ref = {memory.ref: memory for memory in memories}
-    for effect in effects:
-        apply_effect(by_ref, effect)
-    return tuple(by_ref[ref] for ref in sorted(by_ref))

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from webapp.llm.structured import object_schema
 from webapp.memories.rules.kinds import CONTENT_MAX, KEY_MAX, VALUE_MAX, MemoryType, canonical_fact_key
 from webapp.memories.rules.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit, one_line
 from webapp.text.canonical import plain_text
@@ -29,7 +30,7 @@ UNSURE = 0.7
 
 
 class Topic(StrEnum):
-    """The subject of a statement. Only those in `KEPT` are remembered; naming the others keeps them apart."""
+    """The subject of a statement. Only those in `MEMORY_TOPICS` are remembered; naming the others keeps them apart."""
 
     USER = "user"
     THEIRS = "family_friend_pet"
@@ -41,8 +42,8 @@ class Topic(StrEnum):
     SECRET = "secret"
 
 
-KEPT = (Topic.USER, Topic.THEIRS, Topic.ANSWERS)
-PASSED_OVER = tuple(about for about in Topic if about not in KEPT)
+MEMORY_TOPICS = (Topic.USER, Topic.THEIRS, Topic.ANSWERS)
+OTHER_TOPICS = tuple(about for about in Topic if about not in MEMORY_TOPICS)
 
 KEYS: dict[str, str] = {
     "name": "identity/name",
@@ -154,7 +155,7 @@ class Statement(BaseModel):
 
     def operation(self) -> MemoryOperation | None:
         """Return the operation that this statement asks for; None if it is not to be remembered."""
-        if self.about not in KEPT:
+        if self.about not in MEMORY_TOPICS:
             return None
         kind = {Topic.THEIRS: MemoryType.ENTITY, Topic.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
         key = _key_of(self.key) if self.about is Topic.USER else None
@@ -235,14 +236,14 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
         "message": {"type": "integer", "enum": list(messages)} if messages else {"type": "integer"},
         "quote": {"type": "string"},
     }
-    passed = _object(**properties, about=_one_of(*(subject.value for subject in PASSED_OVER)))
+    passed = object_schema(**properties, about=_one_of(*(subject.value for subject in OTHER_TOPICS)))
     fields: dict[str, Any] = {}
     if memories:
         fields = {
             "action": _one_of(*(action.value for action in Action)),
             "memory": {"type": "integer", "enum": [0, *memories]},
         }
-    user = _object(
+    user = object_schema(
         **properties,
         about=_one_of(Topic.USER.value),
         content={"type": "string"},
@@ -253,7 +254,7 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
         until={"type": "string"},
         confidence={"type": "number", "enum": list(SURENESS)},
     )
-    other = _object(
+    other = object_schema(
         **properties,
         about=_one_of(Topic.THEIRS.value, Topic.ANSWERS.value),
         content={"type": "string"},
@@ -265,7 +266,3 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
 
 def _one_of(*values: str) -> dict[str, Any]:
     return {"type": "string", "enum": list(values)}
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -180,7 +180,7 @@ class TombstoneSet:
                 (
                     n
                     for n in range(longest, 0, -1)
-                    if any(self._is_buried(v, tokens[index : index + n], kinds) for v, tokens in versions)
+                    if any(self._is_forgotten(v, tokens[index : index + n], kinds) for v, tokens in versions)
                 ),
                 0,
             )
@@ -191,7 +191,7 @@ class TombstoneSet:
             text = text[:start] + mark + text[end:]
         return text
 
-    def _is_buried(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
+    def _is_forgotten(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
         form = version.trim(" ".join(tokens))
         return _is_long(form) and any(
             digest in self._stored_digests for kind in kinds for digest in self._digests(version.name_of(kind), form)

@@ -1,11 +1,11 @@
 """A user's decisions: memories in review, contradictions, and statements written by hand."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from webapp.errors import Conflict
 from webapp.memories.rules.state import Close, Draft, Effect, Insert, KnownMemory, MemoryRef
 from webapp.text.canonical import canonical_statement
 
@@ -20,16 +20,8 @@ class Decision(StrEnum):
     UNTIL = "until"
 
 
-class ReviewConflict(ValueError):
-    """The decision cannot be carried out on these memories; the message says why."""
-
-
-@dataclass(frozen=True)
-class Edit:
-    """New values for some fields of a memory, named as in `KnownMemory` (and `valid_from`)."""
-
-    ref: MemoryRef
-    fields: Mapping[str, Any]
+Edits = dict[MemoryRef, dict[str, Any]]
+"""New values for some fields of memories, named as in `KnownMemory` (and `valid_from`), in the order to set them."""
 
 
 def settle(
@@ -38,48 +30,41 @@ def settle(
     other: KnownMemory | None,
     moment: datetime,
     until: datetime | None = None,
-) -> tuple[Edit, ...]:
-    """Return the edits, in order, by which the user's decision about a memory in review takes effect; `reject` makes
-    none: the memory is to be forgotten, so that it is not learned again.
+) -> Edits:
+    """Return the edits by which the user's decision about a memory in review takes effect; `reject` makes none: the
+    memory is to be forgotten, so that it is not learned again.
 
     `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that the
     accepted one replaces it; `replace` and `until` mean that the later of the two replaces the earlier, whichever
-    waits. A key holds one value at a time: of two that are both true, the accepted one goes without. Raises
-    ReviewConflict if a decision needs another memory or a date that is not given, or if the memory is not waiting. What
-    was not accepted, or was replaced, can still replace the other.
+    waits. A key holds one value at a time: of two that are both true, the accepted one goes without. What
+    was not accepted, or was replaced, can still replace the other. `until` needs its date. Raises Conflict if a
+    decision needs another memory, or if the memory is not waiting.
     """
     if decision is Decision.REPLACE and not memory.is_open and memory.superseded_by is not None:
         return _after_all(memory, other, moment)
     if not memory.needs_review or not memory.is_open:
-        raise ReviewConflict("this memory does not wait for a decision")
+        raise Conflict("This memory does not wait for a decision.")
     if decision is Decision.REJECT:
-        return ()
+        return {}
     current = other if other is not None and other.is_open and other.ref != memory.ref else None
     accepted: dict[str, Any] = {"needs_review": False, "contradicts": None}
     if decision is Decision.ACCEPT and current is None:
-        return (Edit(memory.ref, accepted),)
+        return {memory.ref: accepted}
     if current is None:
-        raise ReviewConflict(f"'{decision.value}' needs the other memory")
+        raise Conflict(f"'{decision.value}' needs the other memory.")
     if decision is Decision.BOTH:
         if memory.slot and memory.slot == current.slot:
             accepted |= {"fact_key": None, "fact_value": None}
-        return (
-            Edit(current.ref, {"settled_with": current.settled_with | {memory.ref}}),
-            Edit(memory.ref, accepted | {"settled_with": memory.settled_with | {current.ref}}),
-        )
-    end = moment
-    if decision is Decision.UNTIL:
-        if until is None:
-            raise ReviewConflict("'until' needs a date")
-        end = until
-    fields = {"valid_from": until} if decision is Decision.UNTIL else {}
+        return {
+            current.ref: {"settled_with": current.settled_with | {memory.ref}},
+            memory.ref: accepted | {"settled_with": memory.settled_with | {current.ref}},
+        }
+    is_until = decision is Decision.UNTIL
+    end, fields = (until, {"valid_from": until}) if is_until else (moment, {})
     if decision is not Decision.ACCEPT and is_earlier(memory, current):
-        edit = Edit(memory.ref, accepted | {"valid_to": end, "superseded_by": current.ref})
-        return (edit, Edit(current.ref, fields)) if fields else (edit,)
-    return (
-        Edit(current.ref, {"valid_to": end, "superseded_by": memory.ref}),
-        Edit(memory.ref, accepted | fields),
-    )
+        edits = {memory.ref: accepted | {"valid_to": end, "superseded_by": current.ref}}
+        return edits | ({current.ref: fields} if is_until else {})
+    return {current.ref: {"valid_to": end, "superseded_by": memory.ref}, memory.ref: accepted | fields}
 
 
 def is_earlier(memory: KnownMemory, other: KnownMemory) -> bool:
@@ -88,11 +73,11 @@ def is_earlier(memory: KnownMemory, other: KnownMemory) -> bool:
     return own_moment is not None and other_moment is not None and own_moment < other_moment
 
 
-def _after_all(memory: KnownMemory, other: KnownMemory | None, moment: datetime) -> tuple[Edit, ...]:
-    edit = Edit(memory.ref, {"valid_to": None, "superseded_by": None, "needs_review": False, "contradicts": None})
+def _after_all(memory: KnownMemory, other: KnownMemory | None, moment: datetime) -> Edits:
+    edits = {memory.ref: {"valid_to": None, "superseded_by": None, "needs_review": False, "contradicts": None}}
     if other is None or not other.is_open or other.ref == memory.ref:
-        return (edit,)
-    return (Edit(other.ref, {"valid_to": moment, "superseded_by": memory.ref}), edit)
+        return edits
+    return {other.ref: {"valid_to": moment, "superseded_by": memory.ref}} | edits
 
 
 def place_by_hand(draft: Draft, memories: Iterable[KnownMemory], moment: datetime) -> tuple[Effect, ...]:

@@ -1,15 +1,14 @@
 """The decisions of a run of the engine, and the working copy of memory on which it decides."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webapp.memories.rules.check import Claim, Refusal
 from webapp.memories.rules.state import (
     AddEvidence,
     Close,
-    Draft,
     Effect,
     Flag,
     Insert,
@@ -23,19 +22,11 @@ from webapp.text.words import stems, words
 
 
 @dataclass(frozen=True)
-class Rejection:
-    """An operation, by its position in the answer, that had no effect."""
-
-    index: int
-    reason: Refusal
-
-
-@dataclass(frozen=True)
 class Plan:
-    """The effects in the order to apply them, and the operations without any."""
+    """The effects in the order to apply them, and why operations, by their position in the answer, had none."""
 
     effects: tuple[Effect, ...] = ()
-    rejections: tuple[Rejection, ...] = ()
+    rejections: Mapping[int, Refusal] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -59,7 +50,7 @@ class Plan:
     @property
     def reasons(self) -> dict[str, int]:
         """Rejected operations by reason, for logs and the change set's report."""
-        return dict(sorted(Counter(rejection.reason.value for rejection in self.rejections).items()))
+        return dict(sorted(Counter(reason.value for reason in self.rejections.values()).items()))
 
 
 class Board:
@@ -104,10 +95,10 @@ class Board:
         """Add a memory, first closing those it replaces, or sending to review the one that it is used instead of."""
         ref, self._next = self._next, self._next - 1
         if precedes is not None:
-            self._apply(Flag(precedes.ref, ref))
+            self.apply(Flag(precedes.ref, ref))
         for memory in replaces:
-            self._apply(Close(memory.ref, claim.evidence.said_at, superseded_by=ref))
-        self._apply(
+            self.apply(Close(memory.ref, claim.evidence.said_at, superseded_by=ref))
+        self.apply(
             Insert(ref, claim.draft, (claim.evidence,), needs_review, contradicts, overruled_by, claim.embedding)
         )
         return self._memories[ref]
@@ -115,10 +106,7 @@ class Board:
     def add_evidence(self, memory: KnownMemory, claim: Claim, clears_review: bool = False) -> None:
         """Add evidence to a memory; what the user wrote keeps its own confidence."""
         confidence = memory.confidence if memory.is_protected else max(memory.confidence, claim.draft.confidence)
-        self._apply(AddEvidence(memory.ref, (claim.evidence,), confidence, clears_review and memory.needs_review))
-
-    def revise(self, memory: KnownMemory, draft: Draft, claim: Claim) -> None:
-        self._apply(Revise(memory.ref, draft, (claim.evidence,), claim.embedding))
+        self.apply(AddEvidence(memory.ref, (claim.evidence,), confidence, clears_review and memory.needs_review))
 
     def give_key(self, memory: KnownMemory, claim: Claim) -> None:
         """File a memory under the key of a claim that says the same; the fuller one keeps its wording."""
@@ -131,21 +119,14 @@ class Board:
         )
         embedding = memory.embedding if is_superset else claim.embedding
         evidence = () if memory.rests_on(claim.evidence) else (claim.evidence,)
-        self._apply(Revise(memory.ref, draft, evidence, embedding))
+        self.apply(Revise(memory.ref, draft, evidence, embedding))
 
     def supersede(self, memory: KnownMemory, successor: KnownMemory, claim: Claim) -> None:
         """Close a memory in favour of one that exists."""
-        self._apply(Close(memory.ref, claim.evidence.said_at, superseded_by=successor.ref))
+        self.apply(Close(memory.ref, claim.evidence.said_at, superseded_by=successor.ref))
 
-    def retract(self, memory: KnownMemory, claim: Claim) -> None:
-        """Close a memory because the user said it is no longer true."""
-        self._apply(Close(memory.ref, claim.evidence.said_at, evidence=(claim.evidence,)))
-
-    def flag(self, memory: KnownMemory, contradicts: KnownMemory) -> None:
-        """Show two memories to the user side by side."""
-        self._apply(Flag(memory.ref, contradicts.ref))
-
-    def _apply(self, effect: Effect) -> None:
+    def apply(self, effect: Effect) -> None:
+        """Decide on an effect."""
         apply_effect(self._memories, effect)
         self.effects.append(effect)
 

@@ -20,10 +20,10 @@ from webapp.memories.history.change_sets import ChangeSetView
 from webapp.memories.history.revisions import QuotedEvidence
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.prompt.conversation_memory import Switches, switches
-from webapp.memories.rules.health import Finding
 from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
 from webapp.memories.search import find_memories
-from webapp.memories.showing import admin_view, texts
+from webapp.memories.showing import texts
+from webapp.memories.showing.health import Finding, check_health
 
 COUNTED_TO = 1_000
 """Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""
@@ -209,28 +209,20 @@ def _select_change_set() -> Select[MemoryChangeSet]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class HealthGroup:
-    """A finding of the health view: groups of cards, one card each except for duplicates."""
-
-    finding: Finding
-    groups: list[list[Card]]
-
-
-def health(user_id: int) -> list[HealthGroup]:
-    """Return what may need tidying, each finding with at most MOST_GROUPS groups of memories."""
+def health(user_id: int) -> dict[Finding, list[list[Card]]]:
+    """Return what may need tidying: for each finding at most MOST_GROUPS groups of cards, of one each except for
+    duplicates.
+    """
     findings = {
         finding: groups[: AT_ONCE if finding is Finding.STILL_TRUE else MOST_GROUPS]
-        for finding, groups in admin_view.check_health(user_id).items()
+        for finding, groups in check_health(user_id).items()
     }
     ids = {ref for groups in findings.values() for group in groups for ref in group}
     rows = db.session.scalars(service.visible(user_id).where(Memory.memory_id.in_(ids))).all() if ids else []
     by_id = {item.memory.memory_id: item for item in cards_of(user_id, rows)}
-    return [
-        HealthGroup(finding, [[by_id[ref] for ref in group] for group in groups])
-        for finding, groups in findings.items()
-        if groups
-    ]
+    return {
+        finding: [[by_id[ref] for ref in group] for group in groups] for finding, groups in findings.items() if groups
+    }
 
 
 def past(user_id: int, memory_id: int) -> dict[str, Any]:

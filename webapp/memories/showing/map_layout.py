@@ -7,6 +7,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _PASSES = 3
 _CHOICE = 8
@@ -51,8 +52,7 @@ LABEL = 17
 """Height of a line of text below a dot."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """Two names, by rank from 0, and how many memories mention both."""
 
     one: int

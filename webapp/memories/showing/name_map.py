@@ -15,7 +15,7 @@ from webapp.errors import NotFound
 from webapp.i18n import SOURCE
 from webapp.i18n.calendar import day_and_month_names
 from webapp.memories.lists import FOR_LISTS
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.mentions import Name, Note, names_of
 from webapp.memories.rules.secrets import find_secret
@@ -151,9 +151,7 @@ def _notes(user_id: int) -> list[Note]:
         .where(
             Memory.user_id == user_id,
             Memory.space_id.is_(None),
-            Memory.is_archived.is_(False),
-            Memory.needs_review.is_(False),
-            Memory.valid_to.is_(None),
+            *IN_USE,
             Memory.memory_type != MemoryType.INSTRUCTION.value,
             or_(Memory.source_conversation_id.is_(None), Memory.source_conversation_id.not_in(passing)),
         )
@@ -192,7 +190,7 @@ def links_of(names: Sequence[Name]) -> list[Link]:
             names_by_memory.setdefault(number, []).append(rank)
     shared = Counter(pair for ranks in names_by_memory.values() for pair in combinations(ranks, 2))
     strongest = sorted(shared.items(), key=lambda item: (-item[1], item))
-    return [Link(one, other, count) for (one, other), count in strongest]
+    return [Link(*pair, count) for pair, count in strongest]
 
 
 def _linked_names(rank: int, names: Sequence[Name], links: Sequence[Link]) -> list[tuple[Name, int]]:
@@ -218,6 +216,6 @@ def _picture(shape: Shape, entries: Sequence[Entry], links: Sequence[Link]) -> P
     strongest = drawn[0].shared if drawn else 1
     lines = [
         Line(dots[one].x, dots[one].y, dots[other].x, dots[other].y, round(1 + 4 * shared / strongest, 1))
-        for one, other, shared in ((link.one, link.other, link.shared) for link in drawn)
+        for one, other, shared in drawn
     ]
     return Picture(layout, dots, lines)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import date, datetime
 from typing import Any
 
 from pydantic import BaseModel, Field, RootModel
 
 from webapp.http.validation import Instant, Output, utc_text
-from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
-from webapp.memories.store.forgetting import Forgotten
+from webapp.memories.history.change_sets import ChangeSetView
+from webapp.memories.history.revisions import QuotedEvidence
+from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import TIME_FIELDS
 
 
@@ -89,8 +90,13 @@ class EvidenceOut(Output):
     is_current: bool = Field(description="False when the message has since been edited away.")
 
     @classmethod
-    def of(cls, row: MemoryEvidence, conversation_id: int, title: str | None, is_current: bool) -> EvidenceOut:
-        return cls.from_row(row, conversation_id=conversation_id, conversation_title=title, is_current=is_current)
+    def of(cls, item: QuotedEvidence) -> EvidenceOut:
+        return cls.from_row(
+            item.row,
+            conversation_id=item.conversation_id,
+            conversation_title=item.title,
+            is_current=item.is_current,
+        )
 
 
 class EvidenceList(BaseModel):
@@ -142,17 +148,9 @@ class ChangeSetOut(Output):
     completion_tokens: int | None
 
     @classmethod
-    def of(cls, row: MemoryChangeSet, title: str | None, contents: dict[int, str]) -> ChangeSetOut:
-        return cls.from_row(
-            row,
-            conversation_title=title,
-            changes=[
-                ChangeOut(
-                    memory_id=c["memory_id"], before=c["before"], after=c["after"], content=contents.get(c["memory_id"])
-                )
-                for c in row.changes
-            ],
-        )
+    def of(cls, view: ChangeSetView) -> ChangeSetOut:
+        changes = [ChangeOut(**change, content=view.contents.get(change["memory_id"])) for change in view.row.changes]
+        return cls.from_row(view.row, conversation_title=view.title, changes=changes)
 
 
 class ChangeSetList(BaseModel):
@@ -173,49 +171,8 @@ class ExtractionQueued(BaseModel):
     job_id: str
 
 
-class UsedInOut(BaseModel):
-    message_id: int
-    conversation_id: int
-    is_shared: bool = Field(description="Whether a link shows it to others.")
-
-
-class ForgetReport(BaseModel):
-    """The report of a forgetting: what it removed and what it could not: the named messages still contain the words,
-    and the named replies may say them in others."""
-
-    memory_ids: list[int]
-    memories: int
-    evidence: int
-    revisions: int
-    vectors: int
-    tombstones: int
-    copies: int = Field(description="Replies, tool calls and stored answers from which its text was taken.")
-    copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
-    quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
-    still_said_in: list[int] = Field(description="Your messages that contain the words.")
-    used_in: list[UsedInOut] = Field(
-        description="Replies that were written with it and may say it in other words: those behind a link first, then "
-        "the newest; at most 50."
-    )
-    used_in_count: int = Field(description="How many such replies there are.")
-    used_by_others: int = Field(description="Replies to other members of a space that were written with it.")
-    change_set_id: int | None = None
-
-    @classmethod
-    def of(cls, forgotten: Forgotten) -> ForgetReport:
-        return cls(memories=len(forgotten.memory_ids), **asdict(forgotten))
-
-
 class ForgottenOrMemory(RootModel[ForgetReport | MemoryOut]):
     """The report; or the memory, if it was not forgotten."""
-
-
-class ProfileOut(BaseModel):
-    name: str | None
-    preferred_name: str | None
-    birthday: str | None
-    updated_at: Instant | None
-    source: str | None = Field(description="Who wrote the newest of them: user, extraction, tool or import.")
 
 
 class Dependents(BaseModel):

@@ -130,7 +130,7 @@ _REFUSALS = N_(
         "too_many": "too much at once",
     }
 )
-TOLD_ALONE = frozenset(("secret", "forgotten"))
+ALWAYS_REPORTED = frozenset(("secret", "forgotten"))
 """Reasons for not keeping something that are worth a line of their own."""
 
 OBSTACLES = N_(

@@ -58,11 +58,8 @@ class Span:
     width: float
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Memories of which each replaced the one before, oldest first."""
-
-    spans: Sequence[Span]
+Row = Sequence[Span]
+"""Memories of which each replaced the one before, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ class Timeline:
 
 
 @dataclass(slots=True)
-class _Held:
+class _Lifetime:
     memory_id: int
     began: datetime
     ended: datetime | None
@@ -106,7 +103,7 @@ def rows_between(user_id: int, start: datetime | None, end: datetime | None) -> 
 
 def _latest_rows(
     user_id: int,
-    memories: Sequence[_Held],
+    memories: Sequence[_Lifetime],
     start: datetime,
     end: datetime,
     *,
@@ -118,11 +115,11 @@ def _latest_rows(
     latest = rows[:limit]
     texts = _texts(user_id, [item.memory_id for row in latest for item in row])
     until = min(end, now())
-    spans = ([_span(item, texts, start, until) for item in row if item.memory_id in texts] for row in latest)
-    return list(map(Row, spans)), len(rows) - len(latest)
+    spans: list[Row] = [[_span(item, texts, start, until) for item in row if item.memory_id in texts] for row in latest]
+    return spans, len(rows) - len(latest)
 
 
-def _select_spans(user_id: int, kind: str) -> list[_Held]:
+def _select_spans(user_id: int, kind: str) -> list[_Lifetime]:
     statement = (
         select(
             Memory.memory_id,
@@ -146,11 +143,11 @@ def _select_spans(user_id: int, kind: str) -> list[_Held]:
     for memory_id, valid_from, asserted_at, created_at, valid_to, following in db.session.execute(statement):
         moments = [moment for moment in (valid_from, asserted_at, created_at) if moment and is_dated(moment)]
         start = moments[0] if moments else created_at
-        memories.append(_Held(memory_id, start, max(start, valid_to) if valid_to else None, following))
+        memories.append(_Lifetime(memory_id, start, max(start, valid_to) if valid_to else None, following))
     return memories
 
 
-def _rows(memories: Iterable[_Held]) -> list[list[_Held]]:
+def _rows(memories: Iterable[_Lifetime]) -> list[list[_Lifetime]]:
     """Return what replaced what as chains, oldest first."""
     by_id = {item.memory_id: item for item in memories}
     ends: dict[int, int] = {}
@@ -167,13 +164,13 @@ def _rows(memories: Iterable[_Held]) -> list[list[_Held]]:
         ends.update(dict.fromkeys(path, last))
         return last
 
-    rows: dict[int, list[_Held]] = {}
+    rows: dict[int, list[_Lifetime]] = {}
     for item in by_id.values():
         rows.setdefault(end_of(item.memory_id), []).append(item)
     return [sorted(row, key=lambda item: (item.began, item.memory_id)) for row in rows.values()]
 
 
-def _touches(item: _Held, start: datetime, end: datetime) -> bool:
+def _touches(item: _Lifetime, start: datetime, end: datetime) -> bool:
     """Return true if something happened to a memory in a time."""
     return any(moment is not None and start <= moment < end for moment in (item.began, item.ended))
 
@@ -185,7 +182,7 @@ def _texts(user_id: int, memory_ids: Sequence[int]) -> dict[int, str]:
     return dict(db.session.execute(statement).all()) if memory_ids else {}
 
 
-def _span(item: _Held, texts: dict[int, str], began: datetime, ended: datetime) -> Span:
+def _span(item: _Lifetime, texts: dict[int, str], began: datetime, ended: datetime) -> Span:
     length = max(1.0, (ended - began).total_seconds())
     start = min(1.0, max(0.0, (item.began - began).total_seconds() / length))
     end = min(1.0, max(0.0, ((item.ended or ended) - began).total_seconds() / length))
@@ -194,7 +191,7 @@ def _span(item: _Held, texts: dict[int, str], began: datetime, ended: datetime) 
     return Span(item.memory_id, texts[item.memory_id], item.began, item.ended, round(left, 1), round(width, 1))
 
 
-def _bars(memories: Sequence[_Held], zone: tzinfo, moment: datetime) -> list[Bar]:
+def _bars(memories: Sequence[_Lifetime], zone: tzinfo, moment: datetime) -> list[Bar]:
     learned = Counter(_month(item.began, zone) for item in memories)
     ended = Counter(_month(item.ended, zone) for item in memories if item.ended is not None and item.ended <= moment)
     if not learned:

@@ -1,11 +1,11 @@
 """Forgetting for good: tombstones first, then the memory with everything that repeats what it said."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from blinker import Signal
+from pydantic import BaseModel, Field
 from sqlalchemy import delete, func, insert, or_, select
 
 from webapp.background import events
@@ -32,38 +32,33 @@ texts_removed = Signal()
 """Sent after the commit with `message_ids`: replies that lost a forgotten text, or whose streams contained one."""
 
 
-@dataclass(frozen=True)
-class Forgotten:
-    """The removed memories, and the user's own messages that still contain the words.
+class ForgetReport(BaseModel):
+    """The report of a forgetting: what it removed and what it could not: the named messages still contain the words,
+    and the named replies may say them in others."""
 
-    Of the `copies`, `copies_of_others` were in replies to other members; `quoted_by_others` counts messages in which
-    they themselves repeat it, which are theirs and stay. `used_in` names replies whose prompts held it, which may say
-    it in other words: at most MOST_NAMED of the `used_in_count`, and of those to other members only their number.
-    """
-
-    memory_ids: list[int]
+    memory_ids: list[int] = []
+    memories: int = 0
     evidence: int = 0
     revisions: int = 0
     vectors: int = 0
     tombstones: int = 0
-    copies: int = 0
-    copies_of_others: int = 0
-    quoted_by_others: int = 0
-    still_said_in: list[int] = field(default_factory=list)
-    used_in: list[UsedIn] = field(default_factory=list)
-    used_in_count: int = 0
-    used_by_others: int = 0
+    copies: int = Field(0, description="Replies, tool calls and stored answers from which its text was taken.")
+    copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
+    quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
+    still_said_in: list[int] = Field([], description="Your messages that contain the words.")
+    used_in: list[UsedIn] = Field(
+        [],
+        description="Replies that were written with it and may say it in other words: those behind a link first, then "
+        "the newest; at most 50.",
+    )
+    used_in_count: int = Field(0, description="How many such replies there are.")
+    used_by_others: int = Field(0, description="Replies to other members of a space that were written with it.")
     change_set_id: int | None = None
 
 
 def forget(
-    user_id: int,
-    memory_ids: Collection[int],
-    *,
-    whole_key: bool = False,
-    cause: str = "forget",
-    conversation_id: int | None = None,
-) -> Forgotten:
+    user_id: int, memory_ids: Collection[int], *, whole_key: bool = False, cause: str = "forget"
+) -> ForgetReport:
     """Forget memories of the user, and all others of theirs that say the same; ids that are not theirs are ignored.
 
     The words stay in the messages where the user said them.
@@ -73,7 +68,7 @@ def forget(
     versions.hold(user_id)
     rows = _with_twins(user_id, memory_ids)
     if not rows:
-        return Forgotten([])
+        return ForgetReport()
     ids = [row.memory_id for row in rows]
     evidence = db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))).all()
     revisions = db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids))).all()
@@ -83,9 +78,10 @@ def forget(
         being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=wordings | quotes)
     )
     uses = uses_of()(user_id, ids)
-    tombstones = _bury(user_id, rows, evidence, revisions, whole_key)
-    report = Forgotten(
+    tombstones = _write_tombstones(user_id, rows, evidence, revisions, whole_key)
+    report = ForgetReport(
         memory_ids=ids,
+        memories=len(ids),
         evidence=len(evidence),
         revisions=len(revisions) + _strip_revisions(user_id, wordings, ids),
         vectors=sum(row.embedding is not None for row in rows),
@@ -97,7 +93,7 @@ def forget(
         used_in=uses.replies,
         used_in_count=uses.count,
         used_by_others=uses.by_others,
-        change_set_id=_note(user_id, rows, uses, cause, conversation_id),
+        change_set_id=_note(user_id, rows, uses, cause),
     )
     for row in rows:
         if row.visibility == "shared":
@@ -122,15 +118,15 @@ def _hold_sources(user_id: int, memory_ids: Collection[int]) -> None:
     db.session.execute(statement.order_by(Conversation.conversation_id).with_for_update())
 
 
-def forget_all(user_id: int, *, cause: str = "forget_all") -> int:
+def forget_all(user_id: int) -> int:
     """Forget every memory of a user, including archived and closed ones; returns how many there were."""
     count = 0
     while ids := db.session.scalars(select(Memory.memory_id).where(Memory.user_id == user_id).limit(BATCH)).all():
-        count += len(forget(user_id, ids, cause=cause).memory_ids)
+        count += len(forget(user_id, ids, cause="forget_all").memory_ids)
     return count
 
 
-def lift(user_id: int, content: str, fact_key: str | None, fact_value: str | None) -> None:
+def remove_tombstones(user_id: int, content: str, fact_key: str | None, fact_value: str | None) -> None:
     """Let the user write again what they had forgotten: its tombstones are removed."""
     digests = tombstone_set(user_id).digests_of(content, fact_key, fact_value)
     db.session.execute(
@@ -169,7 +165,7 @@ def _with_twins(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
     ]
 
 
-def _bury(
+def _write_tombstones(
     user_id: int,
     rows: Iterable[Memory],
     evidence: Sequence[MemoryEvidence],
@@ -177,15 +173,15 @@ def _bury(
     whole_key: bool,
 ) -> int:
     """Write the tombstones of memories, of earlier wordings, and of the words behind them; returns how many are new."""
-    yard = tombstone_set(user_id)
+    stored = tombstone_set(user_id)
     tombstones: set[Tombstone] = set()
     for row in rows:
         quotes = [item.quote for item in evidence if item.memory_id == row.memory_id]
-        tombstones |= yard.tombstones_for(row.content, row.fact_key, row.fact_value, quotes, whole_key)
+        tombstones |= stored.tombstones_for(row.content, row.fact_key, row.fact_value, quotes, whole_key)
     for revision in revisions:
         fields = revision.snapshot
         if fields.get("content"):
-            tombstones |= yard.tombstones_for(fields["content"], fields.get("fact_key"), fields.get("fact_value"))
+            tombstones |= stored.tombstones_for(fields["content"], fields.get("fact_key"), fields.get("fact_value"))
     digests = set(
         db.session.scalars(
             select(MemoryTombstone.digest).where(
@@ -198,7 +194,7 @@ def _bury(
         db.session.execute(
             insert(MemoryTombstone),
             [
-                {"user_id": user_id, "digest": stone.digest, "kind": stone.kind.value, "key_id": yard.key_id}
+                {"user_id": user_id, "digest": stone.digest, "kind": stone.kind.value, "key_id": stored.key_id}
                 for stone in fresh
             ],
         )
@@ -240,18 +236,14 @@ def drop_streams(message_ids: Collection[int]) -> None:
         after_commit(partial(texts_removed.send, None, message_ids=sorted(message_ids)))
 
 
-def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str, conversation_id: int | None) -> int:
+def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str) -> int:
     """Return the change set of the forgetting: ids and counts, no text, and nothing to undo."""
-    changes: list[dict[str, Any]] = [
-        {"memory_id": row.memory_id, "before": row.revision, "after": None, "evidence": []} for row in rows
-    ]
     change_set = MemoryChangeSet(
         user_id=user_id,
         cause=cause,
-        conversation_id=conversation_id,
         counts={"forgotten": len(rows), "used_in": uses.count, "used_by_others": uses.by_others},
         reasons={},
-        changes=changes,
+        changes=[{"memory_id": row.memory_id, "before": row.revision, "after": None, "evidence": []} for row in rows],
     )
     db.session.add(change_set)
     db.session.flush()

@@ -72,7 +72,7 @@ def propose(
     are cut at sentence ends.
     """
     versions.hold(user_id)
-    yard = tombstone_set(user_id)
+    tombstones = tombstone_set(user_id)
     counts: Counter[str] = Counter()
     forgotten: set[str] = set()
     journal: Journal | None = None
@@ -84,7 +84,7 @@ def propose(
         similar[_start(memory.content)].append(memory)
     for item, piece in pieces:
         fact = fact_in(item, piece, similar[_start(piece)])
-        outcome = "empty" if not piece else _refusal(piece, fact, hashes, yard)
+        outcome = "empty" if not piece else _refusal(piece, fact, hashes, tombstones)
         if fact and outcome == "proposed" and any(fact.agrees_with(memory) for memory in facts):
             outcome = "known"
         counts[outcome] += 1
@@ -157,11 +157,11 @@ def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
     return [KeyedFact(key, category, value, content) for key, category, value, content in rows if key]
 
 
-def _refusal(piece: str, fact: KeyedFact | None, hashes: set[str], yard: TombstoneSet) -> str:
+def _refusal(piece: str, fact: KeyedFact | None, hashes: set[str], tombstones: TombstoneSet) -> str:
     key, value = (fact.key, fact.value) if fact else (None, None)
     if statement_hash(piece) in hashes:
         return "known"
-    if yard.forbids(piece, key, value):
+    if tombstones.forbids(piece, key, value):
         return "forgotten"
     return "secret" if find_secret(piece, key, value) else "proposed"
 

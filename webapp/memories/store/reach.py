@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from blinker import Signal
+from pydantic import BaseModel, Field
 from sqlalchemy import select
 
 from webapp.db.base import db
@@ -39,11 +40,7 @@ def lock_withdrawal(user_id: int, memory_ids: Collection[int]) -> None:
 
 def reach_of(answers: Iterable[tuple[object, object]]) -> Reach:
     """Return the sum of the reports of a signal's receivers."""
-    total = Reach()
-    for _, answer in answers:
-        if isinstance(answer, Reach):
-            total += answer
-    return total
+    return sum((answer for _, answer in answers if isinstance(answer, Reach)), Reach())
 
 
 def withdraw(user_id: int, memories: Collection[Memory]) -> Reach:
@@ -60,14 +57,13 @@ MOST_NAMED = 50
 """The most replies that a report names."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsedIn:
-    """A reply whose prompt held one of the memories; `is_shared`: a link shows it to others."""
+class UsedIn(BaseModel):
+    """A reply whose prompt held one of the memories."""
 
     message_id: int
     conversation_id: int
-    space_id: int | None = None
-    is_shared: bool = False
+    space_id: int | None = Field(None, exclude=True)
+    is_shared: bool = Field(False, description="Whether a link shows it to others.")
 
 
 @dataclass(frozen=True, slots=True)

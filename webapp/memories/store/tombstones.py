@@ -8,7 +8,6 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -84,43 +83,25 @@ def _box(secret: bytes) -> Fernet:
     return Fernet(base64.urlsafe_b64encode(hmac.digest(secret, b"carried tombstone keys", "sha256")))
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetCheck:
-    """The number of a user's tombstones and the time of the newest, for comparing later."""
-
-    count: int
-    newest: datetime | None
-
-
-def forget_check(user_id: int) -> ForgetCheck:
-    """Return the state of the user's tombstones; call it before reading input for a model."""
-    return ForgetCheck(
-        *db.session.execute(
-            select(func.count(), func.max(MemoryTombstone.created_at)).where(MemoryTombstone.user_id == user_id)
-        ).one()
-    )
-
-
-def forgot_since(user_id: int, before: ForgetCheck) -> bool:
-    """Return whether the user has forgotten anything since. The next forgetting sees what the caller then writes.
-
-    Locks the user's memory until the transaction ends; callers that also lock a conversation lock that first.
-    """
-    versions.lock(user_id)
-    return forget_check(user_id) != before
-
-
 def watch(user_id: int) -> Callable[[], bool]:
-    """Return a function that tells whether anything was forgotten since this call.
+    """Return a function that tells whether nothing was forgotten since this call.
 
-    Call `watch` before reading input for a model, and its result in the transaction that stores the output.
+    Call `watch` before reading input for a model, and its result in the transaction that stores the output: it locks
+    the user's memory until that ends, so that the next forgetting sees what is then written. Callers that also lock a
+    conversation lock that first.
     """
-    before = forget_check(user_id)
-    return lambda: not forgot_since(user_id, before)
+    newest = select(func.count(), func.max(MemoryTombstone.created_at)).where(MemoryTombstone.user_id == user_id)
+    before = tuple(db.session.execute(newest).one())
+
+    def still_holds() -> bool:
+        versions.lock(user_id)
+        return tuple(db.session.execute(newest).one()) == before
+
+    return still_holds
 
 
-def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[TombstoneSet]:
-    """Return the graveyards of the users who have forgotten something since then, each with only those tombstones.
+def recent_tombstone_sets(user_ids: Collection[int], since: datetime) -> list[TombstoneSet]:
+    """Return the tombstones of the users who have forgotten something since then, each with only those tombstones.
 
     The clocks of two machines may differ: pass a time somewhat earlier.
     """

@@ -1,12 +1,13 @@
 """The version of a user's memory, and the lock under which it changes."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Generic, TypeVar
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Update, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from webapp.db.base import db, rows_changed
+from webapp.db.base import Base, db, rows_changed, table_of
 from webapp.errors import NotFound
 from webapp.memories.models import MemoryVersion
 
@@ -44,16 +45,7 @@ def hold(user_id: int) -> None:
     Call it before reading what a decision rests on. Callers that also lock a conversation lock that first.
     Raises NotFound for an unknown user.
     """
-    for _ in range(2):
-        if _raise_version(user_id):
-            return
-        try:
-            with db.session.begin_nested():
-                db.session.execute(insert(MemoryVersion).values(user_id=user_id, version=1))
-            return
-        except IntegrityError:
-            continue  # another transaction inserted it first, or there is no such user
-    raise NotFound("There is no such account.")
+    count_change(MemoryVersion, user_id)
 
 
 def lock(user_id: int) -> int:
@@ -70,11 +62,22 @@ def current_version(user_id: int) -> int:
     return db.session.scalar(select(MemoryVersion.version).where(MemoryVersion.user_id == user_id)) or 0
 
 
-def _raise_version(user_id: int) -> bool:
-    raised = rows_changed(
-        update(MemoryVersion)
-        .where(MemoryVersion.user_id == user_id)
-        .values(version=MemoryVersion.version + 1)
-        .execution_options(synchronize_session=False)
-    )
-    return raised == 1
+def count_change(model: type[Base], user_id: int) -> None:
+    """Raise the version in a user's row of a table, which stays locked. Raises NotFound for an unknown user."""
+    for _ in range(3):
+        if rows_changed(_next_version(model), {"user": user_id}) == 1:
+            return
+        try:
+            with db.session.begin_nested():
+                db.session.execute(insert(model).values(user_id=user_id, version=1))
+            return
+        except IntegrityError:
+            continue  # another transaction inserted it first, or there is no such user
+    raise NotFound("There is no such account.")
+
+
+@cache
+def _next_version(model: type[Base]) -> Update:
+    # On the table: given the class, SQLAlchemy would look for it in the session, which holds none of it.
+    table = table_of(model)
+    return update(table).where(table.c.user_id == bindparam("user")).values(version=table.c.version + 1)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.kinds import canonical_fact_key
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.state import Effect, Evidence, Flag, Insert, KnownMemory, Revise, apply_effect
-from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.text.canonical import canonical_statement
 
@@ -128,20 +127,6 @@ def nearest(
     return dict(best)
 
 
-@dataclass(frozen=True, slots=True)
-class Nearby:
-    """Memories near some vectors, as a user's memory was at one version."""
-
-    version: int
-    ids: frozenset[int]
-
-
-def find_similar(user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int) -> Nearby:
-    """Return what `nearest` finds; call it before a transaction that writes, so that nobody waits for the scan."""
-    version = versions.current_version(user_id)
-    return Nearby(version, frozenset(nearest(user_id, space_id, model, vectors, count)))
-
-
 def important(user_id: int, space_id: int | None, count: int) -> list[int]:
     """Return ids of the most important current memories, regardless of the topic: pinned, then keyed facts."""
     statement = select(Memory.memory_id).where(*scope_of(user_id, space_id))
@@ -191,7 +176,9 @@ def apply_plan(
         if before is None or replace(after, evidence=before.evidence) != before:
             _carry_over(memory, after, ids)
             if before is None or after.content != before.content:
-                _set_vector(memory, _vector_of(effect, vectors), embedding_model)
+                vector = _vector_of(effect, vectors)
+                memory.embedding = vector.astype(np.float32).tobytes() if vector is not None else None
+                memory.embedding_model = embedding_model if vector is not None else None
             db.session.add(memory)
             db.session.flush()
             if is_new:
@@ -269,8 +256,3 @@ def _add_evidence(memory: Memory, evidence: Sequence[Evidence], journal: Journal
     db.session.flush()
     memory.evidence_count += len(rows)
     journal.evidence_added(rows)
-
-
-def _set_vector(memory: Memory, vector: np.ndarray | None, model: str | None) -> None:
-    memory.embedding = vector.astype(np.float32).tobytes() if vector is not None else None
-    memory.embedding_model = model if vector is not None else None

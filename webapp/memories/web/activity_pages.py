@@ -39,8 +39,11 @@ blueprint = PageBlueprint("memory_activity", __name__, access="user")
 
 
 @blueprint.app_context_processor
-def _uses() -> dict[str, Any]:
-    return {"uses_of_forgotten": uses_of_forgotten}
+def _template_values() -> dict[str, Any]:
+    return {
+        "uses_of_forgotten": uses_of_forgotten,
+        "space_documents_on": lambda: user_settings(current_user_id()).space_documents_enabled,
+    }
 
 
 def uses_of_forgotten(row: MemoryChangeSet) -> Uses:
@@ -146,7 +149,7 @@ def switch_everywhere() -> ViewResult:
 def health() -> ViewResult:
     """Return what may need tidying."""
     return render_template(
-        "memories/health.html", groups=cards.health(current_user_id()), counts=cards.counts(current_user_id())
+        "memories/health.html", findings=cards.health(current_user_id()), counts=cards.counts(current_user_id())
     )
 
 
@@ -266,11 +269,6 @@ def _show_switch(then: str, conversation_id: int | None) -> ViewResult:
     conversation = get_conversation(current_user_id(), conversation_id) if conversation_id else None
     state = conversation_memory.switches(current_user_id(), conversation)
     return fragment("memories/_here.html", switches=state, conversation=conversation)
-
-
-@blueprint.app_context_processor
-def _template_values() -> dict[str, object]:
-    return {"space_documents_on": lambda: user_settings(current_user_id()).space_documents_enabled}
 
 
 @blueprint.post("/memories/space-documents")

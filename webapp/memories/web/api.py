@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
-from webapp.conversations.schemas import ConversationPath, MessagePath
 from webapp.extensions import Part
-from webapp.http.answers import commit
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.paging import PageQuery
-from webapp.http.validation import Instant
+from webapp.http.validation import Id, Instant
 from webapp.memories import search, service
 from webapp.memories.history import change_sets, revisions
 from webapp.memories.learning import requests
@@ -24,15 +21,14 @@ from webapp.memories.prompt import profile
 from webapp.memories.review import decisions, proposals
 from webapp.memories.review.proposals import Proposal, SettlementResult
 from webapp.memories.schemas import (
-    ChangeSetPath,
     ExtractRequest,
     ForgetQuery,
     MemoryChanges,
-    MemoryPath,
     MemoryQuery,
     NewMemory,
     ProfileChanges,
-    ProposalPath,
+    ProfileOut,
+    ProposalId,
     ProposalQuery,
     RestoreRevision,
     ReviewDecision,
@@ -47,15 +43,14 @@ from webapp.memories.showing.responses import (
     EvidenceOut,
     ExtractionQueued,
     ExtractionResult,
-    ForgetReport,
     ForgottenOrMemory,
     History,
     MemoryList,
     MemoryOut,
-    ProfileOut,
     RevisionOut,
 )
 from webapp.memories.store import forgetting
+from webapp.memories.store.forgetting import ForgetReport
 
 blueprint = api_blueprint("memories_api", __name__, tag="Memories", access="user")
 
@@ -70,11 +65,10 @@ def list_memories(query: MemoryQuery) -> MemoryList:
     user_id = current_user_id()
     if query.q:
         results = search.search_memories(user_id, query)
-        rows, cursor = [MemoryOut.for_reader(row, user_id, score) for row, score in results.items], results.next_cursor
+        page = results.map(lambda found: MemoryOut.for_reader(found[0], user_id, found[1]))
     else:
-        page = service.list_memories(user_id, query)
-        rows, cursor = [MemoryOut.for_reader(row, user_id) for row in page.items], page.next_cursor
-    return MemoryList(memories=rows, next_cursor=cursor)
+        page = service.list_memories(user_id, query).map(lambda row: MemoryOut.for_reader(row, user_id))
+    return MemoryList(memories=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/memories", responses={200: Digest, 201: MemoryOut})
@@ -85,68 +79,66 @@ def create_memory(body: NewMemory) -> Answer:
     if body.conversation_id is not None:
         # The digests domain builds on this one, so it is called through the application.
         answer = digest_upsert()(require_identity(), body.conversation_id, body.memory_data or {})
-        return idempotency.commit(answer, 200), 200
+        return answer, 200
     row = service.create_memory(current_user_id(), body.fields)
-    return idempotency.commit(MemoryOut.of(row), 201), 201
+    return MemoryOut.of(row), 201
 
 
 @blueprint.get("/memories/<int:memory_id>")
-def get_memory(path: MemoryPath) -> MemoryOut:
+def get_memory(memory_id: Id) -> MemoryOut:
     """One memory, in whatever state."""
     user_id = current_user_id()
-    return MemoryOut.for_reader(service.read_memory(user_id, path.memory_id), user_id)
+    return MemoryOut.for_reader(service.read_memory(user_id, memory_id), user_id)
 
 
 @blueprint.put("/memories/<int:memory_id>")
-def update_memory(path: MemoryPath, body: MemoryChanges) -> MemoryOut:
+def update_memory(memory_id: Id, body: MemoryChanges) -> MemoryOut:
     """Change a memory; only the given fields. 409 names the memory that already has the key."""
-    return commit(MemoryOut.of(service.update_memory(current_user_id(), path.memory_id, body)))
+    return MemoryOut.of(service.update_memory(current_user_id(), memory_id, body))
 
 
 @blueprint.delete("/memories/<int:memory_id>")
-def forget_memory(path: MemoryPath, query: ForgetQuery) -> ForgottenOrMemory:
+def forget_memory(memory_id: Id, query: ForgetQuery) -> ForgottenOrMemory:
     """Forget a memory for good and say what was removed. With `archive`, only set it aside."""
     user_id = current_user_id()
     if query.archive:
-        return commit(ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, path.memory_id))))
-    service.get_memory(user_id, path.memory_id)
-    forgotten = forgetting.forget(user_id, [path.memory_id], whole_key=query.whole_key)
-    return commit(ForgottenOrMemory(ForgetReport.of(forgotten)))
+        return ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, memory_id)))
+    service.get_memory(user_id, memory_id)
+    forgotten = forgetting.forget(user_id, [memory_id], whole_key=query.whole_key)
+    return ForgottenOrMemory(forgotten)
 
 
 @blueprint.get("/memories/<int:memory_id>/history")
-def get_history(path: MemoryPath) -> History:
+def get_history(memory_id: Id) -> History:
     """A memory's revisions, with who changed it and why, and every value its key has had."""
     user_id = current_user_id()
     return History(
-        memory_id=path.memory_id,
-        revisions=[RevisionOut.of(row) for row in revisions.revisions_of(user_id, path.memory_id)],
-        values=[MemoryOut.of(row) for row in revisions.values_of(user_id, path.memory_id)],
+        memory_id=memory_id,
+        revisions=[RevisionOut.of(row) for row in revisions.revisions_of(user_id, memory_id)],
+        values=[MemoryOut.of(row) for row in revisions.values_of(user_id, memory_id)],
     )
 
 
 @blueprint.post("/memories/<int:memory_id>/restore")
-def restore_revision(path: MemoryPath, body: RestoreRevision) -> MemoryOut:
+def restore_revision(memory_id: Id, body: RestoreRevision) -> MemoryOut:
     """Restore a memory to a revision."""
-    return commit(MemoryOut.of(revisions.restore_revision(current_user_id(), path.memory_id, body.revision)))
+    return MemoryOut.of(revisions.restore_revision(current_user_id(), memory_id, body.revision))
 
 
 @blueprint.get("/memories/<int:memory_id>/evidence")
-def get_evidence(path: MemoryPath) -> EvidenceList:
+def get_evidence(memory_id: Id) -> EvidenceList:
     """The messages that a memory rests on, with the quotes."""
     user_id = current_user_id()
-    service.get_memory(user_id, path.memory_id)
-    evidence = revisions.evidence_of(user_id, [path.memory_id]).get(path.memory_id, [])
-    return EvidenceList(
-        evidence=[EvidenceOut.of(item.row, item.conversation_id, item.title, item.is_current) for item in evidence]
-    )
+    service.get_memory(user_id, memory_id)
+    evidence = revisions.evidence_of(user_id, [memory_id]).get(memory_id, [])
+    return EvidenceList(evidence=list(map(EvidenceOut.of, evidence)))
 
 
 @blueprint.post("/memories/<int:memory_id>/review")
-def review_memory(path: MemoryPath, body: ReviewDecision) -> ForgottenOrMemory:
+def review_memory(memory_id: Id, body: ReviewDecision) -> ForgottenOrMemory:
     """Decide about a memory in review. `reject` forgets it and returns the report of that."""
-    result = decisions.decide_review(current_user_id(), path.memory_id, body)
-    return commit(ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else ForgetReport.of(result)))
+    result = decisions.decide_review(current_user_id(), memory_id, body)
+    return ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else result)
 
 
 @blueprint.post("/memories/extract", responses={200: ExtractionResult, 202: ExtractionQueued})
@@ -158,7 +150,7 @@ def extract_memories(body: ExtractRequest) -> Answer:
     result, job_id = requests.extract_now(user_id, body.conversation_id)
     change_set = None
     if result.change_set_id is not None:
-        change_set = _change_set(change_sets.get_change_set(user_id, result.change_set_id))
+        change_set = ChangeSetOut.of(change_sets.get_change_set(user_id, result.change_set_id))
     return ExtractionResult(change_set=change_set, counts=result.counts, title=result.title, job_id=job_id)
 
 
@@ -171,46 +163,42 @@ def stop_extracting(body: StopExtraction) -> None:
 @blueprint.get("/memories/changes")
 def list_changes(query: PageQuery) -> ChangeSetList:
     """Return what jobs and you did to memories, newest first."""
-    page = change_sets.list_change_sets(current_user_id(), query)
-    return ChangeSetList(changes=[_change_set(view) for view in page.items], next_cursor=page.next_cursor)
+    page = change_sets.list_change_sets(current_user_id(), query).map(ChangeSetOut.of)
+    return ChangeSetList(changes=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/memories/changes/<int:change_set_id>/undo")
-def undo_changes(path: ChangeSetPath) -> ChangeSetOut:
+def undo_changes(change_set_id: Id) -> ChangeSetOut:
     """Undo a change set as a whole. 409 lists the memories that prevent it."""
-    return commit(_change_set(change_sets.undo(current_user_id(), path.change_set_id)))
+    return ChangeSetOut.of(change_sets.undo(current_user_id(), change_set_id))
 
 
 @blueprint.get("/profile")
 def get_profile() -> ProfileOut:
     """Return your profile, as far as it is known."""
-    return ProfileOut(**asdict(profile.get_profile(current_user_id())))
+    return profile.get_profile(current_user_id())
 
 
 @blueprint.put("/profile")
 def update_profile(body: ProfileChanges) -> ProfileOut:
     """Change who you are; only the given fields. Null leaves one as it is, an empty text clears it."""
-    return commit(ProfileOut(**asdict(profile.update_profile(current_user_id(), body))))
+    return profile.update_profile(current_user_id(), body)
 
 
 @blueprint.get("/conversations/<int:conversation_id>/dependents")
-def conversation_dependents(path: ConversationPath) -> Dependents:
+def conversation_dependents(conversation_id: Id) -> Dependents:
     """The memories that rest on a conversation."""
-    return _dependents(revisions.conversation_dependents(current_user_id(), path.conversation_id))
+    return _dependents(revisions.conversation_dependents(current_user_id(), conversation_id))
 
 
 @blueprint.get("/messages/<int:message_id>/dependents")
-def message_dependents(path: MessagePath) -> Dependents:
+def message_dependents(message_id: Id) -> Dependents:
     """The memories that rest on a message."""
-    return _dependents(revisions.message_dependents(current_user_id(), path.message_id))
+    return _dependents(revisions.message_dependents(current_user_id(), message_id))
 
 
 def _dependents(dependent: revisions.DependentMemories) -> Dependents:
     return Dependents(memories=[MemoryOut.of(row) for row in dependent.memories], only_here=dependent.only_here)
-
-
-def _change_set(view: change_sets.ChangeSetView) -> ChangeSetOut:
-    return ChangeSetOut.of(view.row, view.title, view.contents)
 
 
 class ProposalOut(BaseModel):
@@ -253,24 +241,24 @@ class SettledOut(BaseModel):
         return cls(
             status=result.status,
             memory=MemoryOut.of(result.memory) if result.memory else None,
-            report=ForgetReport.of(result.report) if result.report else None,
+            report=result.report,
         )
 
 
 @blueprint.get("/proposals")
 def list_proposals(query: ProposalQuery) -> ProposalList:
     """List what waits for you: what is to be forgotten first, then memories in review, last changed first."""
-    page = proposals.list_proposals(current_user_id(), query)
-    return ProposalList(proposals=[ProposalOut.of(item) for item in page.items], next_cursor=page.next_cursor)
+    page = proposals.list_proposals(current_user_id(), query).map(ProposalOut.of)
+    return ProposalList(proposals=page.items, next_cursor=page.next_cursor)
 
 
 @blueprint.post("/proposals/<proposal_id>/accept")
-def accept_proposal(path: ProposalPath) -> SettledOut:
+def accept_proposal(proposal_id: ProposalId) -> SettledOut:
     """Do what is proposed: keep a memory, in the place of another or not, or forget one for good."""
-    return commit(SettledOut.of(proposals.accept(current_user_id(), path.proposal_id)))
+    return SettledOut.of(proposals.accept(current_user_id(), proposal_id))
 
 
 @blueprint.post("/proposals/<proposal_id>/discard")
-def discard_proposal(path: ProposalPath) -> SettledOut:
+def discard_proposal(proposal_id: ProposalId) -> SettledOut:
     """Leave everything as it was. What was to be kept is not learned again."""
-    return commit(SettledOut.of(proposals.discard(current_user_id(), path.proposal_id)))
+    return SettledOut.of(proposals.discard(current_user_id(), proposal_id))

@@ -16,10 +16,8 @@ from webapp.i18n.request_language import ngettext
 from webapp.memories import service
 from webapp.memories.review import decisions, proposals
 from webapp.memories.rules.user_decisions import Decision
-from webapp.memories.schemas import ReviewDecision
 from webapp.memories.showing import cards
 from webapp.memories.store import forgetting
-from webapp.memories.store.forgetting import Forgotten
 from webapp.memories.web.pages import fragment
 
 blueprint = PageBlueprint("memory_bulk", __name__, access="user")
@@ -73,27 +71,14 @@ def review() -> ViewResult:
         raise Invalid.field("decision", "is not one of the choices offered") from None
     if decision not in (Decision.ACCEPT, Decision.REJECT):
         raise Invalid.field("decision", "cannot be made for several at once")
-    count = waiting_count = 0
-    forgotten_ids: set[int] = set()
-    for number in _chosen_ids():
-        if number in forgotten_ids:
-            continue  # it was removed with another that says the same
-        try:
-            with db.session.begin_nested():
-                result = decisions.decide_review(user_id, number, ReviewDecision(decision=decision))
-        except Conflict:
-            waiting_count += 1
-            continue
-        if isinstance(result, Forgotten):
-            forgotten_ids.update(result.memory_ids)
-        else:
-            count += 1
+    ids = [service.get_memory(user_id, number).memory_id for number in _chosen_ids()]
+    count, left = decisions.decide_many(user_id, ids, decision)
     db.session.commit()
     sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", count)
     if decision is Decision.REJECT:
-        sentence = _forgotten_text(len(forgotten_ids))
-    if waiting_count:
-        sentence += " " + _("%(left)s left as they were: they contradict another.", left=waiting_count)
+        sentence = _forgotten_text(count)
+    if left:
+        sentence += " " + _("%(left)s left as they were: they contradict another.", left=left)
     flash(sentence, "message")
     return redirect(url_for("memory_activity.review"), 303)
 

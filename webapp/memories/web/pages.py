@@ -1,10 +1,14 @@
 """Pages and fragments of memories: the panel, the list, one memory and what can be done with it."""
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from flask import current_app, flash, g, redirect, render_template, request, url_for
+from sqlalchemy import select
 
 from webapp.accounts.auth import current_identity, current_user_id
+from webapp.conversations.message_views import MESSAGES_SHOWN
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
@@ -26,6 +30,9 @@ blueprint = PageBlueprint("memories", __name__, access="user")
 
 CHANGED = "memories:changed"
 """The browser event after which the panel is fetched again."""
+CORRECTED = f"{CHANGED}, memories:corrected"
+"""The events after the person changed memory by hand: what replies show as remembered is fetched again, too."""
+_SHOWN = re.compile(r"(\d{1,18}) ?([\w. ]*)", re.ASCII)
 LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind", "until": "The last day"})
 
 
@@ -64,12 +71,17 @@ def changes_under_reply(message: Any) -> list[change_sets.ChangeSetView]:
     return cache[message.message_id]
 
 
-def changes_since(message_id: int, state: str | None) -> list[change_sets.ChangeSetView] | None:
-    """Return what is remembered from a reply's turn if a page shows it in another `state`, e.g. not yet; else None."""
-    if state is None:
-        return None
-    views = changes_under_reply(db.session.get_one(Message, message_id))
-    return views if " ".join(view.state for view in views) != state else None
+def changes_since(conversation_id: int, shown: Sequence[str]) -> dict[int, list[change_sets.ChangeSetView]]:
+    """Return, by reply, what is remembered from its turn, where a page shows it otherwise, e.g. not yet.
+
+    `shown`: a reply's id and the states under it, with spaces between.
+    """
+    states = {int(match[1]): match[2] for match in map(_SHOWN.fullmatch, shown[:MESSAGES_SHOWN]) if match}
+    statement = select(Message).where(Message.message_id.in_(states), Message.conversation_id == conversation_id)
+    replies = list(db.session.scalars(statement)) if states else []
+    note_messages(replies)
+    found = {row.message_id: changes_under_reply(row) for row in replies}
+    return {key: views for key, views in found.items() if " ".join(view.state for view in views) != states[key]}
 
 
 def note_messages(messages: list[Any]) -> None:
@@ -112,13 +124,6 @@ def panel() -> ViewResult:
     filters = read_filters(conversation, arrives=part == "rest" or "moved" in request.args)
     view = cards.panel(current_user_id(), conversation, filters)
     return render_template(f"memories/{'_panel_rest' if part == 'rest' else '_refresh'}.html", panel=view)
-
-
-@blueprint.get("/memories/counts")
-def counts() -> ViewResult:
-    """Only the badge, of a panel that lists everything or a space."""
-    number = cards.counts(current_user_id(), read_filters().space)
-    return render_template("memories/_counts.html", counts=number)
 
 
 @blueprint.get("/memories/list")
@@ -276,7 +281,7 @@ def _show_card(memory_id: int, note: str) -> ViewResult:
 def fragment(template: str, **context: Any) -> ViewResult:
     """Render part of a page, with an event that tells the other parts that memory has changed."""
     response = current_app.make_response(render_template(template, **context))
-    response.headers["HX-Trigger"] = CHANGED
+    response.headers["HX-Trigger"] = CORRECTED
     return response
 
 

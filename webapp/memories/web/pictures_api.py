@@ -5,12 +5,12 @@ from datetime import UTC, date, datetime, time, timedelta
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
 from webapp.extensions import this_app
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import AwareTime, Day, Id, Instant
 from webapp.i18n.request_language import language_of
 from webapp.memories.portrait import service
+from webapp.memories.portrait.service import SentenceOut
 from webapp.memories.showing.name_map import MOST_NAMES, links_of, names_shown
 from webapp.memories.showing.timeline import rows_between
 from webapp.rendering import reader_zone
@@ -70,8 +70,8 @@ def read_timeline(query: TimelineQuery) -> TimelineOut:
     rows, left_out = rows_between(current_user_id(), _moment(query.first), _moment(query.last, days=1))
     spans = [
         RowOut(
-            memory_ids=[span.memory_id for span in row.spans],
-            spans=[SpanOut.model_validate(span, from_attributes=True) for span in row.spans],
+            memory_ids=[span.memory_id for span in row],
+            spans=[SpanOut.model_validate(span, from_attributes=True) for span in row],
         )
         for row in rows
     ]
@@ -101,12 +101,6 @@ def _moment(value: date | datetime | None, *, days: int = 0) -> datetime | None:
         return None
 
 
-class SentenceOut(BaseModel):
-    text: str
-    memory_ids: list[int] = Field(description="The memories it rests on, each in use and as it was then.")
-    is_new: bool = Field(description="The portrait before did not have it.")
-
-
 class PortraitOut(BaseModel):
     sentences: list[SentenceOut]
     gone: list[SentenceOut] = Field(description="Sentences of the portrait before that this one has not.")
@@ -133,5 +127,4 @@ def read_portrait(query: PortraitQuery) -> Answer:
 def write_portrait(query: PortraitQuery) -> PortraitOut:
     """Have it written anew; a worker does so."""
     service.ask_for_portrait(current_user_id(), query.space_id)
-    db.session.commit()
     return PortraitOut.model_validate(service.portrait_of(current_user_id(), query.space_id), from_attributes=True)

@@ -17,6 +17,7 @@ MOST_REDIRECTS = 2
 LIST_SECONDS = 20.0
 _FOREIGN = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST_NAME = 56
+_DATED = re.compile(r"20\d\d-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,18 @@ class _Talk:
                 raise ToolFailed(f"{self.server.name} did not accept the token.")
             if response.status >= 300 and self.age == STATELESS:
                 raise _Older
-            if response.status >= 300:
-                raise ToolFailed(f"{self.server.name} answered with an error ({response.status}).")
             session = response.headers.get("mcp-session-id", "")
             if session.isascii() and session.isprintable() and len(session) <= 500:
                 self.session = session or self.session
-            answer = await self._answer(response.pieces, keys_in(headers))
+            is_error = response.status >= 300
+            try:
+                answer = await self._answer(response.pieces, keys_in(headers))
+            except ToolFailed:
+                if not is_error:
+                    raise
+                answer = {}
+            if is_error and "error" not in answer:
+                raise ToolFailed(f"{self.server.name} answered with an error ({response.status}).")
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
             raise _Older
         return wire.result_of(answer, self.server.name)
@@ -152,24 +159,24 @@ async def _shaken(server: Server) -> _Talk:
     """Return a conversation with a server of the older age, after the handshake."""
     talk = _Talk(server, HANDSHAKE[0])
     result = await talk.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
-    version = result.get("protocolVersion")
-    if version not in HANDSHAKE:
+    version = str(result.get("protocolVersion"))
+    if not _DATED.fullmatch(version) or version >= STATELESS:
         raise ToolFailed(f"{server.name} does not speak any version of the protocol that is known here.")
-    talk.age = str(version)
+    talk.age = version  # lists and calls of tools are the same in all with a handshake
     await talk.tell("notifications/initialized")
     return talk
 
 
 async def _list_tools(talk: _Talk) -> list[ListedTool]:
     tools: dict[str, ListedTool] = {}
-    cursor: str | None = None
-    seen: set[str | None] = set()
+    cursor: str | int | None = None
+    seen: set[str | int | None] = set()
     while cursor not in seen and len(seen) < wire.MOST_TOOLS:
         seen.add(cursor)
         result = await talk.ask("tools/list", **({"cursor": cursor} if cursor else {}))
         for tool in wire.tools_of(result):
             tools.setdefault(tool.name, tool)
         cursor = result.get("nextCursor")
-        if not isinstance(cursor, str) or not cursor or len(tools) >= wire.MOST_TOOLS:
+        if not isinstance(cursor, str | int) or not cursor or len(tools) >= wire.MOST_TOOLS:
             break
     return list(tools.values())[: wire.MOST_TOOLS]

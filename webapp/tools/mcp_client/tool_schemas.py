@@ -15,7 +15,8 @@ LONGEST_DESCRIPTION = 300
 MOST_VALUES, LONGEST_VALUE = 100, 100
 MOST_PARTS = 2_000
 """The most parts of a schema that are looked at, references followed."""
-_TYPES = ("object", "array", "string", "integer", "number", "boolean")
+_TYPES = {kind: kind for kind in ("object", "array", "string", "integer", "number", "boolean")}
+_TYPES |= {"dict": "object", "list": "array", "str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 
 Schema = dict[str, Any]
 Open = tuple[str, ...]
@@ -164,7 +165,8 @@ def _merged(under: Schema, override: Schema) -> Schema:
 
 def _kinds(flat: Mapping[str, Any]) -> list[str]:
     value = flat.get("type")
-    return [kind for kind in (value if isinstance(value, list) else [value]) if kind in _TYPES]
+    kinds = map(str.lower, _texts(value if isinstance(value, list) else [value]))
+    return [_TYPES[kind] for kind in kinds if kind in _TYPES]
 
 
 def _kind(value: object) -> str:

@@ -25,6 +25,9 @@ ACCEPT = "application/json, text/event-stream"
 MOST_TOOLS = 100
 LONGEST_DESCRIPTION = 600
 LONGEST_NAME = 128
+_ENVELOPE = ("content", "isError", "resultType", "_meta")
+"""The fields of a result that are not what it says."""
+_SCHEMA = ("inputSchema", "input_schema", "parameters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +112,9 @@ def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
     """Return the result in an answer. Raises ToolFailed with the server's reason."""
     error = answer.get("error")
     if error is not None:
-        message = error.get("message") if isinstance(error, Mapping) else error
-        raise ToolFailed(f"{server} refused: {_line(message, 300) or 'it does not say why'}")
+        words = [error.get("message"), error.get("data")] if isinstance(error, Mapping) else [error]
+        reason = ": ".join(dict.fromkeys(filter(None, (_line(word, 300) for word in words))))
+        raise ToolFailed(f"{server} refused: {reason or 'it does not say why'}")
     result = answer.get("result")
     if not isinstance(result, dict):
         raise ToolFailed(f"{server} answered in a way that is not understood.")
@@ -128,11 +132,13 @@ def tools_of(result: Mapping[str, Any]) -> list[ListedTool]:
 
 def output_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result of a call, as text."""
-    content = result.get("content", result.get("toolResult"))
+    content = result.get("content")
     parts = content if isinstance(content, list) else [content]
     texts = [_text(part) or _mark(part) for part in parts]
-    if result.get("structuredContent") is not None and not any(map(_text, parts)):
-        texts.append(_plain(result["structuredContent"]))
+    if not any(map(_text, parts)):
+        data = {name: value for name, value in result.items() if name not in _ENVELOPE and value is not None}
+        named = next((data[name] for name in ("structuredContent", "toolResult") if name in data), data or None)
+        texts.append(_plain(named))
     text = "\n\n".join(filter(None, texts))
     output = {"text": text or "It answered without a text."}
     return {"status": "error", **output} if result.get("isError") is True else output
@@ -143,7 +149,7 @@ def _tool(row: Mapping[str, Any]) -> ListedTool | None:
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         return None
     try:
-        schema = storable(clean_schema(row.get("inputSchema")))
+        schema = storable(clean_schema(next(filter(None, map(row.get, _SCHEMA)), None)))
     except RecursionError:
         return None
     hints = row.get("annotations")

@@ -1,5 +1,6 @@
 """One module per format; `recognise` finds the reader for an upload."""
 
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Reader
 from webapp.transfer.readers.chatgpt import ChatGPT
 from webapp.transfer.readers.claude import Claude
@@ -11,7 +12,7 @@ from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, Notes
 from webapp.transfer.readers.openwebui import OpenWebUI
 from webapp.transfer.readers.pasted_list import PastedList
 from webapp.transfer.readers.sharegpt import ShareGPT
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 READERS: dict[str, Reader] = {
     reader.name: reader
@@ -46,6 +47,8 @@ def recognise(upload: Upload, wish: str | None = None) -> Reader:
     names = upload.names
     if not names or (len(names) == 1 and upload.peek(names[0]).strip() in ("", "[]", "{}", "null")):
         raise ImportRefused("There is nothing in this file that could be imported.")
+    if any(map(upload.is_damaged, upload.json_names)):
+        raise ImportRefused("The file is damaged, or was not uploaded whole.")
     raise ImportRefused(
         "This is not an export that Commonplace recognises: ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat, "
         "ShareGPT, mem0, a memory list, Markdown notes, or one of its own."

@@ -34,7 +34,7 @@ from webapp.transfer.readers.records import Assets, SideDocuments, as_dict, as_l
 from webapp.transfer.sources import Upload
 
 _FILE = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
-_MEMORY_LINE = re.compile(r"^[ \t]*\d+\.[ \t]*\[(\d{4}-\d\d-\d\d)\]\.?[ \t]*(\S.*)$", re.MULTILINE)
+_MEMORY_LINE = re.compile(r"^[ \t]*\d+\.[ \t]*(?:\[(\d{4}-\d\d-\d\d)\]\.?)?[ \t]*(\S.*)$", re.MULTILINE)
 _CANVAS = "canmore."
 """The tool that writes canvases."""
 _HIDDEN_TYPES = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "system_error")
@@ -47,7 +47,7 @@ class ChatGPT:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether a conversation with a `mapping` is in it."""
-        return upload.has_record(_files(upload)[:2], _is_conversation)
+        return upload.has_record(_files(upload), _is_conversation)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield conversations, then memories."""

@@ -1,6 +1,8 @@
 """The text of a message in ChatGPT's export, with its citations as links."""
 
+import json
 import re
+from contextlib import suppress
 from typing import Any
 
 from webapp.transfer.readers.records import as_dict, as_list
@@ -37,7 +39,15 @@ def with_citations(text: str, metadata: dict[str, Any]) -> str:
         if isinstance(mark, str) and mark.strip() and mark in text:
             alt = citation.get("alt")
             text = text.replace(mark, alt if isinstance(alt, str) and alt else _links(citation))
-    return _MARK.sub("", text)
+    return _MARK.sub(_name, text)
+
+
+def _name(mark: re.Match[str]) -> str:
+    """Return what a mark stands for in the sentence: the name of a person, place or work; of most, nothing."""
+    kind, _, data = mark[0].strip("\ue200\ue201").partition("\ue202")
+    with suppress(ValueError, RecursionError, LookupError, TypeError):
+        return str(json.loads(data)[1]) if kind == "entity" else ""
+    return ""
 
 
 def _is_place(citation: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from webapp.i18n.marks import N_
 from webapp.text.sentences import sentence_texts
+from webapp.transfer.archives import BrokenMember, ImportRefused
 from webapp.transfer.content import (
     CHANGES,
     MISSING_FILES,
@@ -28,7 +29,7 @@ from webapp.transfer.content import (
     text_or_none,
 )
 from webapp.transfer.readers.records import SideDocuments, as_dict, as_list, read_records, text_file
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import DAMAGED, Upload
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
 _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$", re.IGNORECASE)
@@ -159,11 +160,11 @@ def _language(call: dict[str, Any], key: str) -> str:
 
 def _projects(upload: Upload, name: str) -> Iterator[Part]:
     try:
-        data = json.loads(upload.text(name, _LARGE))
-    except ImportRefused:
-        raise
-    except (ValueError, RecursionError):
-        yield Unreadable(name, "the file is damaged or was cut off")
+        data = json.loads(upload.text(name, _LARGE), strict=False)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ImportRefused) and not isinstance(error, BrokenMember):
+            raise
+        yield Unreadable(name, DAMAGED)
         return
     for item in data if isinstance(data, list) else [data]:
         if not isinstance(item, dict) or not text_or_none(item.get("name")):

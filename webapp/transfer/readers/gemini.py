@@ -12,13 +12,13 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
-from webapp.transfer.content import Part, ReadConversation, ReadMessage, Unreadable, instant, text_or_none
+from webapp.transfer.content import Part, ReadConversation, ReadFile, ReadMessage, Unreadable, instant, text_or_none
 from webapp.transfer.readers.records import as_dict, as_list, read_records
 from webapp.transfer.sources import Upload
 
@@ -49,6 +49,7 @@ class _Activity:
     answer: str
     at: datetime | None
     thread: str | None = None
+    files: list[ReadFile] = field(default_factory=list)
 
 
 class Gemini:
@@ -67,6 +68,7 @@ class Gemini:
 
             def collect(item: Any, name: str = name) -> Iterable[Part]:
                 if record := _of_json(name, item):
+                    record.files = _attached(upload, name, item)
                     records.append(record)
                 return ()
 
@@ -127,7 +129,7 @@ def _session(records: list[_Activity]) -> ReadConversation:
         question = record.title.strip()
         name = _name(record)
         if question:
-            messages.append(ReadMessage(f"{name}:q", "user", question, record.at))
+            messages.append(ReadMessage(f"{name}:q", "user", question, record.at, files=record.files))
         if record.answer:
             messages.append(ReadMessage(f"{name}:a", "assistant", record.answer, record.at, "gemini"))
     first = records[0]
@@ -149,8 +151,14 @@ def _name(record: _Activity) -> str:
 
 
 def _json(upload: Upload) -> list[str]:
-    names = [name for name in upload.names if name.lower().endswith(".json")]
-    return [name for name in names if upload.first_record(name, partial(_is_record, name)) is not None]
+    """The JSON files in the folders in which a file has Gemini's records: one may be damaged from its beginning on."""
+    names = upload.json_names
+    found = {_folder(name) for name in names if upload.first_record(name, partial(_is_record, name)) is not None}
+    return [name for name in names if _folder(name) in found]
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
 
 
 def _html(upload: Upload) -> list[str]:
@@ -187,6 +195,13 @@ def _of_json(name: str, item: Any) -> _Activity | None:
     threads = (_THREAD.search(place) for place in places if isinstance(place, str))
     thread = next((match[1] or match[2] for match in threads if match), None)
     return _Activity(title, markdown_of("\n".join(answers)), instant(item.get("time")), thread)
+
+
+def _attached(upload: Upload, name: str, item: dict[str, Any]) -> list[ReadFile]:
+    """Return the files beside a member that a record names, in whichever of its fields."""
+    values = [text for value in item.values() for text in (value if isinstance(value, list) else [value])]
+    paths = [f"{_folder(name)}/{text}".removeprefix("/") for text in values if isinstance(text, str)]
+    return [ReadFile(path.rpartition("/")[2], path) for path in dict.fromkeys(paths) if upload.has(path)]
 
 
 def _cells(name: str, page: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ class LibreChat:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether the first JSON file is a conversation of LibreChat's."""
-        return upload.has_record(upload.json_names[:3], _is_conversation)
+        return upload.has_record(upload.json_names, _is_conversation)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the conversations: one per file, or several in an array."""
@@ -88,7 +88,7 @@ def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
 
 
 def _parts(content: Any) -> Iterator[str]:
-    for part in content if isinstance(content, list) else []:
+    for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         if not isinstance(part, dict) or part.get("type") != "text":
             continue
         text = part.get("text")

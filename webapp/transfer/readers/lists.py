@@ -1,14 +1,14 @@
 """Files of memories: `.mem` bundles, mem0's JSON and Markdown, our own, the graph of the MCP memory server, notes."""
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable, instant, parse_line, text_or_none
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 _LARGE = 64 * 1024**2
 _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)
@@ -92,50 +92,47 @@ class OwnMemories(_Rows):
 
 
 class MemoryGraph:
-    """Reads the JSON lines of the official MCP memory server: entities with observations, and relations."""
+    """Reads the memory of the official MCP server, as it stores it or tells it: entities and relations."""
 
     name, label = "mcp-memory", "MCP memory server"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether its first line is an entity or a relation."""
-        if upload.is_archive:
-            return False
-        try:
-            row = json.loads(upload.peek(upload.names[0]).lstrip().partition("\n")[0])
-        except (ValueError, RecursionError):
-            return False
-        return isinstance(row, dict) and row.get("type") in ("entity", "relation")
+        """Return whether an entity or a relation is in it."""
+        return upload.has_record(upload.json_names, _is_of_graph)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield a statement for each observation and each relation."""
-        for number, line in enumerate(upload.text(upload.names[0], _LARGE).splitlines(), 1):
-            if not line.strip():
-                continue
+        for name in upload.json_names:
             try:
-                row = json.loads(line)
-                yield from _graph_line(row)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                yield Unreadable(f"line {number}", "it is neither an entity nor a relation")
+                for number, row in enumerate(upload.records(name, _is_of_graph), 1):
+                    if _is_of_graph(row):
+                        yield from _of_graph(row)
+                    else:
+                        yield Unreadable(f"line {number}", "it is neither an entity nor a relation")
+            except ValueError as error:
+                yield Unreadable(name, str(error))
 
 
 def _lines_of(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def _graph_line(row: dict[str, Any]) -> Iterator[ReadMemory]:
-    if row["type"] == "entity":
-        name = str(row["name"]).replace("_", " ")
-        for observation in row.get("observations") or []:
-            if text := text_or_none(observation):
-                is_clear = name.lower() in ("user", "default user", "me") or name.lower() in text.lower()
-                yield ReadMemory(text if is_clear else f"{name}: {text}")
-    elif row["type"] == "relation":
-        words = (row["from"], row["relationType"], row["to"])
-        yield ReadMemory(" ".join(str(word).replace("_", " ") for word in words))
-    else:
-        raise ValueError
+def _is_of_graph(row: Any) -> bool:
+    return isinstance(row, dict) and ({"name", "observations"} <= row.keys() or set(_RELATION) <= row.keys())
 
 
+def _of_graph(row: dict[str, Any]) -> Iterator[ReadMemory]:
+    if "observations" not in row:
+        yield ReadMemory(" ".join(str(row[part]).replace("_", " ") for part in _RELATION))
+        return
+    name = str(row["name"]).replace("_", " ")
+    for observation in row["observations"] if isinstance(row["observations"], list) else ():
+        if text := text_or_none(observation):
+            is_clear = name.lower() in ("user", "default user", "me") or name.lower() in text.lower()
+            yield ReadMemory(text if is_clear else f"{name}: {text}")
+
+
+_RELATION = ("from", "relationType", "to")
 _ITEMS = re.compile(r"(?:^|/)items/(fact|episode|core|preference)\.jsonl$")
 _TOMBSTONES = re.compile(r"(?:^|/)audit/tombstones\.jsonl$")
 

@@ -40,7 +40,7 @@ class OpenWebUI:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether a chat with a history is in it."""
-        return upload.has_record(upload.json_names[:3], _is_chat)
+        return upload.has_record(upload.json_names, _is_chat)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """The chats of one account: an admin's export of all users also has those of others, which are theirs alone."""

@@ -17,6 +17,7 @@ _ITEM = re.compile(
 )
 _DATE = re.compile(r"\[(?P<at>[^\]]{0,40})\]\.?\s*(?:[-–—:]\s*)?(?=\S)")
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|(?:={3,}|-{3,}|\*{3,}|_{3,})\Z|```|~~~")
+_BLOCK = re.compile(r"^(?:```|~~~)[^\n]*\n(.*?)^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 _RULE = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?)?\s*\Z")
 _OPEN = (",", "，", "、", ";", "；", "،", "؛", ":", "：", "-", "–", "—")
 """Characters after which a sentence goes on."""
@@ -47,7 +48,10 @@ class PastedList:
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories, without headings, fences, and prose before a list."""
-        lines = upload.text(upload.names[0], _LARGE).splitlines()
+        text = upload.text(upload.names[0], _LARGE)
+        # What stands around a block of code with dates is not of the list.
+        blocks = [block for block in _BLOCK.findall(text) if any(map(_DATE.match, block.splitlines()))]
+        lines = "\n".join(blocks or [text]).splitlines()
         items = [*_table_rows(lines), *_entries(lines)]
         first = next((number for number, entry in enumerate(items) if entry.is_item), 0)
         for entry in items[first:]:

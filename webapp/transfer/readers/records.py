@@ -12,8 +12,9 @@ from itertools import islice, takewhile
 from typing import Any
 
 from webapp.i18n.marks import N_
+from webapp.transfer.archives import BrokenMember, ImportRefused
 from webapp.transfer.content import Part, ReadFile, Unreadable, text_or_none
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import DAMAGED, Upload
 
 UNKNOWN = N_("it is not in a form that is known of this program")
 
@@ -43,6 +44,8 @@ def convert_records(name: str, records: Iterable[Any], convert: Callable[[Any], 
                 reason = str(error) if isinstance(error, ValueError) else UNKNOWN
                 parts = [Unreadable(_place(item, name, number), reason)]
             yield from parts
+    except BrokenMember:
+        yield Unreadable(name, DAMAGED)
     except ImportRefused:
         raise
     except ValueError as error:

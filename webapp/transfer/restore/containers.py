@@ -17,7 +17,6 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Folder
 from webapp.db.base import db
 from webapp.errors import DomainError
-from webapp.extensions import app_settings
 from webapp.files.uploads import keep_after_commit, store_content
 from webapp.journeys.journey_files import JourneyFixture
 from webapp.journeys.models import ConversationPoint, Journey, JourneyVersion
@@ -25,8 +24,9 @@ from webapp.spaces.chunks import PAGE_END, parts_of
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.originals import NONE, Original
 from webapp.spaces.schemas import MAX_DOCUMENTS
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.restore.values import RestoreBatch, attributes, is_id, moment
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
 
@@ -160,12 +160,13 @@ def originals_in(upload: Upload, lines: Iterable[dict[str, Any]]) -> dict[int, O
     """
     originals: dict[int, Original] = {}
     for document in _documents(lines):
-        data = _bytes_of(upload, str(document.get("digest") or ""))
-        if data is None:
+        digest = str(document.get("digest") or "")
+        if f"files/{digest}" not in upload.names:
             continue
         try:
-            content = store_content(str(document.get("file_name") or document.get("title") or "file"), data)
-        except DomainError:
+            name = str(document.get("file_name") or document.get("title") or "file")
+            content = store_content(name, _bytes_of(upload, digest))
+        except (DomainError, ImportRefused):
             log.info("original of a document not restored", exc_info=True)
             continue
         originals[document["document_id"]] = Original(content.digest, content.media_type, content.name)
@@ -176,7 +177,7 @@ def keep_originals(upload: Upload, originals: Mapping[int, Original]) -> None:
     """Store them again after the commit if they were deleted meanwhile, with the last other row that named them."""
     for digest in {original.digest for original in originals.values()}:
         if digest and f"files/{digest}" in upload.names:
-            keep_after_commit(digest, partial(_member, upload, digest))
+            keep_after_commit(digest, partial(_bytes_of, upload, digest))
 
 
 def _documents(lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -187,15 +188,5 @@ def _documents(lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
                 yield document
 
 
-def _bytes_of(upload: Upload, digest: str) -> BytesIO | None:
-    if f"files/{digest}" not in upload.names:
-        return None
-    try:
-        return _member(upload, digest)
-    except ImportRefused:
-        return None
-
-
-def _member(upload: Upload, digest: str) -> BytesIO:
-    with upload.open(f"files/{digest}") as file:
-        return BytesIO(file.read(app_settings().max_file_bytes + 1))
+def _bytes_of(upload: Upload, digest: str) -> BytesIO:
+    return BytesIO(upload.read(f"files/{digest}"))

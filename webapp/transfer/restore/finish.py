@@ -125,9 +125,9 @@ def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 def forget_again(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Forget again the restored memories that were forgotten since the export was made, with all that repeats them."""
-    yard = tombstone_set(batch.user_id)
+    own_tombstones = tombstone_set(batch.user_id)
     batch.look_up("memory", _numbers(lines, ("memory_id",)))
-    ids = [batch.new("memory", line.get("memory_id")) for line in lines if is_forgotten(yard, line)]
+    ids = [batch.new("memory", line.get("memory_id")) for line in lines if is_forgotten(own_tombstones, line)]
     forgetting.forget(batch.user_id, [number for number in ids if number is not None])
 
 

@@ -18,20 +18,20 @@ from webapp.background.time_slices import Work
 from webapp.conversations.models import Conversation
 from webapp.db.base import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
-from webapp.extensions import app_settings
 from webapp.files.uploads import take_in
 from webapp.memories.models import Memory
 from webapp.memories.store import versions
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.spaces.originals import Original
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import instant, parse_line
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.restore import containers, conversations, finish
 from webapp.transfer.restore.containers import keep_originals, originals_in
 from webapp.transfer.restore.tables import TABLES, Table
 from webapp.transfer.restore.values import RestoreBatch
-from webapp.transfer.sources import ImportRefused, Upload
+from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
 
@@ -66,15 +66,11 @@ def _table(file: str, counted: str = "", *, is_memory: bool = False) -> Step:
     return Step(file, partial(_rows, TABLES[file]), counted, is_memory)
 
 
-def _do_nothing(_batch: RestoreBatch, _lines: list[dict[str, Any]]) -> None:
-    """Do nothing: files have been taken in before, in transactions of their own."""
-
-
 STEPS: tuple[Step, ...] = (
     Step("manifest.json", containers.settings),
     Step("folders.jsonl", containers.folders, "folders"),
     Step("journeys.jsonl", containers.journeys, "journeys"),
-    Step("files.jsonl", _do_nothing, "files"),
+    Step("files.jsonl", lambda *_: None, "files"),  # taken in before, in transactions of their own
     Step("spaces.jsonl", containers.spaces, "spaces"),
     _table("prompts.jsonl", "saved prompts"),
     Step("conversations.jsonl", conversations.conversations, "conversations"),
@@ -211,7 +207,7 @@ def _write(
             counts[f"{step.counted} restored"] += written_count
         reasons += ["The line cannot be read."] * (len(batch) - len(lines))
         for reason in reasons:
-            _report(import_id, step, reason)
+            _report(import_id, step.counted or step.file, reason)
         counts["problems skipped"] += len(reasons)
         row.counts = {name: count for name, count in counts.items() if count}
         row.position += len(batch)
@@ -229,10 +225,9 @@ def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes
         name = f"files/{line.get('digest')}"
         if name in upload.names:
             try:
-                with upload.open(name) as file:
-                    data = file.read(app_settings().max_file_bytes + 1)
+                data = BytesIO(upload.read(name))
                 with write_transaction():
-                    row = take_in(user_id, str(line.get("name") or "file"), BytesIO(data))
+                    row = take_in(user_id, str(line.get("name") or "file"), data)
                     row.created_at = instant(line.get("created_at")) or row.created_at
                     RestoreBatch(import_id, user_id, upload).note("file", [(line.get("file_id"), row.file_id)])
                     record = db.session.get(Import, import_id, with_for_update=True)
@@ -245,11 +240,10 @@ def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes
             except ImportRefused as error:
                 reason = str(error)
         with write_transaction():
-            _report(import_id, Step("files.jsonl", lambda *_: None, "files"), reason, str(line.get("name") or ""))
+            _report(import_id, str(line.get("name") or "files"), reason)
 
 
-def _report(import_id: int, step: Step, reason: str, name: str = "") -> None:
-    place = name or step.counted or step.file
+def _report(import_id: int, place: str, reason: str) -> None:
     db.session.add(
         ImportItem(import_id=import_id, kind="problem", title=place[:255], outcome="skipped", reason=reason[:255])
     )

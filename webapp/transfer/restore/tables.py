@@ -34,15 +34,16 @@ class Table:
     """The way the lines of a file become rows.
 
     `kind` is the name for references to the rows, if there are any; `refs` are columns that refer to rows of other
-    kinds; `later` those that are written once all lines are in. `adapt` completes the values of a row and returns
-    whether to create it; `asks` names what it looks up besides, for all lines at once; `former` has the columns that
-    older exports name otherwise.
+    kinds; `later` those that are written once all lines are in; `fixed` are the values that every row has. `adapt`
+    completes the values of a row and returns whether to create it; `asks` names what it looks up besides, for all lines
+    at once; `former` has the columns that older exports name otherwise.
     """
 
     model: type[Base]
     kind: str = ""
     refs: dict[str, str] = field(default_factory=dict)
     later: tuple[str, ...] = ()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
     adapt: Adapt | None = None
     former: Mapping[str, str] = field(default_factory=dict)
     asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
@@ -74,6 +75,7 @@ class Table:
             values[column] = new
         if "user_id" in columns:
             values["user_id"] = batch.user_id
+        values |= self.fixed
         if self.adapt is not None and not self.adapt(batch, line, values):
             return None
         return values
@@ -104,11 +106,6 @@ def _revision(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any])
         fields["settled_with"] = [new for old in fields["settled_with"] if (new := batch.new("memory", old))]
     values["snapshot"] = fields
     values["statement_hash"] = statement_hash(str(fields.get("content") or ""))
-    return True
-
-
-def _change_set(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
-    values["changes"] = []
     return True
 
 
@@ -158,11 +155,6 @@ def _passage(batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any])
     return new is not None
 
 
-def _feedback(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
-    values["may_read"] = False  # permission was given to the admins there, not to those here
-    return True
-
-
 def _chunk(_batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     values.setdefault("created_at", moment(line.get("created_at") or now().isoformat()))
     return bool(values.get("content"))
@@ -180,7 +172,9 @@ def _schedule(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any
 
 
 TABLES: dict[str, Table] = {
-    "feedback.jsonl": Table(MessageFeedback, refs={"message_id": "message"}, adapt=_feedback),
+    "feedback.jsonl": Table(  # permission to read it was given to the admins there, not to those here
+        MessageFeedback, refs={"message_id": "message"}, fixed={"may_read": False}
+    ),
     "prompts.jsonl": Table(SavedPrompt, "prompt", {"space_id": "space"}),
     "schedules.jsonl": Table(
         Schedule, "schedule", {"conversation_id": "conversation"}, adapt=_schedule, former=FORMER_NAMES
@@ -200,8 +194,8 @@ TABLES: dict[str, Table] = {
         MemoryChangeSet,
         "change_set",
         {"conversation_id": "conversation", "through_message_id": "message"},
-        later=("undoes_id",),
-        adapt=_change_set,
+        later=("undoes_id", "changes"),
+        fixed={"changes": []},
     ),
     "memories.jsonl": Table(
         Memory,

@@ -2,14 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 import numpy as np
+from sqlalchemy import false
 
+from webapp.db.base import db, now
+from webapp.memories.models import Memory
 from webapp.memories.rules.policy import SAME_AT
 from webapp.memories.rules.relations import is_same
+from webapp.memories.service import visible
 from webapp.text.canonical import canonical_statement
 
 
@@ -23,26 +26,8 @@ class Finding(StrEnum):
     NEVER_USED = "never_used"
 
 
-@dataclass(frozen=True)
-class Checkup:
-    """An open memory as the health view needs it. Times are aware; `embedding` is a float32 vector."""
-
-    ref: int
-    memory_type: str
-    content: str
-    origin: str
-    created_at: datetime
-    updated_at: datetime
-    last_used_at: datetime | None = None
-    access_count: int = 0
-    evidence_count: int = 0
-    fact_key: str | None = None
-    is_pinned: bool = False
-    needs_review: bool = False
-    until: date | None = None
-    embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
-
-
+EXAMINED = 5_000
+"""How many open memories are looked at, last changed first: comparing pairs grows quadratically."""
 STALE_AFTER = timedelta(days=365)
 UNUSED_AFTER = timedelta(days=60)
 
@@ -50,29 +35,42 @@ Groups = Sequence[tuple[int, ...]]
 """Ids of memories; of duplicates in groups, the oldest first, otherwise each by itself."""
 
 
-def examine(memories: Iterable[Checkup], now: datetime) -> dict[Finding, Groups]:
+def check_health(user_id: int) -> dict[Finding, Groups]:
+    """Return what the user may want to tidy up among the open memories."""
+    rows = db.session.scalars(
+        visible(user_id)
+        .where(Memory.is_archived == false(), Memory.is_closed == false())
+        .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
+        .limit(EXAMINED)
+    )
+    return examine(rows, now())
+
+
+def examine(memories: Iterable[Memory], moment: datetime) -> dict[Finding, Groups]:
     """All findings about one user's open memories, in the order of the view, and each in order of id; those that may
     be over start with the longest past.
 
     What the user wrote or brought in needs no evidence, and pinned memories are never stale.
     """
-    open_ones = sorted(memories, key=lambda memory: memory.ref)
+    open_ones = sorted(memories, key=lambda memory: memory.memory_id)
     in_use = [memory for memory in open_ones if not memory.needs_review]
     loose = [memory for memory in in_use if not memory.is_pinned]
     return {
-        Finding.STILL_TRUE: _singly(_longest_due(in_use, now)),
+        Finding.STILL_TRUE: _singly(_longest_due(in_use, moment)),
         Finding.DUPLICATES: find_duplicates(in_use),
         Finding.UNSUPPORTED: _singly(
-            m for m in open_ones if m.evidence_count == 0 and m.origin not in ("user", "import")
+            m
+            for m in open_ones
+            if m.evidence_count == 0 and m.origin not in ("user", "import") and not m.edited_by_user
         ),
-        Finding.STALE: _singly(memory for memory in loose if now - _last_sign(memory) > STALE_AFTER),
-        Finding.NEVER_USED: _singly(m for m in loose if m.access_count == 0 and now - m.created_at > UNUSED_AFTER),
+        Finding.STALE: _singly(memory for memory in loose if moment - _last_sign(memory) > STALE_AFTER),
+        Finding.NEVER_USED: _singly(m for m in loose if m.access_count == 0 and moment - m.created_at > UNUSED_AFTER),
     }
 
 
-def find_duplicates(memories: Sequence[Checkup]) -> Groups:
+def find_duplicates(memories: Sequence[Memory]) -> Groups:
     """Return groups of two or more that say the same: in the same words, or close enough with the same type and key."""
-    parent = {memory.ref: memory.ref for memory in memories}
+    parent = {memory.memory_id: memory.memory_id for memory in memories}
 
     def root(ref: int) -> int:
         while parent[ref] != ref:
@@ -86,25 +84,25 @@ def find_duplicates(memories: Sequence[Checkup]) -> Groups:
 
     by_words: dict[str, int] = {}
     for memory in memories:
-        join(memory.ref, by_words.setdefault(canonical_statement(memory.content), memory.ref))
-    by_kind: dict[tuple[str, str | None, int], list[Checkup]] = defaultdict(list)
+        join(memory.memory_id, by_words.setdefault(canonical_statement(memory.content), memory.memory_id))
+    by_kind: dict[tuple[str, str | None, int], list[Memory]] = defaultdict(list)
     for memory in memories:
-        if memory.embedding is not None and memory.embedding.size:
-            by_kind[memory.memory_type, memory.fact_key, memory.embedding.size].append(memory)
+        if memory.embedding:
+            by_kind[memory.memory_type, memory.fact_key, len(memory.embedding)].append(memory)
     for kin in by_kind.values():
         for left, right, likeness in _near_pairs(kin):
-            if is_same(left.content, right.content, likeness, SAME_AT):
-                join(left.ref, right.ref)
+            if is_same(left.content, right.content, likeness):
+                join(left.memory_id, right.memory_id)
 
     groups: dict[int, list[int]] = defaultdict(list)
     for memory in memories:
-        groups[root(memory.ref)].append(memory.ref)
+        groups[root(memory.memory_id)].append(memory.memory_id)
     return [tuple(sorted(group)) for _, group in sorted(groups.items()) if len(group) > 1]
 
 
-def _near_pairs(memories: list[Checkup]) -> Iterable[tuple[Checkup, Checkup, float]]:
+def _near_pairs(memories: list[Memory]) -> Iterable[tuple[Memory, Memory, float]]:
     """Pairs by cosine, one block of rows at a time, so that memory use stays bounded for large collections."""
-    matrix = np.stack([memory.embedding for memory in memories if memory.embedding is not None]).astype(np.float32)
+    matrix = np.stack([np.frombuffer(memory.embedding or b"", np.float32) for memory in memories])
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     matrix /= np.where(norms > 0, norms, 1)
     block = max(1, 4_000_000 // len(memories))
@@ -116,15 +114,15 @@ def _near_pairs(memories: list[Checkup]) -> Iterable[tuple[Checkup, Checkup, flo
                 yield memories[left], memories[int(column)], float(similarities[row, column])
 
 
-def _longest_due(memories: Iterable[Checkup], now: datetime) -> list[Checkup]:
+def _longest_due(memories: Iterable[Memory], moment: datetime) -> list[Memory]:
     """Return memories whose last day has passed, the earliest first."""
-    due = [(memory.until, memory) for memory in memories if memory.until is not None and memory.until < now.date()]
-    return [memory for _, memory in sorted(due, key=lambda item: (item[0], item[1].ref))]
+    due = [(memory.until, memory) for memory in memories if memory.until is not None and memory.until < moment.date()]
+    return [memory for _, memory in sorted(due, key=lambda item: (item[0], item[1].memory_id))]
 
 
-def _last_sign(memory: Checkup) -> datetime:
-    return max(filter(None, (memory.last_used_at, memory.updated_at, memory.created_at)))
+def _last_sign(memory: Memory) -> datetime:
+    return max(filter(None, (memory.last_accessed_at, memory.updated_at, memory.created_at)))
 
 
-def _singly(memories: Iterable[Checkup]) -> Groups:
-    return [(memory.ref,) for memory in memories]
+def _singly(memories: Iterable[Memory]) -> Groups:
+    return [(memory.memory_id,) for memory in memories]

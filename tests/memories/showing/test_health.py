@@ -5,27 +5,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.memories.worlds import NOON
-from webapp.memories.rules.health import Checkup, Finding, examine, find_duplicates
+from webapp.memories.models import Memory
+from webapp.memories.showing.health import Finding, examine, find_duplicates
 
 
 def memory(ref, content=None, **fields):
     values = {"memory_type": "fact", "origin": "extraction", "evidence_count": 1, "access_count": 1}
     values |= {"created_at": NOON, "updated_at": NOON}
-    return Checkup(ref=ref, content=content or f"statement {ref}", **values | fields)
+    return Memory(memory_id=ref, content=content or f"statement {ref}", **values | fields)
 
 
 def vector(*values):
-    return np.array(values, np.float32)
+    return np.array(values, np.float32).tobytes()
 
 
 def test_each_finding():
     later = NOON + timedelta(days=400)
     memories = [
-        memory(1, "Likes tea", last_used_at=later),
-        memory(2, "likes TEA.", last_used_at=later),
+        memory(1, "Likes tea", last_accessed_at=later),
+        memory(2, "likes TEA.", last_accessed_at=later),
         memory(3, needs_review=True),
-        memory(4, evidence_count=0, last_used_at=later),
-        memory(5, evidence_count=0, origin="user", last_used_at=later),
+        memory(4, evidence_count=0, last_accessed_at=later),
+        memory(5, evidence_count=0, origin="user", last_accessed_at=later),
         memory(6),
         memory(7, is_pinned=True, access_count=0),
         memory(8, access_count=0, updated_at=later),
@@ -68,12 +69,15 @@ def test_near_duplicates_need_the_same_kind_and_no_difference_that_matters():
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 3)), max_size=12))
 def test_groups_are_disjoint_and_complete(items):
-    memories = [memory(n, text, embedding=np.eye(4, dtype=np.float32)[axis]) for n, (text, axis) in enumerate(items, 1)]
+    memories = [
+        memory(n, text, embedding=np.eye(4, dtype=np.float32)[axis].tobytes())
+        for n, (text, axis) in enumerate(items, 1)
+    ]
     groups = find_duplicates(memories)
     refs = [ref for group in groups for ref in group]
     assert len(refs) == len(set(refs)) and all(len(group) > 1 for group in groups)
     together = {ref: group for group in groups for ref in group}
     for left in memories:
         for right in memories:
-            if left.ref < right.ref and left.content == right.content:
-                assert together[left.ref] == together[right.ref]
+            if left.memory_id < right.memory_id and left.content == right.content:
+                assert together[left.memory_id] == together[right.memory_id]

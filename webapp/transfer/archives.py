@@ -1,0 +1,107 @@
+"""Uploaded ZIPs: their members, and what is refused because of how it is packed."""
+
+import lzma
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+from webapp.i18n.marks import say
+
+MOST_BYTES = 16 * 1024**3
+"""The most bytes that a ZIP may unpack to."""
+MOST_MEMBERS = 200_000
+RATIO_FROM = 64 * 1024**2
+MOST_RATIO = 50
+"""How many times larger than itself a ZIP may unpack to, once that is more than RATIO_FROM: chats get to ten times."""
+_SYSTEM = ("__MACOSX/", ".DS_Store", "Thumbs.db")
+"""In the paths of files that operating systems add."""
+
+
+class ImportRefused(ValueError):
+    """The file cannot be imported; the message tells its owner why."""
+
+
+class BrokenMember(ImportRefused):
+    """One file of a ZIP is broken; the others may be whole."""
+
+
+class Archive:
+    """A ZIP whose members are streamed; one that holds nothing but ZIPs has the members of these.
+
+    Raises ImportRefused for one that is broken, or larger than an export can be.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with ExitStack() as self._files:
+            self._members = self._read(path.open("rb"), path.stat().st_size)
+            if self._members and all(name.lower().endswith(".zip") for name in self._members):
+                inner = {name: self._read(self._unpacked(name), self.size(name)) for name in self._members}
+                self._members = {
+                    base if len(inner) == 1 else f"{name}/{base}": member
+                    for name, members in inner.items()
+                    for base, member in members.items()
+                }
+            self._files = self._files.pop_all()
+        self.names = list(self._members)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def size(self, name: str) -> int:
+        """Return the uncompressed bytes that a member claims to have."""
+        return self._members[name][1].file_size
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[IO[bytes]]:
+        """Yield a member's bytes. Raises ImportRefused if it is encrypted, and BrokenMember."""
+        archive, info = self._members[name]
+        if info.flag_bits & 1:
+            raise ImportRefused("The ZIP is protected by a password. Unpack it, and upload it without one.")
+        try:
+            with archive.open(info) as member:  # of which no more is read than the directory claims
+                yield member
+        except NotImplementedError as error:  # what zipfile raises for unsupported compression or encryption
+            raise ImportRefused(
+                say(
+                    "“%(name)s” in the ZIP is packed in a way that cannot be read here. Unpack it, pack it as an "
+                    "ordinary ZIP and upload that.",
+                    name=name,
+                )
+            ) from error
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
+            raise BrokenMember(say("“%(name)s” in the ZIP is broken.", name=name)) from error
+
+    def close(self) -> None:
+        """Close the files."""
+        self._files.close()
+
+    def _unpacked(self, name: str) -> IO[bytes]:
+        """Return a member as a file of its own: within a ZIP, none can be read from its end."""
+        file = self._files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # closed with the others
+        with self.open(name) as member:
+            shutil.copyfileobj(member, file)
+        return file
+
+    def _read(self, file: IO[bytes], size: int) -> dict[str, tuple[zipfile.ZipFile, zipfile.ZipInfo]]:
+        """Return a ZIP's members by their paths, in which some programs write backslashes."""
+        self._files.enter_context(file)
+        try:
+            archive = self._files.enter_context(zipfile.ZipFile(file))
+        except NotImplementedError as error:  # what zipfile raises for an unknown version of the format
+            raise ImportRefused(
+                "The ZIP is packed in a way that cannot be read here. Unpack it, pack it as an ordinary ZIP and "
+                "upload that."
+            ) from error
+        except (zipfile.BadZipFile, OSError, ValueError) as error:
+            raise ImportRefused("The ZIP is broken. Download the export again.") from error
+        if len(archive.filelist) > MOST_MEMBERS:
+            raise ImportRefused("The ZIP holds more files than an export can have. It was not imported.")
+        if sum(item.file_size for item in archive.filelist) > min(MOST_BYTES, max(RATIO_FROM, MOST_RATIO * size)):
+            raise ImportRefused("Unpacked, the ZIP is larger than an export can be. It was not imported.")
+        paths = ((item.filename.replace("\\", "/"), item) for item in archive.infolist() if not item.is_dir())
+        return {path: (archive, item) for path, item in paths if not any(part in path for part in _SYSTEM)}
