@@ -5,9 +5,11 @@ import json
 import re
 
 import pytest
+from sqlalchemy import select
 
 from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, zipped
 from testkit.people import post_form
+from tests.memories.conversing import answers, converse, operation
 from webapp.conversations.messages import add_exchange
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MOST_TAGS
@@ -253,6 +255,33 @@ def test_an_export_made_before_a_forgetting_brings_nothing_of_it_back(app, clien
     assert "Zebulon" not in talk["title"]
     assert [text for _, text in _said(client, talk["conversation_id"])] == ["And the cat?", "As I know: [forgotten]."]
     assert client.get(f"/api/conversations/{talk['conversation_id']}/memory").status_code == 404
+
+
+@pytest.mark.parametrize("later", [{"content": "Zebulon the cat has moved"}, {"is_archived": True}])
+@pytest.mark.parametrize("take", [["conversations"], ["conversations", "memories"]])
+def test_nor_what_it_said_before_or_as_more_than_a_current_memory(app, client, user, model, run_jobs, later, take):
+    """An export has every wording and quote, and not only the memories that are taken in."""
+    said = "By the way, my cat Zebulon lives in Porto"
+    talk = converse(app, user.user_id, said, title="My cat Zebulon lives in Porto")
+    answers(model, operation("my cat Zebulon lives in Porto", "The cat Zebulon lives in Porto"))
+    client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
+    (memory,) = client.get("/api/memories").get_json()["memories"]
+    with app.app_context(), write_transaction():
+        reply = db.session.scalars(select(Message).where(Message.role == "assistant")).one()
+        reply.content = f"You wrote that my cat Zebulon lives in Porto. So: {memory['content']}!"
+        db.session.get(Conversation, talk).title_source = "auto"
+    client.put(f"/api/memories/{memory['memory_id']}", json=later)
+    made = client.post("/api/exports", json={"what": "account"}).get_json()
+    run_jobs()
+    with client.get(f"/api/exports/{made['export_id']}/download") as file:
+        export = file.data
+    assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
+    client.delete(f"/api/conversations/{talk}")
+    assert _bring(client, run_jobs, export, take=take)["status"] == "done"
+    (back,) = _talks(client)
+    assert "Zebulon" not in back["title"]
+    texts = [text for _, text in _said(client, back["conversation_id"])]
+    assert texts[0] == said and "Zebulon" not in texts[1]
 
 
 def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client, run_jobs, monkeypatch):

@@ -21,6 +21,7 @@ from webapp.db.base import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
 from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.outside_proposals import propose
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.transfer import import_learning, storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.assets import ConversationFiles, store_files
@@ -28,6 +29,7 @@ from webapp.transfer.content import REFUSED_FILES, Part, ReadConversation, ReadM
 from webapp.transfer.import_writer import WriteResult, space_of_project, write_conversation, write_project
 from webapp.transfer.models import LEFT_OUT, Import, ImportItem
 from webapp.transfer.readers import READERS
+from webapp.transfer.readers.commonplace import Commonplace
 from webapp.transfer.restore import job as restoring
 from webapp.transfer.schemas import LearnFields
 from webapp.transfer.sources import Upload
@@ -73,7 +75,8 @@ def _write_parts(
     import_id: int, user_id: int, upload: Upload, name: str, position: int, options: dict[str, Any]
 ) -> Work[str]:
     """Write the parts of a file from a position on, which it yields after each batch; returns the status at the end."""
-    parts = islice(READERS[name].read(upload), position, None)
+    reader = READERS[name]
+    parts = islice(reader.read(upload), position, None)
     while batch := _batch(parts):
         files = _store_files(import_id, user_id, upload, batch, options)
         status = _take(import_id, position, batch, files)
@@ -81,7 +84,18 @@ def _write_parts(
             return "stopped"
         position += len(batch)
         yield position
+    if isinstance(reader, Commonplace):
+        _strip_forgotten(user_id, reader.wordings(upload))
     return "done"
+
+
+def _strip_forgotten(user_id: int, wordings: Iterable[str]) -> None:
+    """Remove from what came in whatever repeats a statement or a quote that the user has forgotten."""
+    yard = tombstone_set(user_id)
+    db.session.rollback()  # no connection is held while a large file is read
+    if forgotten := {text for text in wordings if yard.forbids(text, quote=text)}:
+        with write_transaction():
+            strip_again(user_id, forgotten)
 
 
 def _batch(parts: Iterator[Part]) -> list[Part]:

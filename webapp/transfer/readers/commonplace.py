@@ -49,6 +49,14 @@ class Commonplace:
                 is_rule = row.get("memory_type") == "instruction"
                 yield ReadMemory(text, moment, "instruction" if is_rule else "fact", until=day(row.get("until")))
 
+    def wordings(self, upload: Upload) -> Iterator[str]:
+        """Yield everything that its memories ever said, in whatever state they were, and the quotes behind them."""
+        for name in ("memories.jsonl", "revisions.jsonl", "evidence.jsonl"):
+            for row in rows(upload, name):
+                snapshot = row.get("snapshot")
+                said = snapshot.get("content") if isinstance(snapshot, dict) else row.get("content")
+                yield from filter(None, (text_or_none(said), text_or_none(row.get("quote"))))
+
 
 def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
     """Return the lines of one part of an export, empty for unreadable ones; none if the part is missing."""
