@@ -91,9 +91,9 @@ def _write_parts(
 
 def _strip_forgotten(user_id: int, wordings: Iterable[str]) -> None:
     """Remove from what came in whatever repeats a statement or a quote that the user has forgotten."""
-    yard = tombstone_set(user_id)
+    tombstones = tombstone_set(user_id)
     db.session.rollback()  # no connection is held while a large file is read
-    if forgotten := {text for text in wordings if yard.forbids(text, quote=text)}:
+    if forgotten := {text for text in wordings if tombstones.forbids(text, quote=text)}:
         with write_transaction():
             strip_again(user_id, forgotten)
 
