@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import redirect, render_template, request, url_for
-from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id
 from webapp.chat.pages import place_of
@@ -14,7 +13,7 @@ from webapp.conversations.service import get_conversation, update_conversation
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.http.problems import field_errors
+from webapp.http.forms import validate
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -133,10 +132,7 @@ def _read_parameters(before: Parameters) -> Parameters:
     values: dict[str, Any] = {name: value for name in FIELDS if (value := request.form.get(name, "").strip())}
     if "temperature" in values:
         values["temperature"] = values["temperature"].replace(",", ".")
-    try:
-        return Parameters(**{"top_p": before.top_p, **values})
-    except ValidationError as error:
-        raise Invalid("", errors=field_errors(error)) from None
+    return validate(Parameters, {"top_p": before.top_p, **values})
 
 
 def _is_for_once() -> bool:

@@ -104,9 +104,7 @@ def change(connection_id: int) -> ViewResult:
         service.update_connection(connection_id, ConnectionChanges(**fields))
     except (ValidationError, Invalid) as error:
         return _connection(connection_id, errors=_errors_by_field(error)), 422
-    db.session.commit()
-    flash(_("Saved."), "message")
-    return redirect(url_for(".show", connection_id=connection_id), 303)
+    return commit_and_redirect(url_for(".show", connection_id=connection_id), _("Saved."))
 
 
 @blueprint.post("/admin/models/<int:connection_id>/offers")
@@ -123,9 +121,7 @@ def offer(connection_id: int) -> ViewResult:
         ), 422
     except Invalid as error:
         return _connection(connection_id, errors={"models": error.detail}), 422
-    db.session.commit()
-    flash(_("Saved."), "message")
-    return redirect(url_for(".show", connection_id=connection_id) + "#offers", 303)
+    return commit_and_redirect(url_for(".show", connection_id=connection_id) + "#offers", _("Saved."))
 
 
 @blueprint.post("/admin/models/<int:connection_id>/embeddings")
@@ -147,9 +143,7 @@ def _let(connection_id: int, role: str, place: str) -> ViewResult:
     except (ValidationError, Invalid) as error:
         db.session.rollback()
         return _connection(connection_id, errors=_errors_by_field(error), values={role: model}), 422
-    db.session.commit()
-    flash(_("Saved."), "message")
-    return redirect(url_for(".show", connection_id=connection_id) + f"#{place}", 303)
+    return commit_and_redirect(url_for(".show", connection_id=connection_id) + f"#{place}", _("Saved."))
 
 
 @blueprint.post("/admin/models/<int:connection_id>/test")
@@ -170,9 +164,7 @@ def delete(connection_id: int) -> ViewResult:
 def restore(connection_id: int) -> ViewResult:
     """Undo the deletion of a connection."""
     row = deletion.undo_deletion(connection_id)
-    db.session.commit()
-    flash(_("“%(name)s” is back.", name=row.name), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_redirect(url_for(".index"), _("“%(name)s” is back.", name=row.name))
 
 
 def _offer(name: str, by_model: dict[str, Any]) -> OfferFields:

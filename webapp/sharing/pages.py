@@ -3,11 +3,11 @@
 from datetime import timedelta
 from typing import Any
 
-from flask import Response, flash, make_response, redirect, render_template, request, url_for
+from flask import Response, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_identity, current_user_id, public
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, now
+from webapp.db.base import now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import limiter
 from webapp.http.answers import commit_and_redirect
@@ -80,9 +80,7 @@ def revoke(share_id: int) -> Response:
     row = service.get_share(current_user_id(), share_id)
     location = url_for(".share", conversation_id=row.conversation_id) if "here" in request.form else url_for(".index")
     service.revoke_share(current_user_id(), share_id)
-    db.session.commit()
-    flash(_("The link no longer works."), "message")
-    return redirect(location, 303)  # type: ignore[return-value]  # werkzeug's Response is Flask's in an application
+    return commit_and_redirect(location, _("The link no longer works."))
 
 
 def _edge(name: str) -> int | None:

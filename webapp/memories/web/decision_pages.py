@@ -8,6 +8,7 @@ from webapp.accounts.auth import current_identity, current_user_id
 from webapp.conversations import messages
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
+from webapp.http.answers import commit_and_redirect
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import NN_, say
@@ -56,9 +57,7 @@ def act() -> ViewResult:
         message = ngettext(*_DONE[action], len(ids))
     else:
         raise Invalid.field("action", "is not one of the choices offered")
-    db.session.commit()
-    flash(message, "message")
-    return redirect(url_for("memories.page", view="rows"), 303)
+    return commit_and_redirect(url_for("memories.page", view="rows"), message)
 
 
 @blueprint.post("/memories/review")
