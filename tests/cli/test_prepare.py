@@ -228,6 +228,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         monkeypatch.setattr(venv, name, list)
     monkeypatch.setattr(venv.sys, "executable", str(tmp_path / "no-python"))
     monkeypatch.setattr(database, "TEMPLATES", tmp_path / "templates")
+    monkeypatch.setattr(machine, "OUR_CHROMIUM", tmp_path / "no-chromium")
     monkeypatch.setattr(machine, "_try_emoji", lambda: "no font")
     monkeypatch.setattr(machine, "apt_install", lambda *_: False)
     monkeypatch.setattr(machine.platform, "freedesktop_os_release", lambda: {"ID": "debian"})
