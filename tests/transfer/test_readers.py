@@ -36,7 +36,7 @@ from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import common_beginning
 from webapp.transfer.readers.openwebui import without_details
 from webapp.transfer.readers.pasted_list import PastedList
-from webapp.transfer.sources import Upload
+from webapp.transfer.sources import LOOKED_AT, Upload
 
 
 @pytest.fixture
@@ -454,6 +454,18 @@ def test_a_damaged_file_beside_those_of_gemini_is_named(read):
     }
     _, parts = read(zipped(files))
     assert [part.place for part in _only(parts, Unreadable)] == [f"{folder}/MyActivity (1).json"]
+
+
+@pytest.mark.parametrize("program", ["openwebui", "librechat", "sharegpt", "mcp-memory"])
+def test_of_a_zip_of_thousands_of_files_only_some_are_looked_at(tmp_path, monkeypatch, program):
+    """As of a whole Takeout, which has one for each photo."""
+    path, opened = tmp_path / "upload", set()
+    path.write_bytes(zipped({f"Photos/{number}.json": {"title": "IMG"} for number in range(200)}))
+    with Upload(path, "takeout.zip") as upload:
+        look = upload.open
+        monkeypatch.setattr(upload, "open", lambda name: opened.add(name) or look(name))
+        assert not READERS[program].looks_like(upload)
+    assert 0 < len(opened) <= LOOKED_AT
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b" [] \n"])

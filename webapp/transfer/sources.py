@@ -23,7 +23,7 @@ from webapp.transfer.json_text import StrictText
 
 PEEK_BYTES = 64 * 1024
 LOOKED_AT = 20
-"""How many items of an array are looked at to find out what it is of."""
+"""How many items of an array, and how many members of a ZIP, are looked at to find out what they are of."""
 MOST_DEPTH = 5_000
 """How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
 MOST_ITEM = 512 * 1024**2
@@ -186,8 +186,8 @@ class Upload:
         return None
 
     def has_record(self, names: Iterable[str], is_record: Callable[[Any], bool]) -> bool:
-        """Return whether a record is among the first of one of these members."""
-        return any(self.first_record(name, is_record) is not None for name in names)
+        """Return whether a record is among the first of one of the first of these members."""
+        return any(self.first_record(name, is_record) is not None for name in islice(names, LOOKED_AT))
 
     def _is_lines(self, name: str) -> bool:
         """Tell whether a member has an object on its first line, and another below it."""

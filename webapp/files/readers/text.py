@@ -41,9 +41,9 @@ def encoding_of(data: bytes) -> str:
         return encoding
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    if broken <= max(1, len(text) * _MOST_BROKEN) and broken < sum(byte > 127 for byte in sample):
-        return "utf-8"
     if not broken and b"\x1b$" not in sample:  # with which Japanese in ASCII begins
+        return "utf-8"
+    if broken <= max(1, len(text) * _MOST_BROKEN) and broken < sum(byte > 127 for byte in sample):
         return "utf-8"
     import chardet  # noqa: PLC0415  # a library is loaded only for its kind of file
 
