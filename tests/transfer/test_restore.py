@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from jsonschema import validate
 from sqlalchemy import select
 
+from testkit.exports import zipped
 from testkit.people import Person, make_person, post_form
 from tests.files.test_files import pdf
 from tests.files.test_pictures import photo
@@ -411,15 +412,6 @@ def test_only_what_is_forgotten_is_hashed_and_a_tombstone_without_its_key_is_lef
         assert b"Porto" not in data
         restored(other.user_id, zipped(members_of(data) | {"tombstone_keys.jsonl": b""}))
         assert db.session.query(MemoryTombstone).filter_by(user_id=other.user_id).count() == 0
-
-
-def zipped(members: dict[str, bytes]) -> bytes:
-    """A ZIP of members."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 def members_of(data: bytes) -> dict[str, bytes]:

@@ -9,6 +9,7 @@ import openpyxl
 import pptx
 import pytest
 
+from testkit.exports import zipped
 from webapp.files import kinds
 from webapp.files.text_extraction import read
 
@@ -20,14 +21,6 @@ NAMES = " ".join(f'xmlns:{name}="{URN}:{long}:1.0"' for name, long in (
 RUN = "<w:r><w:t>The roof</w:t></w:r>"
 CONTAINER = '<container><rootfiles><rootfile full-path="p.opf"/></rootfiles></container>'
 TEXT = "The boiler was replaced. It cost 900 euros.\nLook at it: 好。\n"
-
-
-def zipped(parts: dict[str, str]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, part in parts.items():
-            archive.writestr(name, part)
-    return file.getvalue()
 
 
 def text(name: str, data: bytes) -> str:

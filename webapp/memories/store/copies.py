@@ -205,8 +205,8 @@ def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> A
     def strip(part: Any, is_related: bool) -> Any:
         if isinstance(part, dict):
             output = part.get("output")  # of a tool call, whose input is in the model's words
-            told = (part, output) if isinstance(output, dict) else (part,)
-            is_related = is_related or any(item.get("memory_id") in memory_ids for item in told)
+            records = (part, output) if isinstance(output, dict) else (part,)
+            is_related = is_related or any(record.get("memory_id") in memory_ids for record in records)
             return {name: strip(item, is_related and name not in _NAMES) for name, item in part.items()}
         if isinstance(part, list):
             return [strip(item, is_related) for item in part]

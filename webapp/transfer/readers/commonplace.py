@@ -54,8 +54,8 @@ class Commonplace:
         for name in ("memories.jsonl", "revisions.jsonl", "evidence.jsonl"):
             for row in rows(upload, name):
                 snapshot = row.get("snapshot")
-                said = snapshot.get("content") if isinstance(snapshot, dict) else row.get("content")
-                yield from filter(None, (text_or_none(said), text_or_none(row.get("quote"))))
+                content = snapshot.get("content") if isinstance(snapshot, dict) else row.get("content")
+                yield from filter(None, (text_or_none(content), text_or_none(row.get("quote"))))
 
 
 def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:

@@ -161,7 +161,7 @@ def originals_in(upload: Upload, lines: Iterable[dict[str, Any]]) -> dict[int, O
     originals: dict[int, Original] = {}
     for document in _documents(lines):
         digest = str(document.get("digest") or "")
-        if f"files/{digest}" not in upload.names:
+        if not upload.has(f"files/{digest}"):
             continue
         try:
             name = str(document.get("file_name") or document.get("title") or "file")
