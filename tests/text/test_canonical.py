@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from webapp.text.canonical import (
     canonical_statement,
-    earlier_statement,
     fold,
     plain_text,
     signs,
@@ -94,7 +93,6 @@ def test_canonical_statement_is_idempotent(text):
 def test_canonical_statement_is_idempotent_with_signs(text):
     once = canonical_statement(text)
     assert canonical_statement(once) == once
-    assert earlier_statement(earlier_statement(text)) == earlier_statement(text)
 
 
 @given(st.text(min_size=1))
