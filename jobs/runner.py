@@ -94,7 +94,7 @@ def follow_with(name: str, **ids: int) -> None:
     turns = current.turns if current else []
     try:
         for turn_id in turns:
-            turnlog.owe(redis(), turn_id, [name])
+            turnlog.note_pending_jobs(redis(), turn_id, [name])
             enqueue(name, turn_id=turn_id, **ids)
         if not turns:
             enqueue(name, **ids)

@@ -14,7 +14,7 @@ from tests.tools.test_turns import calls_tool, send
 from webapp.db.base import now
 from webapp.schedules import service
 from webapp.tools.built_in import BUILT_IN
-from webapp.tools.toolset import Surroundings
+from webapp.tools.toolset import ToolContext
 
 CALL = {"message": "Call the clinic", "at": "2036-12-03T09:00", "repeat": "once"}
 
@@ -66,7 +66,7 @@ def test_it_is_shown_and_made_with_one_click(
 def test_what_cannot_be_scheduled_is_explained_to_the_model(fields: dict[str, str], why: str) -> None:
     (tool,) = (tool for tool in BUILT_IN if tool.name == "propose_schedule")
     assert tool.run is not None
-    output = asyncio.run(tool.run({**CALL, **fields}, Surroundings(now())))
+    output = asyncio.run(tool.run({**CALL, **fields}, ToolContext(now())))
     assert output["status"] == "error" and why in output["detail"]
 
 

@@ -33,7 +33,7 @@ from webapp.background.time_slices import ENDLESS, Slice, advance
 from webapp.config import Settings
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback, MessageReasoning
 from webapp.db.base import db, write_transaction
-from webapp.files.documents import take_into_space
+from webapp.files.documents import upload_to_space
 from webapp.files.storage import file_storage, key_of
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointMemory
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone, TombstoneKey
@@ -580,9 +580,9 @@ def test_documents_come_back_with_their_pages_and_their_originals(app, make_user
         with write_transaction():
             space_id = create_space(person.user_id, NewSpace(kind="project", name="Hive")).space_id
         with write_transaction():
-            take_into_space(person.user_id, space_id, "bees.pdf", io.BytesIO(bees))
+            upload_to_space(person.user_id, space_id, "bees.pdf", io.BytesIO(bees))
         with write_transaction():
-            take_into_space(person.user_id, space_id, "plan.png", io.BytesIO(photo(form="PNG")))
+            upload_to_space(person.user_id, space_id, "plan.png", io.BytesIO(photo(form="PNG")))
         with write_transaction():
             add_document(person.user_id, space_id, NewDocument(title="Notes", content="Bees dance."))
         for document_id in db.session.scalars(select(SpaceDocument.document_id)).all():

@@ -132,12 +132,12 @@ def _admit() -> Response | None:
     if view is None or request.routing_exception is not None or request.method == "OPTIONS":
         expect_writes(False)
         if request.method == "GET" and not wants_json() and not wants_partial():
-            g.identity = _whoever("public")  # whoever opens an address that leads nowhere keeps the sidebar
+            g.identity = _identity_of_request("public")  # whoever opens an address that leads nowhere keeps the sidebar
         return None
     expect_writes(request.method not in SAFE_METHODS or getattr(view, "writes", False))
     access = access_of(current_app, request.endpoint or "")
     if access != "static" and not getattr(view, "cookieless", False):
-        g.identity = _whoever(access)
+        g.identity = _identity_of_request(access)
         if refusal := _refusal(access, g.identity, services=getattr(view, "services", False)):
             return refusal
         _check_token(view, g.identity, access)
@@ -150,7 +150,7 @@ def _admit() -> Response | None:
     return None
 
 
-def _whoever(access: str) -> Identity | None:
+def _identity_of_request(access: str) -> Identity | None:
     """Return the identity behind a request; nobody if the database is away and the view is public."""
     try:
         return current_user._get_current_object() if current_user.is_authenticated else None

@@ -92,7 +92,7 @@ def _free(name: str, group_id: int | None) -> str:
 
 
 @signals.provider_sign_in.connect
-def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
+def _on_provider_sign_in(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
     """Add the user to the groups the provider reports by name, and remove them from others it had added them to."""
     rows = db.session.execute(
         select(UserGroup.group_id, UserGroup.name, UserGroupMember.by_provider).outerjoin(

@@ -57,7 +57,7 @@ def _answer(body: wire.Completion, reply: LaunchableReply) -> Response:
 def complete() -> ViewResult:
     """A reply to the last message, streamed if asked for."""
     body = requests.body_as(wire.Completion)
-    reply = service.begin(current_user_id(), wire.read(body), requests.wish(body.model))
+    reply = service.begin(current_user_id(), wire.read(body), requests.read_preferences(body.model))
     requests.launch(reply)
     return _answer(body, reply)
 

@@ -49,10 +49,10 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
     for kind, number in keys:
         by_kind.setdefault(kind, []).append(number)
     read = (_READERS[kind](ids) for kind, ids in by_kind.items() if kind in _READERS)
-    return {item.key: item for item in _as_seen(chain.from_iterable(read), scope)}
+    return {item.key: item for item in _as_visible(chain.from_iterable(read), scope)}
 
 
-def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
+def _as_visible(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
     """Yield passages as the reader may see them: with the name of the person who shares one, without its conversation.
 
     Reads all names in one statement.
@@ -71,7 +71,7 @@ def load_memory_hits(statement: Select[*tuple[Any, ...]], scope: Scope, reason: 
     """Usable memories that a statement selects, best first."""
     passages = [
         replace(item, score=item.extra["worth"] / ORDINARY, reason=reason)
-        for item in _as_seen(_as_memories(db.session.execute(_of_memories(statement))), scope)
+        for item in _as_visible(_as_memories(db.session.execute(_of_memories(statement))), scope)
     ]
     return sorted(passages, key=lambda item: (-item.score, item.id))
 

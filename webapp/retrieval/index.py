@@ -14,7 +14,7 @@ from webapp.retrieval.hits import KeywordScores, hits_of
 from webapp.retrieval.passages import KINDS, NO_SPACE, PIECES, SPEAKERS, Filter, Groups, Hit, Key, Passage, Place
 from webapp.retrieval.vectors import VectorStore, floor
 from webapp.retrieval.weights import ALIKE_VECTORS, LOOKED_AT, FusionWeights, Weights
-from webapp.text.words import asks
+from webapp.text.words import asks_something
 
 Floats = NDArray[np.float32]
 _MESSAGE = KINDS.index("message")
@@ -98,7 +98,7 @@ class UserIndex:
                 "shared": [p.shared for p in passages],
                 "time": [seconds(p.created_at) for p in passages],
                 "alive": [True] * len(passages),
-                "asking": [p.kind == "message" and asks(p.text) for p in passages],
+                "asking": [p.kind == "message" and asks_something(p.text) for p in passages],
                 "piece": [p.piece for p in passages],
                 "start": [p.start for p in passages],
                 "end": [p.end for p in passages],

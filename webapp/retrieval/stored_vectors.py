@@ -121,7 +121,7 @@ def users_awaiting_vectors(limit: int = 200) -> list[int]:
     return list(dict.fromkeys([*messages, *user_ids]))
 
 
-def owe_all() -> int:
+def request_all_vectors() -> int:
     """Owe everybody vectors by the current model; those by the previous one stay in use until replaced. Returns the
     number of users with conversations; the caller commits."""
     db.session.execute(
@@ -144,4 +144,4 @@ def notice_model() -> int:
     if before == present:
         return 0
     set_setting(EMBEDDING_MODEL, present)
-    return owe_all() if before is not None else 0
+    return request_all_vectors() if before is not None else 0

@@ -239,7 +239,7 @@ def _name(space_id: int) -> str:
 
 
 @signals.provider_sign_in.connect
-def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
+def _on_provider_sign_in(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
     mapping = app_settings().spaces_of_groups
     if mapping:
         follow_groups(user_id, {space_id for name in groups for space_id in mapping.get(name, ())})

@@ -103,7 +103,7 @@ def note(attributes: Mapping[str, Value | None]) -> None:
         describe(current, attributes)
 
 
-def took(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> None:
+def record_wait(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> None:
     """Record a wait that has just ended as a span; nothing is recorded outside of any span."""
     if _traces is None or (parent := _current.get()) is None or not parent.is_recording():
         return

@@ -82,12 +82,12 @@ class ReadAhead:
             time.sleep(max(LOOK_SECONDS, self._rests_until - time.monotonic()))
             wait = 0.0
         while (message := subscription.get_message(timeout=wait)) is not None:
-            for user_id in self._concerned(message):
+            for user_id in self._affected_users(message):
                 self._changed.pop(user_id, None)
                 self._changed[user_id] = time.monotonic()
             wait = 0.0
 
-    def _concerned(self, message: Mapping[str, bytes]) -> list[int]:
+    def _affected_users(self, message: Mapping[str, bytes]) -> list[int]:
         """Return the users that a message is about and of whom this process keeps something."""
         cache = index_cache.of(self._app)
         ids = [int(number) for number in message["data"].split(b",")]

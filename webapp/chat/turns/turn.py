@@ -183,14 +183,14 @@ class Turn:
                 calls = await self._one_call(prompt, assembled)
             finally:
                 self.progress.model_seconds += time.perf_counter() - asked_at
-            if not calls or self.progress.truncated or not (rounds_left or any(map(calling.is_theirs, calls))):
+            if not calls or self.progress.truncated or not (rounds_left or any(map(calling.is_client_tool, calls))):
                 self.progress.check_answer()
                 return
             messages = await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])
             if calling.has_handed_over:
                 return
             prompt += messages
-            self.progress.asked_again(assembled.tokens, messages)
+            self.progress.count_repeated_prompt(assembled.tokens, messages)
 
     async def _one_call(self, prompt: list[dict[str, Any]], assembled: AssembledPrompt) -> list[ToolCall]:
         """One model call, streamed; returns the tools it asks for."""
