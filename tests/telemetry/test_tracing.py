@@ -215,7 +215,7 @@ def test_off_by_default_and_then_nothing_is_kept(app: Flask, client: ApiClient) 
     def work() -> None:
         pass
 
-    assert tracing.keep_span(work) is work
+    assert tracing.in_current_span(work) is work
     assert client.get("/api/account").status_code == 200
 
 

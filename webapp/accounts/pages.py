@@ -46,7 +46,7 @@ def sign_in() -> ViewResult:
         problems = {"": _("The e-mail address or the password is wrong.")}
         return login_form(problems, email=email), (422 if isinstance(error, Invalid) else 401)
     db.session.commit()
-    auth.forgive_attempts("login", email)
+    auth.reset_attempts("login", email)
     return complete_sign_in(user, auth.safe_next(request.args.get("next")))
 
 

@@ -44,7 +44,7 @@ def sign_in() -> ViewResult:
         db.session.rollback()
         return render_template("accounts/passkey_failed.html", reason=error.detail, next=request.args.get("next")), 401
     db.session.commit()
-    auth.forgive_attempts("passkey", "")
+    auth.reset_attempts("passkey", "")
     return complete_sign_in(user, next_url, has_two_steps=False)
 
 

@@ -66,7 +66,7 @@ def check_code() -> ViewResult:
         db.session.rollback()
         return _code_form({"code": "This is neither the current code nor an unused recovery code."}), 401
     db.session.commit()
-    auth.forgive_attempts("code", str(user.user_id))
+    auth.reset_attempts("code", str(user.user_id))
     return complete_sign_in(user, auth.safe_next(request.args.get("next")), has_two_steps=False)
 
 

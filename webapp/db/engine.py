@@ -115,12 +115,12 @@ def _measure(engine: Engine) -> None:
         seconds = time.perf_counter() - context.measured_from
         recorder.observe(DATABASE, seconds)
         if tracing.is_on():
-            verb, table = _gist(statement)
+            verb, table = _verb_and_table(statement)
             attributes = {"db.system.name": engine.dialect.name, "db.operation.name": verb, "db.collection.name": table}
             tracing.record_wait(f"{verb} {table}" if table else verb, seconds, attributes)
 
 
-def _gist(statement: str) -> tuple[str, str | None]:
+def _verb_and_table(statement: str) -> tuple[str, str | None]:
     """Return the verb of a statement and the first table it names; nothing else of it is traced."""
     verb = statement.lstrip("( \n").partition(" ")[0].partition("\n")[0].upper()
     match = _TABLE.search(statement)

@@ -60,7 +60,7 @@ def draw_picture(digest: str, media_type: str, wish: PictureRequest) -> bytes:
     except FileNotFoundError:
         with file_storage().on_disk(key_of(digest)) as path:
             (picture,) = draw(path, media_type, [wish])
-    return _keep(digest, wish, picture)
+    return _store(digest, wish, picture)
 
 
 def first_look(path: Path, digest: str, media_type: str) -> int:
@@ -68,7 +68,7 @@ def first_look(path: Path, digest: str, media_type: str) -> int:
     wishes = [PictureRequest(edge=app_settings().image_edge), PictureRequest(edge=THUMBNAIL)]
     pictures = draw(path, media_type, wishes)
     for wish, picture in zip(wishes, pictures, strict=True):
-        _keep(digest, wish, picture)
+        _store(digest, wish, picture)
     return picture_tokens(pictures[0]["width"], pictures[0]["height"])
 
 
@@ -132,7 +132,7 @@ def draw(path: Path, media_type: str, wishes: Sequence[PictureRequest]) -> list[
     return pictures
 
 
-def _keep(digest: str, wish: PictureRequest, picture: dict[str, Any]) -> bytes:
+def _store(digest: str, wish: PictureRequest, picture: dict[str, Any]) -> bytes:
     data = base64.b64decode(picture["data"])
     views = sorted(file_storage().entries(picture_key(digest)), key=lambda entry: entry[1])
     if len(views) >= MOST_KEPT:

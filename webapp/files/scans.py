@@ -59,7 +59,7 @@ def read_scans(file_id: int, *, seconds: float | None = None) -> bool:
         text = _read_page(digest, media_type, page)
         with write_transaction():
             _store(file_id, page, text)
-        if not part.goes_on():
+        if not part.has_time():
             return True
     with write_transaction():
         row = db.session.get(File, file_id, with_for_update=True)

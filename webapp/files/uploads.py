@@ -123,7 +123,7 @@ def _row_of(user_id: int, content: StoredContent) -> File:
 
 def keep_after_commit(digest: str, open_data: Callable[[], BinaryIO]) -> None:
     """Store content again if it has been deleted in the meantime, with the last other row that named it."""
-    after_commit(lambda: _keep_again(digest, open_data))
+    after_commit(lambda: _restore_content(digest, open_data))
 
 
 def drop_orphan(digest: str) -> None:
@@ -170,7 +170,7 @@ def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
     return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
 
 
-def _keep_again(digest: str, open_data: Callable[[], BinaryIO]) -> None:
+def _restore_content(digest: str, open_data: Callable[[], BinaryIO]) -> None:
     """Store content again if its bytes went in the meantime, with the last other file that had it."""
     if file_storage().size(key_of(digest)) is None:
         with file_storage().take(key_of(digest), open_data()):
@@ -207,13 +207,13 @@ def sweep_storage() -> int:
         stored = existing_contents({digest for _, digest in keys})
         db.session.rollback()
         for key, digest in keys:
-            if digest not in stored and not _is_named_now(digest):
+            if digest not in stored and not _is_in_use_again(digest):
                 storage.delete(key)
                 count += 1
     return count
 
 
-def _is_named_now(digest: str) -> bool:
+def _is_in_use_again(digest: str) -> bool:
     """Return whether the content was added again while others were being deleted."""
     name = is_named(digest)
     db.session.rollback()

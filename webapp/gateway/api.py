@@ -24,7 +24,7 @@ blueprint = PageBlueprint("gateway", __name__, url_prefix="/v1", access="user")
 
 def speak_openai(app: Flask) -> None:
     """Give errors under /v1 OpenAI's shape."""
-    problems.speak(app, "/v1/", requests.say_error)
+    problems.speak(app, "/v1/", requests.error_response)
 
 
 @blueprint.get("/models")

@@ -84,7 +84,7 @@ def begin_after(
     Conflict, and what `start_turn` raises.
     """
     require_room(user_id)
-    _agree(get_conversation(user_id, reply.conversation_id), preferences)
+    _check_preferences(get_conversation(user_id, reply.conversation_id), preferences)
     if reply.superseded_by_id is not None:
         raise Conflict("Another version of this response has taken its place.")
     if reply.status == "streaming":
@@ -113,7 +113,7 @@ def _mark(user_id: int, reply: Message, request: GatewayRequest) -> str:
     return fingerprint("", [*lines, ("user", request.question)] if request.question else lines, origin=seed)
 
 
-def _agree(conversation: Conversation, preferences: Preferences) -> None:
+def _check_preferences(conversation: Conversation, preferences: Preferences) -> None:
     """Raise Invalid if a request chooses other settings for its conversation than the response was held with."""
     memory = "off" if not conversation.uses_memory else "on" if conversation.makes_memory else "read"
     stored = {

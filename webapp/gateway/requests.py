@@ -217,7 +217,7 @@ def refusal(body: dict[str, Any], status: int) -> Response:
     return response
 
 
-def say_error(status: int, message: str, errors: Sequence[dict[str, Any]] | None) -> Response:
+def error_response(status: int, message: str, errors: Sequence[dict[str, Any]] | None) -> Response:
     """Return an error in OpenAI's shape."""
     param = ".".join(errors[0]["loc"]) if errors else None
     status = 400 if status == 422 else status

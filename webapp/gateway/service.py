@@ -94,7 +94,7 @@ def begin(user_id: int, request: GatewayRequest, preferences: Preferences) -> La
     reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
     """
     require_room(user_id)
-    if request.rounds and (reply := _go_on_with_answers(user_id, request, preferences)) is not None:
+    if request.rounds and (reply := _continue_with_answers(user_id, request, preferences)) is not None:
         return reply
     reply = with_pictures(user_id, request, partial(_begin, user_id, request, preferences))
     return _prepare_and_return(user_id, request, preferences, reply)
@@ -140,7 +140,7 @@ def _prepare_and_return(
     return reply
 
 
-def _go_on_with_answers(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply | None:
+def _continue_with_answers(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply | None:
     """The next part of the reply whose calls are answered; None if that is unknown, or the conversation has gone on."""
     reply = threads.find_part(user_id, request, preferences.seed)
     if reply is None or preferences.conversation_id not in (None, reply.conversation_id):
@@ -157,10 +157,10 @@ def _go_on_with_answers(user_id: int, request: GatewayRequest, preferences: Pref
 
 def answer_calls(user_id: int, reply: Message, results: Mapping[str, str], preferences: Preferences) -> LaunchableReply:
     """Write the next part of a reply whose calls have these results, by call id."""
-    return _write_on(tool_answers.go_on(user_id, reply, results), reply.conversation_id, preferences)
+    return _write_another_reply(tool_answers.go_on(user_id, reply, results), reply.conversation_id, preferences)
 
 
-def _write_on(turn: chat.StartedTurn, conversation_id: int, preferences: Preferences) -> LaunchableReply:
+def _write_another_reply(turn: chat.StartedTurn, conversation_id: int, preferences: Preferences) -> LaunchableReply:
     """Write another reply to what was asked before."""
     turn.reply.model = preferences.model
     db.session.flush()
@@ -233,7 +233,7 @@ def go_on(
     if status == "streaming":
         return LaunchableReply(reply_id, conversation_id, None, is_new=False)
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
-    return _write_on(repeat(user_id, reply_id), conversation_id, preferences)
+    return _write_another_reply(repeat(user_id, reply_id), conversation_id, preferences)
 
 
 def start(

@@ -82,7 +82,7 @@ def decide() -> ViewResult:
             if access not in service.ACCESS:
                 raise Invalid.field("access", N_("Choose what the program may do."))
             scopes = [access, *([service.SCHEDULES] if service.SCHEDULES in request.form else [])]
-            consent = provider.Consent(current_user_id(), " ".join(scopes), _reach())
+            consent = provider.Consent(current_user_id(), " ".join(scopes), _chosen_spaces())
         except Invalid as error:
             return _form(*consent_request, errors=sentences(error, {"access": "", "spaces": ""}))
     answer: Response = provider.authorize(consent)
@@ -131,7 +131,7 @@ def _spaces() -> list[Any]:
     return [space for space in spaces if not space.invited_by]
 
 
-def _reach() -> frozenset[int] | None:
+def _chosen_spaces() -> frozenset[int] | None:
     """Return those of the user's spaces that were ticked; None for everything. Raises Invalid if there are none."""
     if request.form.get("reach") == "all":
         return None

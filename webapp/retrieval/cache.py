@@ -78,7 +78,7 @@ class IndexCache:
         with self._lock:
             return self._entries.get(user_id)
 
-    def held_in(self, space_ids: Collection[int]) -> list[int]:
+    def users_with_index_in(self, space_ids: Collection[int]) -> list[int]:
         """Return the users of whom this process has an index, and who were in one of these spaces when it was read."""
         with self._lock:
             entries = list(self._entries.items())

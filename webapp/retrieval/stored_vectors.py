@@ -15,7 +15,7 @@ from webapp.db.base import db
 from webapp.memories.models import MemoryVersion
 from webapp.providers.clients import embedder
 from webapp.retrieval.models import MessageEmbedding, PassageVersion
-from webapp.spaces.originals import owe_documents
+from webapp.spaces.originals import queue_outdated_documents
 from webapp.text.message_pieces import pieces_of
 
 
@@ -131,7 +131,7 @@ def request_all_vectors() -> int:
         .execution_options(synchronize_session=False)
     )
     db.session.execute(update(PassageVersion).values(memories_through=None))
-    owe_documents(embedder().model)
+    queue_outdated_documents(embedder().model)
     return db.session.scalar(select(func.count(func.distinct(Conversation.user_id)))) or 0
 
 

@@ -113,7 +113,7 @@ def record_wait(name: str, seconds: float, attributes: Mapping[str, Value | None
     request_span.end(ended)
 
 
-def keep_span(work: Callable[[], T]) -> Callable[[], T]:
+def in_current_span(work: Callable[[], T]) -> Callable[[], T]:
     """Return the same work, for another thread, as part of the current span."""
     current = _current.get()
     if current is None:

@@ -66,7 +66,7 @@ def deliver(webhook_id: int) -> int:
             if outcome.status != "delivered":
                 return delivered
             delivered += 1
-            is_over = not turn.goes_on()
+            is_over = not turn.has_time()
             if is_over:
                 enqueue_after_commit("deliver", webhook_id=webhook_id)
         if is_over:

@@ -29,7 +29,7 @@ def fit_facts(source: ContextInput, budget: int) -> Part:
         if len(selection) < len(ordered):
             lines.append([Segment(_MORE.format(len(ordered) - len(selection)))])
     ids = {fact.id for fact in selection}
-    for rank, fact in enumerate(sorted(source.facts, key=_weight), 1):
+    for rank, fact in enumerate(sorted(source.facts, key=_sort_key), 1):
         tokens = estimate_tokens(fact.statement) + 1
         item = KnownItem(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
         part.account(item, rank, tokens, "" if fact.id in ids else "over the section's budget")
@@ -38,7 +38,7 @@ def fit_facts(source: ContextInput, budget: int) -> Part:
     return part
 
 
-def _weight(fact: Fact) -> tuple[float, int]:
+def _sort_key(fact: Fact) -> tuple[float, int]:
     """Return the most telling first; among equals the newest."""
     return -fact.weight, -fact.id
 
@@ -46,7 +46,7 @@ def _weight(fact: Fact) -> tuple[float, int]:
 def _fitting_facts(facts: Sequence[Fact], budget: int) -> list[Fact]:
     """Return the most informative facts whose grouped lines fit the budget, in order of extraction."""
     low, high = 0, len(facts)
-    ranked = sorted(facts, key=_weight)
+    ranked = sorted(facts, key=_sort_key)
     while low < high:
         middle = (low + high + 1) // 2
         selection = _group_lines(sorted(ranked[:middle], key=lambda fact: fact.id))

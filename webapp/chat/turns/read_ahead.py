@@ -92,7 +92,7 @@ class ReadAhead:
         cache = index_cache.of(self._app)
         ids = [int(number) for number in message["data"].split(b",")]
         if message["channel"] == SPACES.encode():
-            return cache.held_in(ids)
+            return cache.users_with_index_in(ids)
         return [user_id for user_id in ids if cache.peek(user_id) is not None]
 
     def work(self) -> None:

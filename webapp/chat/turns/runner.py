@@ -109,7 +109,7 @@ class TurnRunner:
         self._submitted.add(turn_id)
         self._hub.own(turn_id)
         turn = partial(Turn, turn_id, header, self._services, embedded=embedded, consent=consent, client=client)
-        loop.call_soon_threadsafe(self._spawn, turn_id, turn)
+        loop.call_soon_threadsafe(self._start_task, turn_id, turn)
 
     def drain(self, seconds: float) -> None:
         """Take no new turns and wait for the running ones; any not done in time are stored as interrupted."""
@@ -157,7 +157,7 @@ class TurnRunner:
             coalesce_ms=COALESCE_MS,
             keep_seconds=LOG_SECONDS,
             viewers=self._hub,
-            may_write=self._leases.ensure,
+            may_write=self._leases.renew_if_lapsed,
         )
         self._chat = self._make_chat()
         self._has_turns = asyncio.Event()
@@ -170,7 +170,7 @@ class TurnRunner:
             asyncio.create_task(self._save_texts(), name="turn-saves"),
         ]
 
-    def _spawn(self, turn_id: int, make: Callable[..., Turn]) -> None:
+    def _start_task(self, turn_id: int, make: Callable[..., Turn]) -> None:
         self._submitted.discard(turn_id)
         if turn_id in self._tasks:
             return
@@ -198,7 +198,7 @@ class TurnRunner:
                 await asyncio.to_thread(self._hub.wake)
             with suppress(RedisError):
                 if await lease and not turn.is_lost:
-                    await self._leases.give_back(turn.id)
+                    await self._leases.remove_keys(turn.id)
 
     def _abandon(self, turn_id: int) -> None:
         """Stop writing a turn that somebody else has taken or ended."""

@@ -80,7 +80,7 @@ class ToolCalling:
         prompt = [_assistant_message(text, calls) | ({"reasoning_content": thoughts.strip()} if thoughts else {})]
         for number, call in enumerate(calls):
             if self.is_client_tool(call):
-                self._hand_over(call)
+                self._leave_to_client(call)
                 continue
             answer = TOO_MANY if number >= MOST_CALLS else await self._answer(call)
             prompt.append({"role": "tool", "tool_call_id": call.id, "content": answer})
@@ -91,7 +91,7 @@ class ToolCalling:
         tool = self.toolset.get(call.name)
         return tool is not None and tool.kind == "client"
 
-    def _hand_over(self, call: ToolCall) -> None:
+    def _leave_to_client(self, call: ToolCall) -> None:
         """Leave a call to the client: what the program is to do is in the record, and in the final event."""
         is_sequential = self.toolset.parameters.get("parallel_tool_calls") is False
         limit = 1 if is_sequential else MOST_HANDED
@@ -145,7 +145,7 @@ class ToolCalling:
         except asyncio.CancelledError:
             self._note(call_record(call, arguments, STOPPED, **fields).record, start)
             raise
-        run = call_record(call, arguments, output, **fields, duration_ms=_since(start))
+        run = call_record(call, arguments, output, **fields, duration_ms=_milliseconds_since(start))
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
         record_output = run.record["output"]  # not as it came: half a surrogate pair in it would break the next request
         text = str(record_output.get("text") or record_output.get("detail") or "")
@@ -199,11 +199,11 @@ class ToolCalling:
             return failure("This tool failed.")
 
     def _note(self, record: dict[str, Any], start: float) -> None:
-        record.setdefault("duration_ms", _since(start))
+        record.setdefault("duration_ms", _milliseconds_since(start))
         self._progress.tool_calls.append(record)
 
 
-def _since(start: float) -> int:
+def _milliseconds_since(start: float) -> int:
     return round((time.perf_counter() - start) * 1000)
 
 

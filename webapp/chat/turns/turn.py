@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.chat.context.assembly import AssembledPrompt, TurnGone
 from webapp.chat.context.values import BudgetTooSmall
 from webapp.chat.suggestions import Trailer
-from webapp.chat.turns.cancellation import go_on, unstoppable
+from webapp.chat.turns.cancellation import go_on, run_to_end
 from webapp.chat.turns.consent import Ask, Consent
 from webapp.chat.turns.finish import Outcome
 from webapp.chat.turns.progress import Progress
@@ -100,7 +100,7 @@ class Turn:
             self.is_ending = True
             final_outcome = self.progress.complete(outcome, self.assembled)
             self.progress.measure(final_outcome)
-            await unstoppable(self._conclude(final_outcome))
+            await run_to_end(self._conclude(final_outcome))
 
     def is_due(self, now: float) -> bool:
         """Return whether the reply so far should be stored before it ends."""

@@ -125,7 +125,7 @@ class TurnDatabase:
             with self._app.app_context():  # its end removes the session and gives the connection back
                 return repeat_on_conflict(work)
 
-        return await asyncio.get_running_loop().run_in_executor(pool, tracing.keep_span(run))
+        return await asyncio.get_running_loop().run_in_executor(pool, tracing.in_current_span(run))
 
     def close(self) -> None:
         """Take no more work."""

@@ -105,7 +105,7 @@ class TurnWriter:
         except RedisError as error:
             log.warning("a stream lapses by itself", extra={"turn_id": turn_id, "error": type(error).__name__})
         self._viewers.confirm(turn_id, len(turn.unwritten))
-        turn.begin_again()
+        turn.rewrite_stream()
         turn.text, turn.thoughts = text, ""
 
     async def end(self, turn_id: int, kind: str, data: dict[str, Any], *, patience: float = 10.0) -> None:
@@ -230,7 +230,7 @@ class TurnWriter:
             elif None in answers:
                 # The stream is gone (Redis was emptied): start it again with everything there is.
                 self._viewers.confirm(turn_id, len(turn.unwritten))
-                turn.begin_again()
+                turn.rewrite_stream()
             else:
                 turn.created = True
                 self._confirm(turn_id, turn, count)

@@ -72,7 +72,7 @@ class _McpSession:
             raise _HandshakeNeeded
         return wire.result_of(answer, self.server.name)
 
-    async def tell(self, method: str) -> None:
+    async def notify(self, method: str) -> None:
         """Send a notification; what the server answers does not matter."""
         headers = wire.headers(method, {}, self.age, self.server.token, self.session)
         body = wire.request(None, method, {}, self.age)
@@ -163,7 +163,7 @@ async def _start_session(server: Server) -> _McpSession:
     if not _DATED.fullmatch(version) or version >= STATELESS:
         raise ToolFailed(f"{server.name} does not speak any version of the protocol that is known here.")
     talk.age = version  # lists and calls of tools are the same in all with a handshake
-    await talk.tell("notifications/initialized")
+    await talk.notify("notifications/initialized")
     return talk
 
 
