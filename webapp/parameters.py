@@ -3,20 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from webapp.http.validation import Input, Line, SearchText
+from webapp.http.validation import Amount, Input, Line, SearchText, Whole
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
-
-
-def _no_truth(value: object) -> object:
-    """True and false are not numbers; pydantic would read them as 1 and 0."""
-    return str(value) if isinstance(value, bool) else value
-
-
-Amount = Annotated[float, BeforeValidator(_no_truth)]
-Count = Annotated[int, BeforeValidator(_no_truth)]
 
 
 class JsonColumn(BaseModel):
@@ -40,7 +31,7 @@ class Parameters(Input, JsonColumn):
 
     temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
     top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
-    max_tokens: Count | None = Field(None, ge=16, le=1_000_000)
+    max_tokens: Whole | None = Field(None, ge=16, le=1_000_000)
     reasoning_effort: Effort | None = None
     system: Line | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
 
@@ -61,8 +52,8 @@ class RequestParameters(JsonColumn):
 
     temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
     top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
-    max_tokens: Count | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
-    max_completion_tokens: Count | None = Field(
+    max_tokens: Whole | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
+    max_completion_tokens: Whole | None = Field(
         None, ge=1, le=1_000_000, description="Of the reply, and of the reasoning before it."
     )
     reasoning_effort: Effort | None = None
@@ -70,7 +61,7 @@ class RequestParameters(JsonColumn):
     stop: Stop | Annotated[list[Stop], Field(max_length=16)] | None = Field(
         None, description="The reply ends before any of these."
     )
-    seed: Count | None = Field(None, ge=-(2**63), lt=2**63)
+    seed: Whole | None = Field(None, ge=-(2**63), lt=2**63)
     frequency_penalty: Amount | None = Field(None, ge=-2, le=2, allow_inf_nan=False)
     presence_penalty: Amount | None = Field(None, ge=-2, le=2, allow_inf_nan=False)
 

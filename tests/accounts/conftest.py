@@ -60,7 +60,7 @@ def probes() -> Blueprint:
         auth.count_attempt("log in", request.form["email"])
         user = service.log_in(Credentials(email=request.form["email"], password=request.form["password"]))
         db.session.commit()
-        auth.forgive_attempts("log in", request.form["email"])
+        auth.reset_attempts("log in", request.form["email"])
         auth.start_session(user)
         return who()
 

@@ -72,7 +72,7 @@ def test_it_leaves_the_replies_of_every_batch(app, user, monkeypatch, sent, coun
     streaming = add_replies(app, talks[0], [TOLD], status="streaming")
     unread = add_replies(app, add_conversation(app, user.user_id), [TOLD])
     with app.app_context(), write_transaction():
-        done = visibility._take_from(user.user_id, talks, set(), {TOLD})
+        done = visibility._redact_conversations(user.user_id, talks, set(), {TOLD})
     told = [number for place, number in enumerate(ids) if place % count in chosen]
     assert (done.replies, done.quoted) == (len(told), SIZE)
     assert sent == [("elsewhere", talks), ("stripped", told)]
@@ -89,7 +89,7 @@ def test_what_is_only_thought_counts_once(app: Flask, user: Person, sent: list[A
     ids = add_replies(app, talk, [HARMLESS, f"{TOLD}.", HARMLESS])
     add_thoughts(app, ids, [f"{TOLD}.", f"{TOLD}.", HARMLESS])
     with app.app_context(), write_transaction():
-        assert visibility._take_from(user.user_id, [talk], set(), {TOLD}).replies == 2
+        assert visibility._redact_conversations(user.user_id, [talk], set(), {TOLD}).replies == 2
     assert [sorted(ids) for what, ids in sent if what == "stripped"] == [ids[:2]]
 
 
@@ -100,11 +100,13 @@ def test_conversations_are_looked_through_a_few_at_a_time(app, user, monkeypatch
     ids = add_replies(app, talk, [*[long] * 120, f"{TOLD}."], tool_calls=[{"tool_name": "x", "output": long}])
     add_thoughts(app, ids, [*[long] * 120, f"{TOLD}."])
     with app.app_context(), write_transaction():
-        visibility._take_from(user.user_id, [talk], set(), {"Sails a boat"})  # what is compiled once does not count
+        visibility._redact_conversations(
+            user.user_id, [talk], set(), {"Sails a boat"}
+        )  # what is compiled once does not count
         db.session.expunge_all()
         tracemalloc.start()
         try:
-            done = visibility._take_from(user.user_id, [talk], set(), {TOLD})
+            done = visibility._redact_conversations(user.user_id, [talk], set(), {TOLD})
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

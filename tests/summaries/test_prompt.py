@@ -13,9 +13,9 @@ from webapp.summaries.prompt import (
     LegacySummary,
     answer_tokens,
     build_messages,
+    parse_cut_off,
     particulars,
     restore_details,
-    salvage,
     tidy,
     whole_sentences,
 )
@@ -110,10 +110,10 @@ def test_a_capital_at_the_beginning_is_no_name():
     ],
 )
 def test_an_answer_that_was_cut_off_counts_as_far_as_it_goes(text, summary, facts):
-    answer = salvage(text, with_facts=True)
+    answer = parse_cut_off(text, with_facts=True)
     assert isinstance(answer, LegacySummary)
     assert answer.summary == summary and len(answer.facts) == facts
-    assert salvage('{"summ', with_facts=True) is None
+    assert parse_cut_off('{"summ', with_facts=True) is None
 
 
 def test_no_facts_are_an_empty_list():

@@ -53,7 +53,7 @@ def _render(page: Page[AuditEvent], layout: str, **extra: Any) -> str:
         "events": page.items,
         "next_cursor": page.next_cursor,
         "words": words,
-        "thing": describe_target,
+        "describe_target": describe_target,
         "conversation_of": conversation_of,
     }
     template = layout.replace("/", "/_", 1).replace(".html", "_rows.html") if wants_partial() else layout

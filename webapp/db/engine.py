@@ -43,7 +43,7 @@ def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
         "pool_size": pool,
         "max_overflow": pool,
         "pool_recycle": 1_800,
-        "pool_reset_on_return": None,  # _reset_the_open
+        "pool_reset_on_return": None,  # _reset_open
         "pool_timeout": min(15, patience),
         "isolation_level": "READ COMMITTED",
         "connect_args": {

@@ -126,7 +126,7 @@ def export() -> ViewResult:
 
 
 @blueprint.post("/prompts/import")
-def take_in() -> ViewResult:
+def import_file() -> ViewResult:
     """Import a file of prompts."""
     file = request.files.get("file")
     try:

@@ -12,8 +12,8 @@ from webapp.summaries.prompt import (
     LegacySummary,
     answer_tokens,
     build_messages,
+    parse_cut_off,
     restore_details,
-    salvage,
     tidy,
 )
 
@@ -39,7 +39,7 @@ def ask(
         )
         model = completion.model
     except CutOffAnswer as cut:
-        rest = salvage(cut.text, with_facts)
+        rest = parse_cut_off(cut.text, with_facts)
         if rest is None:
             raise
         answer = rest

@@ -89,7 +89,7 @@ def answer_tokens(transcript: Sequence[TranscriptMessage], with_facts: bool) -> 
     return SUMMARY_TOKENS + (FACT_TOKENS * sum(item.role == "user" for item in transcript) if with_facts else 0)
 
 
-def salvage(text: str, with_facts: bool) -> ConversationSummary | None:
+def parse_cut_off(text: str, with_facts: bool) -> ConversationSummary | None:
     """Return what a cut-off answer still yields: its summary up to the last whole sentence, and its whole facts."""
     match = re.search(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', text, re.DOTALL)
     if match is None:
