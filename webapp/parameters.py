@@ -29,8 +29,8 @@ class JsonColumn(BaseModel):
 class Parameters(Input, JsonColumn):
     """Parameters of each request to a model; the server chooses what is left out."""
 
-    temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    temperature: Amount | None = Field(None, ge=0, le=2)
+    top_p: Amount | None = Field(None, gt=0, le=1)
     max_tokens: Whole | None = Field(None, ge=16, le=1_000_000)
     reasoning_effort: Effort | None = None
     system: Line | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
@@ -50,8 +50,8 @@ class RequestParameters(JsonColumn):
     `max_tokens` counts what is written, `max_completion_tokens` what is thought before that, too.
     """
 
-    temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    temperature: Amount | None = Field(None, ge=0, le=2)
+    top_p: Amount | None = Field(None, gt=0, le=1)
     max_tokens: Whole | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
     max_completion_tokens: Whole | None = Field(
         None, ge=1, le=1_000_000, description="Of the reply, and of the reasoning before it."
@@ -62,8 +62,8 @@ class RequestParameters(JsonColumn):
         None, description="The reply ends before any of these."
     )
     seed: Whole | None = Field(None, ge=-(2**63), lt=2**63)
-    frequency_penalty: Amount | None = Field(None, ge=-2, le=2, allow_inf_nan=False)
-    presence_penalty: Amount | None = Field(None, ge=-2, le=2, allow_inf_nan=False)
+    frequency_penalty: Amount | None = Field(None, ge=-2, le=2)
+    presence_penalty: Amount | None = Field(None, ge=-2, le=2)
 
     @property
     def given(self) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationErr
 from webapp.gateway import wire
 from webapp.gateway.functions import UnsupportedRequest, read_flat_format, read_tools
 from webapp.gateway.wire import MOST_MESSAGES, Completion, GatewayRequest, WireMessage
-from webapp.http.validation import Line, SearchText, encodable, parse_id
-from webapp.parameters import Amount, Count, Effort
+from webapp.http.validation import Amount, Line, SearchText, Whole, encodable, parse_id
+from webapp.parameters import Effort
 
 PREFIX, ITEM = "resp_", "msg_"
 MOST_METADATA = 16
@@ -70,9 +70,9 @@ class ResponseRequest(BaseModel):
     background: bool | None = None
     conversation: Any = None
     prompt: Any = None
-    temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
-    max_output_tokens: Count | None = Field(None, ge=1, le=1_000_000)
+    temperature: Amount | None = Field(None, ge=0, le=2)
+    top_p: Amount | None = Field(None, gt=0, le=1)
+    max_output_tokens: Whole | None = Field(None, ge=1, le=1_000_000)
     reasoning: Reasoning | None = None
 
     @property
