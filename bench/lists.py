@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from bench.product import application
 from bench.report import percentile, table, verdict
-from testkit.account_rows import MOST_MEMORIES, fill
+from testkit.account_rows import MAX_MEMORIES, fill
 from testkit.list_requests import views
 from testkit.people import make_person
 from testkit.servers import Servers, test_servers
@@ -53,7 +53,7 @@ def _measure(database: str, label: str) -> bool:
                 conversation = fill(person.user_id, filled, size)
             filled = size
             print(
-                f"{label}: {size:,} conversations and messages, {min(size, MOST_MEMORIES):,} memories,"
+                f"{label}: {size:,} conversations and messages, {min(size, MAX_MEMORIES):,} memories,"
                 f" filled in {time.monotonic() - started:.0f} s",
                 flush=True,
             )

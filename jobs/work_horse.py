@@ -24,14 +24,14 @@ log = logging.getLogger(__name__)
 IDLE_SECONDS = 5.0
 """How long it waits for another job: long enough for the jobs of one turn but not for the next turn, since it holds
 some 30 MB of its own."""
-MOST_JOBS = 200
-MOST_MORE_MB = 18
+MAX_JOBS = 200
+MAX_MORE_MB = 18
 """How much more memory than at its start it may hold and still be kept; after a large import or index it ends."""
 MORE_WITH_UNFINISHED_MB = 200
 """How much more it may hold in the middle of work that another process would have to begin anew."""
 
 _STAYS, _LEAVES = b"stays", b"leaves"
-_MOST_BYTES = 4_096
+_MAX_BYTES = 4_096
 
 
 class Order(NamedTuple):
@@ -74,7 +74,7 @@ class WorkHorse:
     def stays(self) -> bool | None:
         """Wait until its order is done: whether it stays for more; None if it died, and has to be reaped."""
         with suppress(ConnectionResetError):  # it died before it had read its order
-            if sent := self._channel.recv(_MOST_BYTES):
+            if sent := self._channel.recv(_MAX_BYTES):
                 return sent == _STAYS
         self._channel.close()
         return None
@@ -99,13 +99,13 @@ def _run_process(channel: socket.socket, run: Callable[[Order], bool], first: Or
     code = 1
     try:
         os.setpgid(0, 0)  # so that whoever kills it also kills what it has started
-        limit = resident_megabytes() + MOST_MORE_MB
+        limit = resident_megabytes() + MAX_MORE_MB
         order: Order | None = first
         job_count = 0
         while order is not None:
             is_one_of_several = run(order)
             job_count += 1
-            goes_on = is_one_of_several and job_count < MOST_JOBS and _holds_at_most(limit)
+            goes_on = is_one_of_several and job_count < MAX_JOBS and _holds_at_most(limit)
             goes_on = goes_on or (has_unfinished_work() and _holds_at_most(limit + MORE_WITH_UNFINISHED_MB))
             channel.sendall(_STAYS if goes_on else _LEAVES)
             order = _next(channel) if goes_on else None
@@ -121,11 +121,11 @@ def _next(channel: socket.socket) -> Order | None:
     """Return the worker's next order; None if the worker is gone, or has ordered nothing for a while."""
     channel.settimeout(IDLE_SECONDS)
     try:
-        message = channel.recv(_MOST_BYTES)
+        message = channel.recv(_MAX_BYTES)
     except TimeoutError:
         # From here on the worker cannot send. What it sent a moment ago can still be read.
         channel.shutdown(socket.SHUT_RD)
-        message = channel.recv(_MOST_BYTES)
+        message = channel.recv(_MAX_BYTES)
     channel.settimeout(None)
     return Order(*json.loads(message)) if message else None
 

@@ -4,7 +4,7 @@ from sqlalchemy import text
 
 from webapp.db.base import db, write_transaction
 
-MOST_MEMORIES = 100_000
+MAX_MEMORIES = 100_000
 """Promises about memories are made up to this number."""
 TRACED = 40
 """How many of the newest replies have receipts and change sets, and how many of the newest memories have quotes."""
@@ -12,7 +12,7 @@ TITLE = "The long one"
 
 
 def fill(user_id: int, start: int, size: int) -> int:
-    """Bring a user of an otherwise empty database from `start` to `size` conversations, memories (to MOST_MEMORIES)
+    """Bring a user of an otherwise empty database from `start` to `size` conversations, memories (to MAX_MEMORIES)
     and messages in one conversation, whose id is returned. The newest have quotes, receipts and change sets.
 
     The caller has an application context, on MariaDB or SQLite.
@@ -29,7 +29,7 @@ def fill(user_id: int, start: int, size: int) -> int:
         long_one = int(db.session.scalars(statement, {"title": TITLE}).one())
         _conversations(user_id, start, size)
         _messages(long_one, start, size)
-        first, last = min(start, MOST_MEMORIES), min(size, MOST_MEMORIES)
+        first, last = min(start, MAX_MEMORIES), min(size, MAX_MEMORIES)
         if last > first:
             _memories(user_id, first, last)
             _evidence(last, size)

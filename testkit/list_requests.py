@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testkit.account_rows import MOST_MEMORIES
+from testkit.account_rows import MAX_MEMORIES
 from testkit.people import Person, browser_client
 from webapp.conversations import lists
 from webapp.conversations.schemas import ConversationQuery
@@ -30,7 +30,7 @@ def views(app: Flask, person: Person, conversation: int, size: int) -> dict[str,
         return lambda: browser.get(path, headers={"HX-Request": "true"})
 
     middle = size // 2
-    deep = min(middle, MOST_MEMORIES // 2)
+    deep = min(middle, MAX_MEMORIES // 2)
     listed = lists.keyset_of(person.user_id, ConversationQuery())
     beside = lists.keyset_of(person.user_id, ConversationQuery(), pinned_first=True)
     known = memories.keyset_of(person.user_id, MemoryQuery())

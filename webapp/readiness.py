@@ -19,7 +19,7 @@ from webapp.db.engine import database_file
 from webapp.db.migrations import migrate
 from webapp.extensions import app_settings, redis
 
-LEAST_FREE = 16 * 1024 * 1024
+MIN_FREE = 16 * 1024 * 1024
 """With fewer free bytes on SQLite's disk, there is no guarantee that anything more can be stored."""
 
 
@@ -36,7 +36,7 @@ def _database() -> str:
     expect_writes()
     try:
         db.session.execute(insert(SiteSetting).values(key=f"readyz:{uuid.uuid4().hex}", value=True))
-        if db.engine.dialect.name == "sqlite" and shutil.disk_usage(app_settings().var_dir).free < LEAST_FREE:
+        if db.engine.dialect.name == "sqlite" and shutil.disk_usage(app_settings().var_dir).free < MIN_FREE:
             return "full"
         return "ok"
     except SQLAlchemyError as error:

@@ -14,7 +14,7 @@ LEAST_CHARS = 160
 SHARE = 0.4
 """A summary is this share of what the user said, but at least a sentence or two, and shorter than everything said."""
 BEGINS = "The user said: "
-MOST_FACTS = 30
+MAX_FACTS = 30
 SENTENCES = 2
 LEAST_WORDS = 3
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
@@ -78,7 +78,7 @@ def facts_of(turns: list[tuple[str, str]], name: str) -> list[dict[str, Any]]:
             found.append(
                 {"category": _category(sentence), "content": content, "message": number, "quote": sentence.rstrip(".")}
             )
-    return found[:MOST_FACTS]
+    return found[:MAX_FACTS]
 
 
 def _named(found: re.Match[str], name: str) -> str:

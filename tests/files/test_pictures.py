@@ -224,7 +224,7 @@ def _yellow(data: bytes) -> bool:
 
 
 def test_only_so_many_pictures_are_kept(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "MOST_KEPT", 3)
+    monkeypatch.setattr(pictures, "MAX_KEPT", 3)
     data = pdf(*["A page."] * 5)
     digest = "f" * 64
     file_storage().write(key_of(digest), data)

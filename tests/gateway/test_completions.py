@@ -20,7 +20,7 @@ from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
 from webapp.files.models import File
-from webapp.gateway.embeddings_api import MOST_TEXTS
+from webapp.gateway.embeddings_api import MAX_TEXTS
 from webapp.gateway.models import GatewayThread
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
@@ -483,7 +483,7 @@ def test_the_model_may_be_named(app, client: ApiClient) -> None:
 
 
 def test_what_is_not_read_is_named(client: ApiClient) -> None:
-    odd = ["", [], [1, 2], ["a"] * (MOST_TEXTS + 1), "a" * 40_000]
+    odd = ["", [], [1, 2], ["a"] * (MAX_TEXTS + 1), "a" * 40_000]
     more = [{"input": "a", "encoding_format": "hex"}, {"input": "a", "dimensions": 3}]
     for body in ({}, *({"input": text} for text in odd), *more):
         refused = client.post("/v1/embeddings", json=body)

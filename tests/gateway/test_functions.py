@@ -9,7 +9,7 @@ from webapp.gateway.wire import Completion, read
 from webapp.llm.partial_calls import ToolCall
 from webapp.tools.built_in import BUILT_IN
 from webapp.tools.client_tools import (
-    MOST_RESULT,
+    MAX_RESULT,
     ClientTools,
     arguments_of,
     call_id,
@@ -122,7 +122,7 @@ def test_a_call_is_kept_under_an_id_of_its_own() -> None:
 
 
 def test_answers_are_bounded_the_longest_first() -> None:
-    assert len(result_of("x" * (MOST_RESULT + 5))["text"]) < MOST_RESULT + 60
+    assert len(result_of("x" * (MAX_RESULT + 5))["text"]) < MAX_RESULT + 60
     call = {"tool_name": "weather", "input": {}, "by": "client", "call_id": "a"}
     rounds = [
         (1, "Let me see.", [{**call, "output": {"text": "Sunny."}}, {**call, "output": {"text": "word " * 5_000}}]),

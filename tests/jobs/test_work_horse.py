@@ -99,7 +99,7 @@ def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(forked, note, monk
 
 
 def test_after_so_many_jobs_another_follows(forked, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(work_horse, "MOST_JOBS", 2)
+    monkeypatch.setattr(work_horse, "MAX_JOBS", 2)
     one = forked("first")
     assert one.stays() is True
     assert one.take(an_order("second"))
@@ -115,7 +115,7 @@ def test_where_nothing_is_to_follow_it_leaves(forked):
 
 
 def test_one_that_has_grown_leaves(forked, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(work_horse, "MOST_MORE_MB", -10_000)
+    monkeypatch.setattr(work_horse, "MAX_MORE_MB", -10_000)
     one = forked("first")
     assert one.stays() is False
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
-from webapp.llm.embedder_choice import MOST_KEPT, Embeddings, floor_of
+from webapp.llm.embedder_choice import MAX_KEPT, Embeddings, floor_of
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, normalise_rows
 from webapp.llm.encoders import DIM, LocalEmbedder, MultilingualEmbedder
 from webapp.llm.errors import MalformedOutput, ModelError
@@ -195,7 +195,7 @@ def test_what_gave_way_is_closed_when_its_last_user_is_done(server, made, chosen
     assert isinstance(first, OpenAIEmbedder)
     first.embed_passages(["bees"])
     client = first._client.get()
-    for number in range(MOST_KEPT):
+    for number in range(MAX_KEPT):
         chosen.append(settings_for(server, api_key=f"key {number}"))
         made.now()
     assert not client.is_closed()

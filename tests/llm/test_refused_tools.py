@@ -13,7 +13,7 @@ from tests.llm.helpers import Heard, listen
 from tests.tools.servers import Asked, Site, serve
 from webapp.llm.capabilities import Capabilities, tool_fingerprint
 from webapp.llm.errors import RateLimited
-from webapp.llm.refused_tools import MOST_TRIALS, ORDINARY, Search
+from webapp.llm.refused_tools import MAX_TRIALS, ORDINARY, Search
 from webapp.llm.settings import ModelSettings
 
 SAID = b'data: {"choices":[{"delta":{"content":"Hello."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -49,7 +49,7 @@ def test_one_or_two_are_found_among_many(many: int, places: set[int]) -> None:
     blamed, kept, refused, trials, _ = search(tools, lambda some: any(one in some for one in bad))
     assert (blamed, refused) == (bool(bad), bad)
     assert kept == [one for one in tools if one not in bad] or not bad
-    assert trials <= MOST_TRIALS + 6
+    assert trials <= MAX_TRIALS + 6
 
 
 @given(st.sets(st.integers(0, 59)))
@@ -57,7 +57,7 @@ def test_the_search_is_bounded_and_refuses_none_without_a_trial(places: set[int]
     tools = [tool(f"t{n}") for n in range(60)]
     bad = [tools[n] for n in places]
     _, kept, refused, trials, _ = search(tools, lambda some: any(one in some for one in bad))
-    assert trials <= MOST_TRIALS + 6
+    assert trials <= MAX_TRIALS + 6
     assert all(one in bad for one in refused) and not any(one in bad for one in kept)
 
 

@@ -6,7 +6,7 @@ from webapp.providers.downloads import MODELS, fitting_models, programs
 from webapp.providers.providers import PROVIDERS, provider_at
 from webapp.providers.server_models import (
     FEW,
-    MOST_OFFERED,
+    MAX_OFFERED,
     ListedModel,
     budget,
     can_chat,
@@ -40,7 +40,7 @@ def test_what_a_provider_prefers_comes_before_a_dated_copy_of_it() -> None:
 
 def test_of_many_models_a_few_are_ticked() -> None:
     found = choices_of([ListedModel(f"model-{number:02}") for number in range(FEW + 1)])
-    assert sum(choice.is_offered for choice in found) == MOST_OFFERED
+    assert sum(choice.is_offered for choice in found) == MAX_OFFERED
     assert len(found) == FEW + 1
 
 

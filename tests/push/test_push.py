@@ -209,7 +209,7 @@ def test_what_is_no_subscription_is_refused(page: Any) -> None:
 
 def test_too_many_are_refused(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Browser("https://example.org/push")
-    monkeypatch.setattr(service, "MOST", 1)
+    monkeypatch.setattr(service, "MAX_BROWSERS", 1)
     assert subscribe(page, browser).status_code == subscribe(page, browser).status_code == 201
     assert_problem(subscribe(page, Browser("https://example.org/another")), 429)
 

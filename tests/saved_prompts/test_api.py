@@ -162,7 +162,7 @@ def test_export_and_import(client, api, other):
 
 
 def test_nobody_keeps_too_many(client, monkeypatch):
-    monkeypatch.setattr(service, "MOST_PROMPTS", 2)
+    monkeypatch.setattr(service, "MAX_PROMPTS", 2)
     _save(client)
     two = [{"name": name, "content": "x"} for name in "ab"]
     assert client.post("/api/saved_prompts/import", json={"prompts": two}).status_code == 409

@@ -84,11 +84,11 @@ def test_failures_are_told_and_the_fifth_that_it_paused(
     model.script(match="Ask me how", fault={"http_status": 401})
     listen(client, receiver.url)
     number = make(client)["schedule_id"]
-    for _ in range(sending.MOST_FAILURES):
+    for _ in range(sending.MAX_FAILURES):
         make_due(app, number)
         claim(app)
         run_jobs(failures=True)
-    assert [kind for kind, _ in told(app)] == ["schedule.failed"] * sending.MOST_FAILURES + ["schedule.paused"]
+    assert [kind for kind, _ in told(app)] == ["schedule.failed"] * sending.MAX_FAILURES + ["schedule.paused"]
     assert told(app)[0][1]["status"] == "failed"
     assert told(app)[-1][1] == {"schedule_id": number}
     assert WEEKLY["prompt"] not in json.dumps(told(app))

@@ -170,7 +170,7 @@ def test_one_that_failed_says_so_and_that_it_paused_itself(
     model.script(match="Ask me how", fault={"http_status": 401})
     number = make(client, title="My week", sends_mail=True)["schedule_id"]
     with app.app_context(), write_transaction():
-        db.session.get_one(Schedule, number).failures = sending.MOST_FAILURES - 1
+        db.session.get_one(Schedule, number).failures = sending.MAX_FAILURES - 1
     make_due(app, number, timedelta(days=1))
     claim(app)
     run_jobs(failures=True)

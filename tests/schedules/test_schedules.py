@@ -324,14 +324,14 @@ def test_five_failures_in_a_row_pause_it_and_say_why(
     made = make(client)
     model.script(match="Ask me how", fault={"http_status": 401})
     told = []
-    for _ in range(sending.MOST_FAILURES):
+    for _ in range(sending.MAX_FAILURES):
         make_due(app, made["schedule_id"])
         assert claim(app) == 1
         told.append("the last one failed" in login(client.person).get("/schedules").text)
         run_jobs(failures=True)
-    assert told == [False] + [True] * (sending.MOST_FAILURES - 1)
+    assert told == [False] + [True] * (sending.MAX_FAILURES - 1)
     found = client.get(f"/api/schedules/{made['schedule_id']}").json
-    assert (found["is_active"], found["failures"]) == (False, sending.MOST_FAILURES)
+    assert (found["is_active"], found["failures"]) == (False, sending.MAX_FAILURES)
     assert "key" in found["paused_why"]
     resumed = client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": True}).json
     assert (resumed["is_active"], resumed["paused_why"], resumed["failures"]) == (True, None, 0)

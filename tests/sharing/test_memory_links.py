@@ -10,7 +10,7 @@ from tests.memories.conversing import converse
 from webapp.chat import service
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
-from webapp.memories.store.reach import MOST_NAMED
+from webapp.memories.store.reach import MAX_NAMED
 from webapp.retrieval.models import TurnReceipt
 from webapp.sharing.models import ConversationShare
 
@@ -88,7 +88,7 @@ def test_replies_that_a_link_shows_come_first_and_are_marked(app, client, user, 
 
 def test_of_many_replies_the_newest_are_named_and_all_are_counted(app, client, user, make_user, memory_id):
     """Copies in a branch, too; of replies to others only their number is told, whatever link there is."""
-    talk = converse(app, user.user_id, *(f"Said {number}" for number in range(MOST_NAMED + 3)))
+    talk = converse(app, user.user_id, *(f"Said {number}" for number in range(MAX_NAMED + 3)))
     other = make_user()
     theirs = converse(app, other.user_id, "One", "Two")
     use(app, memory_id, *replies(app, talk), *replies(app, theirs))
@@ -97,8 +97,8 @@ def test_of_many_replies_the_newest_are_named_and_all_are_counted(app, client, u
         copied = service.branch(user.user_id, replies(app, talk)[0]).conversation_id
     used = [*replies(app, talk), *replies(app, copied)]
     report = client.delete(f"/api/memories/{memory_id}").json
-    assert [number for number, _ in named(report)] == sorted(used, reverse=True)[:MOST_NAMED]
-    assert (report["used_in_count"], report["used_by_others"]) == (MOST_NAMED + 4, 2)
+    assert [number for number, _ in named(report)] == sorted(used, reverse=True)[:MAX_NAMED]
+    assert (report["used_in_count"], report["used_by_others"]) == (MAX_NAMED + 4, 2)
 
 
 def test_the_page_and_the_change_log_link_to_them(app, client, user, make_user, memory_id):

@@ -79,7 +79,7 @@ def test_what_cannot_be_saved_is_said_in_the_readers_language(
     moved = post_form(browser, place, place, name="Garden", url="https://other.example/mcp", is_enabled="1")
     assert moved.status_code == 422
     assert "Das Token muss neu eingegeben werden, wenn sich die Adresse ändert" in moved.text
-    monkeypatch.setattr(servers, "MOST_SERVERS", 1)
+    monkeypatch.setattr(servers, "MAX_SERVERS", 1)
     refused = post_form(browser, "/settings/tools/servers", "/settings/tools", **given)
     assert "Es gibt schon 1 Server." in browser.get(refused.headers["Location"]).text
     assert "Diesen Server gibt es nicht." in browser.get("/settings/tools/servers/77").text

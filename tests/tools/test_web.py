@@ -26,7 +26,7 @@ from webapp.chat.turns import turnlog
 from webapp.db.base import db, now
 from webapp.tools import remote_calls
 from webapp.tools.models import WebAccess
-from webapp.tools.remote_calls import MOST_BYTES, RemoteRequest, json_of
+from webapp.tools.remote_calls import MAX_BYTES, RemoteRequest, json_of
 from webapp.tools.schemas import WebAccessFields
 from webapp.tools.toolset import ToolContext, ToolFailed
 from webapp.tools.web import service as web
@@ -208,7 +208,7 @@ def _drip() -> Iterator[bytes]:
         (b"%PDF-1.7", "application/pdf", {}, "is a PDF"),
         (b"\x89PNG", "image/png", {}, "is no text"),
         (b"", "text/html", {}, "no text on this page"),
-        (gzip.compress(b"a" * (MOST_BYTES + 10)), "text/html", {"Content-Encoding": "gzip"}, "larger than 2 MB"),
+        (gzip.compress(b"a" * (MAX_BYTES + 10)), "text/html", {"Content-Encoding": "gzip"}, "larger than 2 MB"),
         (b"not packed", "text/html", {"Content-Encoding": "gzip"}, "broken"),
         (b"x", "text/html", {"Content-Encoding": "br"}, "not known here"),
     ],

@@ -81,7 +81,7 @@ def test_pictures_and_documents_of_chatgpt_are_attached_to_their_message(app, cl
 
 
 def test_what_uploads_may_not_be_is_left_out_and_said(app, client, run_jobs, monkeypatch, export):
-    monkeypatch.setattr(uploads, "MOST_FILES", 2)
+    monkeypatch.setattr(uploads, "MAX_FILES", 2)
     done = _bring(client, run_jobs, export)
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     reasons = [item["reason"] for item in items if item["kind"] == "conversation"]

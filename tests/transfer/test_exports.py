@@ -402,7 +402,7 @@ def test_many_are_written_to_the_disk_and_too_many_are_refused(app, user, monkey
     whole = post_form(browser, "/exports/chosen", page="/organise", id=ids)
     with whole, zipfile.ZipFile(io.BytesIO(whole.data)) as archive:
         assert len(archive.namelist()) == 3 and archive.testzip() is None
-    monkeypatch.setattr(conversation_download, "MOST_BYTES", 100)
+    monkeypatch.setattr(conversation_download, "MAX_BYTES", 100)
     assert post_form(browser, "/exports/chosen", page="/organise", id=ids).status_code == 303
     assert "too many for one file" in browser.get("/organise").text
 

@@ -12,7 +12,7 @@ from testkit.people import post_form
 from tests.memories.conversing import answers, converse, operation
 from webapp.conversations.messages import add_exchange
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.schemas import MOST_TAGS
+from webapp.conversations.schemas import MAX_TAGS
 from webapp.db.base import db, now, write_transaction
 from webapp.files.models import MessageFile
 from webapp.transfer import import_jobs, service, storage
@@ -342,7 +342,7 @@ def test_bad_parts_are_reported_and_stop_nothing_and_tags_come_along(client, run
     chat["meta"] = {"tags": ["bee_keeping", "Bee keeping", "x" * 80, *map(str, range(30))]}
     _bring(client, run_jobs, zipped({"chats.json": [chat]}))
     (talk,) = client.get("/api/conversations?archived=true").get_json()["conversations"]
-    assert talk["tags"][:2] == ["Bee keeping", "x" * 50] and len(talk["tags"]) == MOST_TAGS
+    assert talk["tags"][:2] == ["Bee keeping", "x" * 50] and len(talk["tags"]) == MAX_TAGS
 
 
 def test_what_is_no_export_or_none_that_fits_is_refused(app, client, run_jobs, monkeypatch):

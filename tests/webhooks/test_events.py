@@ -116,7 +116,7 @@ def test_it_ends_with_the_token(app: Flask, client: ApiClient) -> None:
 
 
 def test_there_are_only_so_many(client: ApiClient) -> None:
-    streams = [opened(client) for _ in range(events_api.MOST_EACH)]
+    streams = [opened(client) for _ in range(events_api.MAX_EACH)]
     answer = client.get("/api/events")
     assert (answer.status_code, "Retry-After" in answer.headers) == (429, True)
     for stream in streams:

@@ -10,7 +10,7 @@ from webapp.accounts.models import User, UserGroup, UserGroupMember
 from webapp.db.base import db, get_or_raise
 from webapp.errors import Conflict, Invalid
 
-MOST_GROUPS = 200
+MAX_GROUPS = 200
 
 
 def list_groups() -> list[tuple[UserGroup, int]]:
@@ -42,7 +42,7 @@ def groups_of(user_id: int) -> Select[int]:
 
 def create_group(name: str) -> UserGroup:
     """Create an empty group. Raises Invalid for a name that is taken, Conflict if there are too many."""
-    if (db.session.scalar(select(func.count()).select_from(UserGroup)) or 0) >= MOST_GROUPS:
+    if (db.session.scalar(select(func.count()).select_from(UserGroup)) or 0) >= MAX_GROUPS:
         raise Conflict("There are too many groups. Delete some first.")
     row = UserGroup(name=_check_name(name, None))
     db.session.add(row)

@@ -21,7 +21,7 @@ from webapp.i18n.marks import say
 
 SITE = "Commonplace"
 CHALLENGE_SECONDS = 300
-MOST = 20
+MAX_PASSKEYS = 20
 MAX_CREDENTIAL = 20_000
 _FAILED = "The passkey could not be used. Try again, or sign in with your password."
 
@@ -47,8 +47,8 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
     from webauthn.helpers import structs  # noqa: PLC0415
 
     existing = list_passkeys(user.user_id)
-    if len(existing) >= MOST:
-        raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MOST))
+    if len(existing) >= MAX_PASSKEYS:
+        raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MAX_PASSKEYS))
     options = webauthn.generate_registration_options(
         rp_id=place.domain,
         rp_name=SITE,
@@ -84,8 +84,8 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
         select(Passkey.passkey_id).where(Passkey.credential_hash == _digest(registration.credential_id))
     ):
         raise Invalid("This passkey has already been added.")
-    if count(user_id) >= MOST:
-        raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MOST))
+    if count(user_id) >= MAX_PASSKEYS:
+        raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MAX_PASSKEYS))
     passkey = Passkey(
         user_id=user_id,
         name=_name(name),

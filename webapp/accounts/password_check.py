@@ -25,7 +25,7 @@ NEW_PASSWORD, CONFIRM, CONTINUE = "/new-password", "/confirm", "/confirm/continu
 
 
 KEPT_SECONDS = 1_800
-MOST_CHARACTERS = 100_000
+MAX_CHARACTERS = 100_000
 _LEFT_OUT = {"csrf_token"}
 
 
@@ -65,7 +65,7 @@ def keep_form(user_id: int) -> str:
     fields = [(name, value) for name, value in request.form.items(multi=True) if name not in _LEFT_OUT]
     action = request.script_root + request.full_path.rstrip("?")
     sealed_form = json.dumps({"user": user_id, "action": action, "fields": fields})
-    if request.files or len(sealed_form) > MOST_CHARACTERS:
+    if request.files or len(sealed_form) > MAX_CHARACTERS:
         return ""
     key = secrets.token_urlsafe(16)
     try:

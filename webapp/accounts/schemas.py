@@ -13,7 +13,7 @@ from webapp.accounts.passwords import MAX_PASSWORD, password_problem
 from webapp.accounts.preferences import SettingsChanges as SettingsChanges
 from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
-from webapp.accounts.site import MOST_SCHEDULES
+from webapp.accounts.site import MAX_SCHEDULES
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Flag, Input, Instant, Line, Output, Whole
 
@@ -226,6 +226,6 @@ class SiteChanges(Input):
     """Settings of the site to change; what is left out stays."""
 
     registration_open: Flag | None = None
-    schedules_per_person: Annotated[Whole, Field(ge=0, le=MOST_SCHEDULES)] | None = Field(
+    schedules_per_person: Annotated[Whole, Field(ge=0, le=MAX_SCHEDULES)] | None = Field(
         None, description="Null for as many as the server is configured for."
     )

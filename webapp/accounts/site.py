@@ -10,7 +10,7 @@ from webapp.extensions import app_settings
 
 REGISTRATION_OPEN = "registration_open"
 SCHEDULES_PER_PERSON = "schedules_per_person"
-MOST_SCHEDULES = 10_000
+MAX_SCHEDULES = 10_000
 """The most of them that an admin can allow each person."""
 
 

@@ -15,7 +15,7 @@ ENDLESS = float("inf")
 """For a command that has a process of its own."""
 FEW, MANY = 8, 64
 QUICK = 1 / 8
-MOST_UNFINISHED = 4
+MAX_UNFINISHED = 4
 """The most generators that a process keeps; the oldest goes first."""
 
 Result = TypeVar("Result")
@@ -67,7 +67,7 @@ def advance(key: Hashable, begin: Callable[[], Work[Result]], turn: Slice, store
             step = next(work)
     except StopIteration as end:
         return cast(Result, end.value)
-    while len(_unfinished) >= MOST_UNFINISHED:
+    while len(_unfinished) >= MAX_UNFINISHED:
         _unfinished.popitem(last=False)[1][1].close()
     _unfinished[key] = step, work
     return None

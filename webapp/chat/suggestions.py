@@ -12,7 +12,7 @@ from typing import Any
 from webapp.llm.reply_markup import overlap_of
 
 OPENS, CLOSES = "<suggestions>", "</suggestions>"
-MOST = 4
+MAX_SUGGESTIONS = 4
 MAX_VALUE, MAX_LABEL, MAX_PAYLOAD = 300, 80, 4_000
 ACTIONS = ("send", "search")
 
@@ -91,10 +91,10 @@ def offer_from(data: Mapping[str, Any]) -> Offer:
         kind = item.get("type") or "send"
         if value and label and kind in ACTIONS:
             actions.append({"label": label, "type": str(kind), "value": value})
-    values = values[:MOST]
+    values = values[:MAX_SUGGESTIONS]
     payload = data.get("payload")
     fits = isinstance(payload, dict) and payload and len(json.dumps(payload)) <= MAX_PAYLOAD
-    return Offer(values, actions[: MOST - len(values)], payload if fits else None)
+    return Offer(values, actions[: MAX_SUGGESTIONS - len(values)], payload if fits else None)
 
 
 def _read(body: str) -> Offer | None:

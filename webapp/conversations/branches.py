@@ -14,7 +14,7 @@ from webapp.db.base import db
 from webapp.errors import Conflict
 from webapp.i18n.marks import say
 
-MOST_COPIED = 2_000
+MAX_COPIED = 2_000
 """The most messages a branch may begin with."""
 _COPIED = (
     *("role", "content", "created_at", "tool_calls", "suggested_values", "status", "error_code", "error_detail"),
@@ -27,18 +27,18 @@ def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Messa
     their originals.
 
     Memories were extracted from the copied messages where they were said; they are not read again.
-    Raises NotFound, and Conflict for an earlier version, while a reply is being written, and past MOST_COPIED.
+    Raises NotFound, and Conflict for an earlier version, while a reply is being written, and past MAX_COPIED.
     """
     last = get_message(user_id, message_id)
     source = get_conversation(user_id, last.conversation_id)
     if last.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Switch to it first.")
     statement = order_by_index(select(Message)).where(current(source.conversation_id), Message.message_id <= message_id)
-    rows = db.session.scalars(statement.order_by(Message.message_id).limit(MOST_COPIED + 1)).all()
+    rows = db.session.scalars(statement.order_by(Message.message_id).limit(MAX_COPIED + 1)).all()
     if any(row.status == "streaming" for row in rows):
         raise Conflict("A reply is being written. Stop it first.")
-    if len(rows) > MOST_COPIED:
-        raise Conflict(say("A branch can begin with at most %(most_copied)s messages.", most_copied=f"{MOST_COPIED:,}"))
+    if len(rows) > MAX_COPIED:
+        raise Conflict(say("A branch can begin with at most %(most_copied)s messages.", most_copied=f"{MAX_COPIED:,}"))
     copy = create_conversation(
         user_id,
         NewConversation(space_id=source.space_id, persona=source.persona, is_temporary=source.is_temporary),

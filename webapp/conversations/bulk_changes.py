@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from webapp.conversations.folders import get_folder
 from webapp.conversations.models import Conversation
-from webapp.conversations.schemas import MOST_TAGS, ConversationChanges
+from webapp.conversations.schemas import MAX_TAGS, ConversationChanges
 from webapp.conversations.service import (
     hide_conversation,
     owned_conversations,
@@ -93,13 +93,13 @@ def _changes(row: Conversation, wish: str, folder_id: int | None, tag: str) -> C
     if wish == "move":
         return ConversationChanges(folder_id=folder_id)
     if wish == "tag":
-        if len(others) >= MOST_TAGS:
+        if len(others) >= MAX_TAGS:
             raise Invalid.field(
                 "to_tag",
                 say(
                     "is one too many: “%(title)s” already has %(most)s",
                     title=row.title or "New conversation",
-                    most=MOST_TAGS,
+                    most=MAX_TAGS,
                 ),
             )
         return ConversationChanges(tags=[*others, tag])

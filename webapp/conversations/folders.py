@@ -10,7 +10,7 @@ from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 
-MOST_FOLDERS = 500
+MAX_FOLDERS = 500
 
 
 def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
@@ -21,8 +21,8 @@ def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
 
 def create_folder(user_id: int, fields: FolderFields) -> Folder:
     """Return a new folder. Raises Conflict once there are too many."""
-    if count_rows(Folder.user_id == user_id) >= MOST_FOLDERS:
-        raise Conflict(say("You already have %(most_folders)s folders. Delete some first.", most_folders=MOST_FOLDERS))
+    if count_rows(Folder.user_id == user_id) >= MAX_FOLDERS:
+        raise Conflict(say("You already have %(most_folders)s folders. Delete some first.", most_folders=MAX_FOLDERS))
     row = Folder(user_id=user_id, name=fields.name)
     db.session.add(row)
     db.session.flush()
@@ -57,7 +57,7 @@ def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
 
 
 def all_folders(user_id: int) -> list[FolderOut]:
-    """All of the user's folders, as `list_folders` gives them; there are at most MOST_FOLDERS."""
+    """All of the user's folders, as `list_folders` gives them; there are at most MAX_FOLDERS."""
     return [folder_response(row, count) for row, count in db.session.execute(_count_conversations(user_id))]
 
 

@@ -13,7 +13,7 @@ from webapp.http.validation import MAX_ID, Flag, Id, Instant, JsonObject, Line, 
 from webapp.i18n.marks import N_, say
 from webapp.parameters import Parameters
 
-MOST_TAGS = 20
+MAX_TAGS = 20
 
 
 def _tags(values: list[str]) -> list[str]:
@@ -23,8 +23,8 @@ def _tags(values: list[str]) -> list[str]:
         if not value or not value.isprintable():
             raise ValueError("a tag is one line of text")
         tags.setdefault(value.casefold(), value)
-    if len(tags) > MOST_TAGS:
-        raise ValueError(say("at most %(most_tags)s tags", most_tags=MOST_TAGS))
+    if len(tags) > MAX_TAGS:
+        raise ValueError(say("at most %(most_tags)s tags", most_tags=MAX_TAGS))
     return list(tags.values())
 
 

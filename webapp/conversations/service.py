@@ -22,7 +22,7 @@ from webapp.extensions import redis
 from webapp.spaces.service import persona_in
 
 UNDO_SECONDS = 60
-MOST_PURGED, MOST_UNTITLED = 500, 200
+MAX_PURGED, MAX_UNTITLED = 500, 200
 """For one run of the sweep."""
 
 
@@ -243,7 +243,7 @@ def purge_conversations(
                 Conversation.is_temporary.is_(True) & (Conversation.updated_at < temporary_before),
             )
         )
-        .limit(MOST_PURGED)
+        .limit(MAX_PURGED)
     ).all()
     if ids:
         before(ids)
@@ -270,7 +270,7 @@ def conversations_without_title(*, since: datetime) -> Sequence[int]:
             replies.exists(),
         )
         .order_by(Conversation.updated_at.desc())
-        .limit(MOST_UNTITLED)
+        .limit(MAX_UNTITLED)
     ).all()
 
 

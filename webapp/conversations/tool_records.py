@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-MOST_SOURCES = 8
+MAX_SOURCES = 8
 
 Calls = Iterable[Mapping[str, Any]]
 
@@ -29,7 +29,7 @@ def sources_of(calls: Calls | None) -> list[Source]:
             host = _host(url)
             if host and url not in sources:
                 sources[url] = Source(url, str(item.get("title") or ""), host)
-    return list(sources.values())[:MOST_SOURCES]
+    return list(sources.values())[:MAX_SOURCES]
 
 
 def outside_texts(calls: Calls | None) -> list[str]:

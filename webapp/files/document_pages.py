@@ -22,7 +22,7 @@ blueprint = PageBlueprint("document_files", __name__, access="user")
 def add(space_id: int) -> ViewResult:
     """Take in files as documents of a space."""
     require_member(current_user_id(), space_id)
-    for file in request.files.getlist("file")[: service.MOST_ATTACHED]:
+    for file in request.files.getlist("file")[: service.MAX_ATTACHED]:
         if not file.filename:
             continue
         try:

@@ -58,9 +58,9 @@ _HTML_BEGINS = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _MAILBOX_BEGINS = re.compile(rb"From \S+ .*\d{4}\r?\n[\w-]+: ")
-MOST_UNPACKED = 256 * 1024**2
+MAX_UNPACKED = 256 * 1024**2
 RATIO_FROM = 25 * 1024**2
-MOST_RATIO = 50
+MAX_RATIO = 50
 """How many times larger than itself a file may unpack to, once that is more than RATIO_FROM: Expat took a minute over
 60 MB without a tag."""
 HEAD = 8_192
@@ -134,7 +134,7 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
         ) from None
     except (zipfile.BadZipFile, ValueError, OSError):
         raise FileRejected("The file is damaged.") from None
-    if size > min(MOST_UNPACKED, max(RATIO_FROM, MOST_RATIO * packed)):
+    if size > min(MAX_UNPACKED, max(RATIO_FROM, MAX_RATIO * packed)):
         raise FileRejected("Unpacked, the file is larger than a document can be.")
     declared = declared.strip().removesuffix("-template")
     if declared == BOOK or declared in OPEN_DOCUMENTS:

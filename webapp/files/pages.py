@@ -90,7 +90,7 @@ def place_of(file: Citable, page: int, words: str) -> str:
 def attach() -> ViewResult:
     """Add the files chosen in the composer; each becomes a chip in it."""
     rows, problems = [], []
-    for file in request.files.getlist("file")[: service.MOST_ATTACHED]:
+    for file in request.files.getlist("file")[: service.MAX_ATTACHED]:
         if not file.filename:
             continue
         try:

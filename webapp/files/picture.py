@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 NOTE_TOKENS = 30
-MOST_PAGES_FOUND = 4
+MAX_PAGES_FOUND = 4
 """How many pages are shown of a retrieved document that consists of pictures."""
 PIXELS_A_TOKEN = 750
 """As several providers count; others charge less for a picture of this size."""
@@ -40,7 +40,7 @@ def pictures_of_document(name: str, digest: str, media_type: str, pages: Sequenc
     if media_type.startswith("image/"):
         return [Picture(0, digest, media_type, name, tokens=picture_tokens(edge, edge))]
     tokens = picture_tokens(edge * 5 // 7, edge)
-    return [Picture(0, digest, media_type, name, page, tokens) for page in pages[:MOST_PAGES_FOUND]]
+    return [Picture(0, digest, media_type, name, page, tokens) for page in pages[:MAX_PAGES_FOUND]]
 
 
 def picture_tokens(width: int, height: int) -> int:

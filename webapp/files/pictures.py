@@ -18,7 +18,7 @@ from webapp.files.subprocesses import run_bounded
 
 DRAWING = "webapp.files.previews"
 THUMBNAIL = 320
-MOST_KEPT = 400
+MAX_KEPT = 400
 """How many pictures of one file are kept; beyond that the oldest is dropped for each new one."""
 
 
@@ -135,7 +135,7 @@ def draw(path: Path, media_type: str, wishes: Sequence[PictureRequest]) -> list[
 def _store(digest: str, wish: PictureRequest, picture: dict[str, Any]) -> bytes:
     data = base64.b64decode(picture["data"])
     views = sorted(file_storage().entries(picture_key(digest)), key=lambda entry: entry[1])
-    if len(views) >= MOST_KEPT:
+    if len(views) >= MAX_KEPT:
         file_storage().delete(views[0][0])
     file_storage().write(picture_key(digest, wish.name), data)
     return data

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MEMORY = 1024**3
-MOST_PIXELS = 80_000_000
+MAX_PIXELS = 80_000_000
 QUALITY = 85
 MARK = (255, 214, 10, 96)
 
@@ -59,7 +59,7 @@ def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dic
         pillow_heif.register_heif_opener()
     PIL.Image.MAX_IMAGE_PIXELS = None  # pictures that are too large are refused below, in words
     with PIL.Image.open(io.BytesIO(data)) as image:
-        if image.width * image.height > MOST_PIXELS:
+        if image.width * image.height > MAX_PIXELS:
             raise NotDrawable("The picture is too large: it can have at most 80 megapixels.")
         image.draft("RGB", (max(wish["edge"] for wish in wishes),) * 2)
         turned = PIL.ImageOps.exif_transpose(image)

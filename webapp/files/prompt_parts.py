@@ -174,7 +174,7 @@ def _attribute(text: str) -> str:
 
 SHARE = 0.4
 """The share of a prompt that pictures together may take."""
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 
 def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Picture, ...]]:
@@ -201,7 +201,7 @@ def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Pi
         else:
             pages = [replace(item, tokens=row.tokens)]
         pictures.setdefault(message_id, []).extend(pages)
-    room, left = int(window * SHARE), MOST_SHOWN
+    room, left = int(window * SHARE), MAX_SHOWN
     selection: dict[int, tuple[Picture, ...]] = {}
     for message_id in sorted(pictures, reverse=True):
         chosen_pictures = []

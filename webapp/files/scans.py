@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 EDGE = 2_400
 """The longer edge, in pixels, of what tesseract reads: about 200 dots an inch of a letter."""
 SECONDS = 120
-MOST_LANGUAGES = 6
-MOST_OWED = 50
+MAX_LANGUAGES = 6
+MAX_REQUESTED = 50
 
 
 def is_available() -> bool:
@@ -47,7 +47,7 @@ def files_to_scan() -> list[int]:
     """Return the files whose pages are still to be read; none where they cannot be."""
     if not is_available():
         return []
-    return list(db.session.scalars(select(File.file_id).where(File.scan_due.is_(True)).limit(MOST_OWED)))
+    return list(db.session.scalars(select(File.file_id).where(File.scan_due.is_(True)).limit(MAX_REQUESTED)))
 
 
 def read_scans(file_id: int, *, seconds: float | None = None) -> bool:
@@ -116,7 +116,7 @@ def _languages() -> tuple[str, ...]:
     """Return the languages that are installed, English first, at most so many: each more makes reading slower."""
     result = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, timeout=10, check=False)
     languages = [line.strip() for line in result.stdout.splitlines()[1:] if line.strip() not in ("", "osd", "equ")]
-    return tuple(sorted(languages, key=lambda name: (name != "eng", name))[:MOST_LANGUAGES])
+    return tuple(sorted(languages, key=lambda name: (name != "eng", name))[:MAX_LANGUAGES])
 
 
 def _store(file_id: int, page: int, text: str) -> None:

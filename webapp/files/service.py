@@ -18,7 +18,7 @@ from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 
-MOST_ATTACHED = 20
+MAX_ATTACHED = 20
 """The most files one message may have."""
 
 
@@ -66,8 +66,8 @@ def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mappin
 
     Raises NotFound for a file that is not the user's, Invalid for too many.
     """
-    if len(file_ids) > MOST_ATTACHED:
-        raise Invalid.field("file_ids", say("names more than %(most_attached)s files", most_attached=MOST_ATTACHED))
+    if len(file_ids) > MAX_ATTACHED:
+        raise Invalid.field("file_ids", say("names more than %(most_attached)s files", most_attached=MAX_ATTACHED))
     names = []
     for file_id, mode in file_ids.items():
         row = get_file(user_id, file_id)

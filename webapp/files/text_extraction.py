@@ -17,8 +17,8 @@ from webapp.files.readers.page import read_book, read_page
 from webapp.files.readers.result import Pages, Unreadable
 
 MEMORY = 1024**3
-MOST_PAGES = 2_000
-MOST_CHARACTERS = 8_000_000
+MAX_PAGES = 2_000
+MAX_CHARACTERS = 8_000_000
 PAGE = 4_000
 """Characters per page of a text without pages: short enough to go with a question."""
 LONGEST = 1_000_000
@@ -63,16 +63,16 @@ def read(data: bytes, media_type: str) -> list[str]:
     """Return the pages of a file as text. Raises Unreadable, and anything libraries raise for broken files."""
     result = READERS.get(media_type, text.read_text)(data)
     size = LONGEST if media_type in _PAGED else PAGE
-    pages = [piece for source_page in result.texts[:MOST_PAGES] for piece in pieces(_clean(source_page), size)]
+    pages = [piece for source_page in result.texts[:MAX_PAGES] for piece in pieces(_clean(source_page), size)]
     if (note := result.note()) and pages:
         pages[-1] = f"{pages[-1]}\n\n{note}".strip()
-    if len(pages) > MOST_PAGES:
-        pages = [*pages[: MOST_PAGES - 1], pages[MOST_PAGES - 1] + "\n[… cut]"]
+    if len(pages) > MAX_PAGES:
+        pages = [*pages[: MAX_PAGES - 1], pages[MAX_PAGES - 1] + "\n[… cut]"]
     total = 0
     for number, page in enumerate(pages):
         total += len(page)
-        if total > MOST_CHARACTERS:
-            pages = [*pages[:number], page[: max(0, len(page) - (total - MOST_CHARACTERS))] + "\n[… cut]"]
+        if total > MAX_CHARACTERS:
+            pages = [*pages[:number], page[: max(0, len(page) - (total - MAX_CHARACTERS))] + "\n[… cut]"]
             break
     if media_type != PDF and not any(page.strip() for page in pages):
         raise Unreadable("There is no text in it.")

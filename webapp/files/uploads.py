@@ -28,7 +28,7 @@ from webapp.spaces.models import SpaceDocument
 
 log = logging.getLogger(__name__)
 
-MOST_FILES = 2_000
+MAX_FILES = 2_000
 PIECE = 256 * 1024
 
 
@@ -50,8 +50,8 @@ def store_upload(user_id: int, name: str, data: BinaryIO) -> File:
 
     No connection is held in the meantime. Raises Invalid, TooLarge, Conflict, Unavailable.
     """
-    if count_rows(File.user_id == user_id) >= MOST_FILES:
-        raise Conflict(say("You already have %(most_files)s files. Delete some first.", most_files=MOST_FILES))
+    if count_rows(File.user_id == user_id) >= MAX_FILES:
+        raise Conflict(say("You already have %(most_files)s files. Delete some first.", most_files=MAX_FILES))
     content = take_content(name, data)
     row = _row_of(user_id, content)
     keep_after_commit(content.digest, lambda: data)

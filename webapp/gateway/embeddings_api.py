@@ -20,8 +20,8 @@ from webapp.usage.service import require_room
 
 blueprint = PageBlueprint("embeddings", __name__, url_prefix="/v1", access="user")
 
-MOST_TEXTS = 256
-MOST_CHARACTERS = 32_000
+MAX_TEXTS = 256
+MAX_CHARACTERS = 32_000
 """Of one text: about the 8,000 tokens that OpenAI takes; the models here read less of it."""
 
 
@@ -29,8 +29,8 @@ def _texts(value: Any) -> list[str]:
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not items or not all(isinstance(text, str) and text for text in items):
         raise ValueError("input must be a text or a list of texts; tokens are not read here")
-    if len(items) > MOST_TEXTS or any(len(text) > MOST_CHARACTERS for text in items):
-        raise ValueError(f"input can have at most {MOST_TEXTS} texts of {MOST_CHARACTERS:,} characters")
+    if len(items) > MAX_TEXTS or any(len(text) > MAX_CHARACTERS for text in items):
+        raise ValueError(f"input can have at most {MAX_TEXTS} texts of {MAX_CHARACTERS:,} characters")
     return [encodable(text) for text in items]
 
 

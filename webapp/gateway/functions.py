@@ -11,12 +11,12 @@ from webapp.llm.structured import describe_schema
 from webapp.tools.calls import depth_of
 from webapp.tools.client_tools import ClientTools
 
-MOST_TOOLS = 128
-MOST_DEFINITION = 32_000
+MAX_TOOLS = 128
+MAX_DEFINITION = 32_000
 """The most characters of one definition as JSON."""
-MOST_DEFINITIONS = 200_000
+MAX_DEFINITIONS = 200_000
 DEEPEST_SCHEMA = 24
-MOST_ROUNDS = 200
+MAX_ROUNDS = 200
 """How often calls may be handed over and answered within one reply."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -55,15 +55,15 @@ def read_tools(tools: Sequence[Any] | None, choice: Any = None, parallel: bool |
         if choice in (None, "none", "auto"):
             return None
         raise UnsupportedRequest("tool_choice", "tool_choice can ask for a tool only when there are tools.")
-    if len(tools) > MOST_TOOLS:
-        raise UnsupportedRequest("tools", f"At most {MOST_TOOLS} tools can be sent.")
+    if len(tools) > MAX_TOOLS:
+        raise UnsupportedRequest("tools", f"At most {MAX_TOOLS} tools can be sent.")
     definitions = [_definition(tool, f"tools[{number}]") for number, tool in enumerate(tools)]
     names = [definition["function"]["name"] for definition in definitions]
     for number, name in enumerate(names):
         if name in names[:number]:
             raise UnsupportedRequest(f"tools[{number}].function.name", f"There are two tools named '{name}'.")
-    if sum(len(json.dumps(definition)) for definition in definitions) > MOST_DEFINITIONS:
-        raise UnsupportedRequest("tools", f"All tools together can have at most {MOST_DEFINITIONS:,} characters.")
+    if sum(len(json.dumps(definition)) for definition in definitions) > MAX_DEFINITIONS:
+        raise UnsupportedRequest("tools", f"All tools together can have at most {MAX_DEFINITIONS:,} characters.")
     return _allowed_tools(definitions, names, choice, parallel)
 
 
@@ -134,8 +134,8 @@ def read_definition(source: Mapping[str, Any], param: str, schema_field: str) ->
     except ValueError:
         message = "A definition must not contain NaN, Infinity or half a surrogate pair."
         raise UnsupportedRequest(param, message) from None
-    if len(text) > MOST_DEFINITION:
-        raise UnsupportedRequest(param, f"A definition can have at most {MOST_DEFINITION:,} characters.")
+    if len(text) > MAX_DEFINITION:
+        raise UnsupportedRequest(param, f"A definition can have at most {MAX_DEFINITION:,} characters.")
     return definition
 
 
@@ -186,8 +186,8 @@ def read_rounds(lines: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tupl
                     "messages", "A message of the role 'tool' has to answer a call in 'tool_calls' before it."
                 )
             rounds[-1] = Round(rounds[-1].text, rounds[-1].calls, {**rounds[-1].results, call_id: text})
-    if len(rounds) > MOST_ROUNDS:
-        raise UnsupportedRequest("messages", f"At most {MOST_ROUNDS} rounds of calls fit into one reply.")
+    if len(rounds) > MAX_ROUNDS:
+        raise UnsupportedRequest("messages", f"At most {MAX_ROUNDS} rounds of calls fit into one reply.")
     for item in rounds:
         missing = [call.id for call in item.calls if call.id not in item.results]
         if missing or not item.calls:
@@ -199,7 +199,7 @@ def read_rounds(lines: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tupl
     return tuple(rounds)
 
 
-MOST_SHOWN = 8_000
+MAX_SHOWN = 8_000
 """The most characters of a schema that is also shown to the model: not every server makes the model follow it."""
 KINDS = ("text", "json_object", "json_schema")
 
@@ -242,7 +242,7 @@ def format_instructions(form: Mapping[str, Any] | None) -> str:
         return _ANY_OBJECT
     schema = form["json_schema"]
     words = describe_schema(schema["name"], schema["schema"])
-    return words if len(words) <= MOST_SHOWN else _ANY_OBJECT
+    return words if len(words) <= MAX_SHOWN else _ANY_OBJECT
 
 
 def _named_schema(value: Any, param: str) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationErr
 
 from webapp.gateway import wire
 from webapp.gateway.functions import UnsupportedRequest, read_flat_format, read_tools
-from webapp.gateway.wire import MOST_MESSAGES, Completion, GatewayRequest, WireMessage
+from webapp.gateway.wire import MAX_MESSAGES, Completion, GatewayRequest, WireMessage
 from webapp.http.validation import Amount, Line, SearchText, Whole, encodable, parse_id
 from webapp.parameters import Effort
 
 PREFIX, ITEM = "resp_", "msg_"
-MOST_METADATA = 16
+MAX_METADATA = 16
 CONVERSATION = "conv_"
 _ROLES = ("user", "assistant", "system", "developer")
 _LEFT_OUT = ("reasoning", "compaction")
@@ -28,8 +28,8 @@ def _text_or_items(value: Any) -> Any:
         return encodable(value)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError("input must be a text or a list of items")
-    if len(value) > MOST_MESSAGES:
-        raise ValueError(f"input can have at most {MOST_MESSAGES:,} items")
+    if len(value) > MAX_MESSAGES:
+        raise ValueError(f"input can have at most {MAX_MESSAGES:,} items")
     return value
 
 
@@ -62,7 +62,7 @@ class ResponseRequest(BaseModel):
     previous_response_id: str | None = Field(None, max_length=200)
     store: bool | None = None
     stream: bool | None = False
-    metadata: Annotated[dict[MetadataName, MetadataValue], Field(max_length=MOST_METADATA)] | None = None
+    metadata: Annotated[dict[MetadataName, MetadataValue], Field(max_length=MAX_METADATA)] | None = None
     tools: list[Any] | None = None
     tool_choice: Any = None
     parallel_tool_calls: bool | None = None

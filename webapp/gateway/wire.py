@@ -23,12 +23,12 @@ from webapp.http.validation import Line, SearchText, encodable
 from webapp.parameters import RequestParameters
 from webapp.tools.client_tools import ClientTools, arguments_of
 
-MOST_MESSAGES = 1_000
-MOST_INSTRUCTIONS = 8_000
+MAX_MESSAGES = 1_000
+MAX_INSTRUCTIONS = 8_000
 """The most characters of a client's system prompt that the model is shown."""
 PREFIX = "chatcmpl-"
-MOST_PICTURES = 10
-MOST_CALLS = 128
+MAX_PICTURES = 10
+MAX_CALLS = 128
 """The most calls in one message."""
 ARGUMENTS_PIECE = 1_000
 """The most characters of a call's arguments in one event."""
@@ -56,7 +56,7 @@ class MessageMetadata(BaseModel):
 class WireMessage(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: SearchText | list[dict[str, Any]] | None = None
-    tool_calls: list[Any] | None = Field(None, max_length=MOST_CALLS)
+    tool_calls: list[Any] | None = Field(None, max_length=MAX_CALLS)
     tool_call_id: SearchText | None = Field(None, max_length=200)
     metadata: MessageMetadata = MessageMetadata()
 
@@ -71,7 +71,7 @@ class Completion(RequestParameters):
     model_config = ConfigDict(extra="ignore")
 
     model: Line = Field("default", max_length=240)
-    messages: list[WireMessage] = Field(min_length=1, max_length=MOST_MESSAGES)
+    messages: list[WireMessage] = Field(min_length=1, max_length=MAX_MESSAGES)
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     n: int | None = None
@@ -122,7 +122,7 @@ def read(request: Completion) -> GatewayRequest:
         raise UnsupportedRequest("messages", "The last message has to be the user's and must not be empty.")
     pictures = _pictures(messages[-1])
     question = text_of(messages[-1], seen=len(pictures)) or PICTURE
-    instructions = instructions[:MOST_INSTRUCTIONS]
+    instructions = instructions[:MAX_INSTRUCTIONS]
     spans = tuple(spans_within(question, messages[-1].metadata.spans))
     gateway_request = GatewayRequest(
         question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given, spans=spans
@@ -174,8 +174,8 @@ def _pictures(message: WireMessage) -> tuple[bytes, ...]:
     """Return the images in a message. Raises UnsupportedRequest for too many."""
     parts = message.content if isinstance(message.content, list) else []
     pictures = tuple(data for part in parts if (data := picture_in(part)) is not None)
-    if len(pictures) > MOST_PICTURES:
-        raise UnsupportedRequest("messages", f"No more than {MOST_PICTURES} images can be sent at a time.")
+    if len(pictures) > MAX_PICTURES:
+        raise UnsupportedRequest("messages", f"No more than {MAX_PICTURES} images can be sent at a time.")
     return pictures
 
 

@@ -19,7 +19,7 @@ M = TypeVar("M", bound=BaseModel)
 
 SHARED = ("title", "text", "url")
 """The parts of what a device or a bookmark shares with the site: the first page takes them as a draft."""
-MOST_DRAFT = 8_000
+MAX_DRAFT = 8_000
 
 _LENGTH = re.compile(r"^(?:String|Value) should have (at (?:most|least)) (\d+) (?:character|item)s?.*$")
 """How pydantic reports that a text is too long or too short, with and without validators of our own."""
@@ -103,5 +103,5 @@ def first_sentence(errors: Iterable[str]) -> str:
 def linked_draft() -> dict[str, Any]:
     """Return what the composer begins with from a link, or from what another program shared, its parts a line each."""
     shared = dict.fromkeys(request.args.get(name, "").strip() for name in SHARED)
-    draft = "\n".join(filter(None, [request.args.get("draft", ""), *shared]))[:MOST_DRAFT]
+    draft = "\n".join(filter(None, [request.args.get("draft", ""), *shared]))[:MAX_DRAFT]
     return {"content": draft, "linked_draft": bool(draft)}

@@ -196,8 +196,8 @@ def _show(conversation: Conversation) -> str:
     return render_template(template, conversation=conversation, journey=_load_points(conversation))
 
 
-MOST = 4
-MOST_JOURNEYS = 2
+MAX_OFFERED = 4
+MAX_JOURNEYS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +215,8 @@ def conversations_to_continue(conversations: Sequence[Conversation]) -> list[Con
     guided = [row for row in newest if row.journey_id is not None and last_of[row.journey_id] is row]
     views = (
         ConversationToContinue(row, journey_view(row.user_id, row.journey_id, row, prefill=False))
-        for row in guided[:MOST]
+        for row in guided[:MAX_OFFERED]
     )
-    under_way = [item for item in views if item.journey is not None and not item.journey.is_complete][:MOST_JOURNEYS]
-    others = [ConversationToContinue(row) for row in newest if row.journey_id is None][: MOST - len(under_way)]
+    under_way = [item for item in views if item.journey is not None and not item.journey.is_complete][:MAX_JOURNEYS]
+    others = [ConversationToContinue(row) for row in newest if row.journey_id is None][: MAX_OFFERED - len(under_way)]
     return sorted([*under_way, *others], key=lambda item: item.conversation.updated_at or now(), reverse=True)

@@ -12,10 +12,10 @@ from webapp.prompts.transcript import TranscriptMessage, numbered_lines
 NAME = "legacy_facts"
 FACT_TOKENS = 150
 """The room in an answer for one fact: its quote, its statement, and where it belongs."""
-LEAST_TOKENS, MOST_TOKENS = 600, 6_000
+MIN_TOKENS, MAX_TOKENS = 600, 6_000
 CALL_MESSAGES = 20
 CALL_CHARS = 24_000
-MOST_FACTS = 100
+MAX_FACTS = 100
 
 _ABOUT = "This conversation is with a memorial agent and about {name}."
 _FACTS = """{ask} in `facts` a list of factual observations about {name} that the user mentioned. For each fact:
@@ -46,7 +46,7 @@ class LegacyFacts(BaseModel):
     """The answer of the call that looks for facts alone. One that is malformed costs only itself."""
 
     facts: Annotated[list[Any], BeforeValidator(none_is_empty)] = Field(
-        max_length=MOST_FACTS, json_schema_extra={"items": LegacyFact.model_json_schema()}
+        max_length=MAX_FACTS, json_schema_extra={"items": LegacyFact.model_json_schema()}
     )
 
 
@@ -66,7 +66,7 @@ def build_messages(transcript: Sequence[TranscriptMessage], name: str, facts: st
 def answer_tokens(transcript: Sequence[TranscriptMessage]) -> int:
     """Return the most tokens for an answer: room for a fact or so per message from the user, more for long ones."""
     texts = [item.content for item in transcript if item.role == "user"]
-    return min(MOST_TOKENS, LEAST_TOKENS + FACT_TOKENS * len(texts) + sum(map(len, texts)) // 2)
+    return min(MAX_TOKENS, MIN_TOKENS + FACT_TOKENS * len(texts) + sum(map(len, texts)) // 2)
 
 
 def first_batch(transcript: Sequence[TranscriptMessage], limit: int = CALL_MESSAGES) -> list[TranscriptMessage]:

@@ -19,9 +19,9 @@ from webapp.spaces import members
 from webapp.spaces.models import Space
 from webapp.spaces.service import get_space
 
-MOST = 500
+MAX_FACTS = 500
 """The most facts of a legacy that are listed, the oldest first."""
-MOST_TOLD = 2_000
+MAX_LISTED = 2_000
 """The most facts of a legacy that are considered for a prompt; of more, the newest."""
 
 
@@ -73,7 +73,7 @@ def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
     """Return the facts for a user's prompt in a legacy: their own and the shared ones, as they are now, in order of
     extraction, so that a prompt changes only where a fact does.
     """
-    newest = _readable(user_id, space_id).order_by(Memory.memory_id.desc()).limit(MOST_TOLD)
+    newest = _readable(user_id, space_id).order_by(Memory.memory_id.desc()).limit(MAX_LISTED)
     return [
         KnownFact(
             fact.memory.memory_id,
@@ -157,7 +157,7 @@ def _own_fact(user_id: int, memory_id: int) -> Memory:
 def _usable_facts(user_id: int, space_id: int) -> Select[Memory]:
     """Return the facts of a legacy that a reader may see, in order of extraction. Raises NotFound."""
     _require_legacy(user_id, space_id)
-    return _readable(user_id, space_id).order_by(Memory.memory_id).limit(MOST)
+    return _readable(user_id, space_id).order_by(Memory.memory_id).limit(MAX_FACTS)
 
 
 def _readable(user_id: int, space_id: int) -> Select[Memory]:

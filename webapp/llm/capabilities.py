@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 STRUCTURED_MODES = ("json_schema", "json_object", "text")
 _LIFETIME = 86_400
 _RECHECK = 60.0
-_MOST_TOOLS = 500
+_MAX_TOOLS = 500
 
 
 class Capabilities:
@@ -87,7 +87,7 @@ class Capabilities:
         return {name: until for name, until in entries.items() if isinstance(until, int | float)}
 
     def _store_tools(self, base_url: str, model: str, tools: Mapping[str, float]) -> None:
-        latest = sorted(tools.items(), key=lambda item: item[1])[-_MOST_TOOLS:]
+        latest = sorted(tools.items(), key=lambda item: item[1])[-_MAX_TOOLS:]
         self._save(f"{_key(base_url, model)}:tools", dict(latest), lifetime=_RECHECK)
 
     def _read(self, base_url: str, model: str) -> dict[str, object]:

@@ -12,7 +12,7 @@ from .embeddings import Embedder, OpenAIEmbedder
 from .encoders import LocalEmbedder, MultilingualEmbedder
 from .settings import ModelSettings
 
-MOST_KEPT = 4
+MAX_KEPT = 4
 
 
 ORDINARY_FLOOR = 0.40
@@ -82,7 +82,7 @@ class Embeddings:
         with self._lock:
             embedder = self._embedders.get(settings)
             if embedder is None:
-                while len(self._embedders) >= MOST_KEPT:
+                while len(self._embedders) >= MAX_KEPT:
                     self._embedders.pop(next(iter(self._embedders)))
                 embedder = self._embedders[settings] = OpenAIEmbedder(
                     settings, self._capabilities, name=name_at(settings)

@@ -23,7 +23,7 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 LENGTH, SHAPE = struct.Struct("!I"), struct.Struct("!II")
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 BATCH = 4
 """How many texts of a document are embedded while a question waits."""
 AFTER_QUERIES, AFTER_PASSAGES = 600.0, 60.0
@@ -92,7 +92,7 @@ class EmbeddingServer:
     def _answer_all(self, connection: socket.socket) -> None:
         is_nice = False
         with connection, suppress(ConnectionError, BrokenPipeError):
-            while (head := receive(connection, LENGTH.size)) and LENGTH.unpack(head)[0] <= MOST_BYTES:
+            while (head := receive(connection, LENGTH.size)) and LENGTH.unpack(head)[0] <= MAX_BYTES:
                 try:
                     request = json.loads(receive(connection, LENGTH.unpack(head)[0]))
                     name, texts, query = str(request["model"]), list(map(str, request["texts"])), bool(request["query"])

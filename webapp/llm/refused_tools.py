@@ -6,7 +6,7 @@ from typing import Any
 
 from .errors import ModelError, ModelNotFound, ModelUnavailable
 
-MOST_TRIALS = 32
+MAX_TRIALS = 32
 """The most requests for one search; tools that were not reached are left out once, and tried in the next one."""
 _REFUSALS = (400, 404, 422, 500, 501)
 
@@ -66,7 +66,7 @@ class Search:
         middle = (len(tools) + 1) // 2
         is_known = False  # if the first half is taken, it is known that the second is not
         for half in (tools[:middle], tools[middle:]):
-            if self._trials >= MOST_TRIALS:
+            if self._trials >= MAX_TRIALS:
                 return
             if not is_known and await self._takes([*self.tools, *half]):
                 self.tools += half

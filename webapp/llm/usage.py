@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_MOST_TOKENS = 1_000_000_000
+_MAX_TOKENS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def usage_of(usage: object) -> Usage:
 
 def _count(value: object) -> int | None:
     """Return a number of tokens; None for what cannot be one."""
-    return int(value) if isinstance(value, (int, float)) and 0 <= value <= _MOST_TOKENS else None
+    return int(value) if isinstance(value, (int, float)) and 0 <= value <= _MAX_TOKENS else None
 
 
 def _add(a: int | None, b: int | None) -> int | None:

@@ -30,7 +30,7 @@ READ_ONCE_IN = 600
 """If one token reads the same number of things again within so many seconds, the audit has one line for both."""
 TITLE, TEXT, WHOLE = 120, 500, 20_000
 """The most characters of a title, of a passage in a context, and of a fetched text."""
-MOST_FOUND, MOST_PINNED, MOST_KNOWN, MOST_SPACES = 10, 20, 40, 50
+MAX_FOUND, MAX_PINNED, MAX_KNOWN, MAX_SPACES = 10, 20, 40, 50
 PROFILE, SPACES = "commonplace://profile", "commonplace://spaces"
 _READ = {PROFILE: "the profile", SPACES: "the list of spaces"}
 WIDER = 5
@@ -92,13 +92,13 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
         access.require(args.space_id)
         require_member(user_id, args.space_id)
     question = Question(user_id=user_id, text=args.task, space_id=args.space_id)
-    found = access.readable_passages(user_id, retrieve(question, _WAIT).items)[:MOST_FOUND]
-    pinned = memories.list_memories(user_id, MemoryQuery(is_pinned=True, needs_review=False, limit=MOST_PINNED)).items
+    found = access.readable_passages(user_id, retrieve(question, _WAIT).items)[:MAX_FOUND]
+    pinned = memories.list_memories(user_id, MemoryQuery(is_pinned=True, needs_review=False, limit=MAX_PINNED)).items
     pinned = [row for row in pinned if access.includes(row.space_id)]
     shown = {row.memory_id for row in pinned}
     found = [item for item in found if item.kind != "memory" or item.id not in shown]
     shown |= {item.id for item in found if item.kind == "memory"}
-    known = [item for item in _memories_of(user_id, args.space_id) if item["memory_id"] not in shown][:MOST_KNOWN]
+    known = [item for item in _memories_of(user_id, args.space_id) if item["memory_id"] not in shown][:MAX_KNOWN]
     if not (pinned or known or found):
         known = _latest(user_id, args.space_id)
     _note(user_id, found, len(pinned) + len(known))
@@ -112,7 +112,7 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
 
 def _latest(user_id: int, space_id: int | None) -> list[dict[str, Any]]:
     """The memories that changed last, of a space if one is named: better than nothing where nothing fits the task."""
-    query = MemoryQuery(space_id=space_id, needs_review=False, limit=MOST_PINNED)
+    query = MemoryQuery(space_id=space_id, needs_review=False, limit=MAX_PINNED)
     rows = memories.list_memories(user_id, query).items
     return [{"memory_id": row.memory_id, "content": row.content} for row in rows if access.includes(row.space_id)]
 
@@ -153,7 +153,7 @@ def resource_templates() -> list[dict[str, Any]]:
 
 
 def _spaces(user_id: int) -> list[SpaceOut]:
-    found = list_spaces(user_id, SpaceQuery(limit=MOST_SPACES)).items
+    found = list_spaces(user_id, SpaceQuery(limit=MAX_SPACES)).items
     return [space for space in found if access.includes(space.space_id)]
 
 

@@ -25,7 +25,7 @@ blueprint = PageBlueprint("oauth_pages", __name__, access="user")
 
 PERSONAL = 0
 """Among spaces, stands for everything that is in none."""
-MOST_SPACES = 100
+MAX_SPACES = 100
 PLACES = N_(("this computer", "an app (%(scheme)s:)"))
 """Where people are sent, when it is no host."""
 
@@ -127,7 +127,7 @@ def _consent_request() -> tuple[Any, str, str | None] | Response:
 
 
 def _spaces() -> list[Any]:
-    spaces = list_spaces(current_user_id(), SpaceQuery(limit=MOST_SPACES)).items
+    spaces = list_spaces(current_user_id(), SpaceQuery(limit=MAX_SPACES)).items
     return [space for space in spaces if not space.invited_by]
 
 

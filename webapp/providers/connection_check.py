@@ -65,9 +65,9 @@ def picture_error_text(exc: Exception) -> str:
 SECONDS = 20.0
 LOCAL_SECONDS = 180.0
 """How long a server on this machine may take to load a model and to read the test's prompt."""
-MOST_PIECES = 48
+MAX_PIECES = 48
 """Pieces of a reply after which its speed is known."""
-MOST_NAMES = 2_000
+MAX_NAMES = 2_000
 """The most names of a server's models that are kept; aggregators have several hundred."""
 LONGEST_NAME = 200
 _EDGE = 64
@@ -134,7 +134,7 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
 
 def list_summary(rows: Sequence[ListedModel]) -> dict[str, Any]:
     """Return what is kept of a server's list: `names`, and the `windows` by name."""
-    rows = sorted(rows, key=lambda row: row.name)[:MOST_NAMES]
+    rows = sorted(rows, key=lambda row: row.name)[:MAX_NAMES]
     return {"names": [row.name for row in rows], "windows": {row.name: row.window for row in rows if row.window}}
 
 
@@ -218,7 +218,7 @@ def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int
                     continue
                 first_piece_at = first_piece_at or time.perf_counter()
                 pieces += 1
-                if pieces >= MOST_PIECES:
+                if pieces >= MAX_PIECES:
                     break
     if not pieces:
         raise MalformedOutput

@@ -18,7 +18,7 @@ from webapp.providers.schemas import ConnectionChanges, NewConnection, OfferFiel
 from webapp.providers.server_models import ListedModel, choices_of
 
 SECONDS = 0.8
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,6 @@ def fetch(url: str) -> Any:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=SECONDS) as answer:
-            return json.loads(answer.read(MOST_BYTES))
+            return json.loads(answer.read(MAX_BYTES))
     except (OSError, ValueError, RecursionError, HTTPException):
         return None

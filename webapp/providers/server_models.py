@@ -10,8 +10,8 @@ from typing import Any
 from webapp.providers.providers import CANNOT_CHAT, MAKES_VECTORS
 
 FEW = 12
-"""All of so many models are offered; of more, the MOST_OFFERED most capable."""
-MOST_OFFERED = 8
+"""All of so many models are offered; of more, the MAX_OFFERED most capable."""
+MAX_OFFERED = 8
 _BILLIONS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])")
 _DATED = re.compile(r"(.+?)[-@](?:20\d\d-?\d\d-?\d\d|\d{4})")
 
@@ -53,7 +53,7 @@ def choices_of(rows: Iterable[ListedModel], prefers: Sequence[str] = ()) -> list
     choices = sorted((row for row in rows if can_chat(row.name)), key=lambda row: _rank(row, prefers))
     names = {row.name for row in choices}
     plain = [row.name for row in choices if not _is_copy(row.name, names)]
-    top = set(plain if len(plain) <= FEW else plain[:MOST_OFFERED])
+    top = set(plain if len(plain) <= FEW else plain[:MAX_OFFERED])
     ordered = sorted((row.name for row in choices), key=lambda name: name not in top)
     return [Choice(name, name in top, place == 0) for place, name in enumerate(ordered)]
 
@@ -75,7 +75,7 @@ _NAMES = ("max_model_len", "context_length", "context_window", "max_context_leng
 """vLLM, OpenRouter and LiteLLM, Groq, LM Studio and Mistral, llama.cpp."""
 _WITHIN = ("meta", "top_provider", "model_info")
 """Nested objects in which some servers put it."""
-LEAST, MOST = 512, 100_000_000
+MIN_WINDOW, MAX_WINDOW = 512, 100_000_000
 READING_SECONDS = 60.0
 """How long a slow model may read a prompt: what it cannot read in that time is left out of prompts."""
 SMALLEST_BUDGET, LARGEST_BUDGET = 2_048, 16_000
@@ -87,8 +87,10 @@ def window_from_listing(row: Mapping[str, Any]) -> int | None:
     servers report the model's window and, beside it, how much of that they serve."""
     places = [row, *(row[name] for name in _WITHIN if isinstance(row.get(name), Mapping))]
     values = [place.get(name) for place in places for name in _NAMES]
-    sizes = [value for value in values if isinstance(value, int) and not isinstance(value, bool) and value >= LEAST]
-    return min(*sizes, MOST) if sizes else None
+    sizes = [
+        value for value in values if isinstance(value, int) and not isinstance(value, bool) and value >= MIN_WINDOW
+    ]
+    return min(*sizes, MAX_WINDOW) if sizes else None
 
 
 def models_from_listing(payload: Any) -> list[ListedModel]:

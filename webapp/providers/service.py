@@ -15,7 +15,7 @@ from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
 from webapp.providers.schemas import ConnectionChanges, NewConnection, OfferFields, OfferOut
 
-MOST_CONNECTIONS = 100
+MAX_CONNECTIONS = 100
 
 
 def get_connection(connection_id: int) -> ModelConnection:
@@ -65,9 +65,9 @@ def list_connections(query: PageQuery) -> Page[ModelConnection]:
 def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:
     """Return a new connection with its models, and what a test of it found. Raises Conflict, Invalid for a model named
     twice."""
-    ids = db.session.scalars(select(ModelConnection.connection_id).limit(MOST_CONNECTIONS)).all()
-    if len(ids) >= MOST_CONNECTIONS:
-        raise Conflict(say("There are already %(most_connections)s connections.", most_connections=MOST_CONNECTIONS))
+    ids = db.session.scalars(select(ModelConnection.connection_id).limit(MAX_CONNECTIONS)).all()
+    if len(ids) >= MAX_CONNECTIONS:
+        raise Conflict(say("There are already %(most_connections)s connections.", most_connections=MAX_CONNECTIONS))
     row = ModelConnection(
         name=fields.name,
         base_url=fields.base_url,

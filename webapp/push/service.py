@@ -20,7 +20,7 @@ from webapp.extensions import app_settings
 from webapp.network import outbound
 from webapp.push.models import PushSubscription
 
-MOST = 30
+MAX_BROWSERS = 30
 """Browsers of a person."""
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 """The order of the curve P-256 (FIPS 186-5): private keys are below it."""
@@ -46,7 +46,7 @@ def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: s
     digest = digest_of(endpoint)
     row = db.session.scalar(select(PushSubscription).where(PushSubscription.digest == digest).with_for_update())
     if row is None:
-        if count_rows(PushSubscription.user_id == user_id) >= MOST:
+        if count_rows(PushSubscription.user_id == user_id) >= MAX_BROWSERS:
             raise TooMany("You are notified in too many browsers already.")
         row = PushSubscription(digest=digest, endpoint=endpoint)
         db.session.add(row)

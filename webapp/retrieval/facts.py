@@ -19,7 +19,7 @@ from webapp.retrieval.passage_rows import usable_memories
 from webapp.retrieval.passages import FoundPassage, Scope
 from webapp.text.words import stems, words
 
-MOST = 8
+MAX_FACTS = 8
 """The most facts returned for one question."""
 LOOKED_AT = 50
 SCANNED = 20
@@ -81,7 +81,7 @@ def exact_facts(text: str, scope: Scope, position: Position) -> list[FoundPassag
     if not ids:
         return []
     statement = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
-    return load_memory_hits(statement, scope, "exact fact")[:MOST]
+    return load_memory_hits(statement, scope, "exact fact")[:MAX_FACTS]
 
 
 def catch_up(user_id: int, position: Position) -> None:

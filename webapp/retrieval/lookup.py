@@ -22,7 +22,7 @@ from webapp.text.words import fold_marks, stems, words
 
 _REST_OF_WORD = re.compile(r"\w*[^\w]+")
 _ONE_WORD = re.compile(r"\w+[^\w]+")
-_MOST_PAIRS = 24
+_MAX_PAIRS = 24
 """The most pairs of a question that are searched for."""
 
 
@@ -40,7 +40,7 @@ def phrases_of(question: str) -> Callable[[str], float]:
     In the question's order, in any form, with at most one word between them; stop words of the question are left out.
     """
     terms = stems(words(question[:2_000]))
-    pairs = list(dict.fromkeys(zip(terms, terms[1:], strict=False)))[:_MOST_PAIRS]
+    pairs = list(dict.fromkeys(zip(terms, terms[1:], strict=False)))[:_MAX_PAIRS]
     paired = {term for pair in pairs for term in pair}
 
     def share(text: str) -> float:

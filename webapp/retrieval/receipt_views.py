@@ -192,7 +192,7 @@ FILTERS = N_(
     }
 )
 SPEAKERS = N_({"": "Anyone", "user": "You", "assistant": "Assistant"})
-MOST = 24
+MAX_RESULTS = 24
 EXCERPT = 160
 TITLES = 4
 NEARLY = 0.6
@@ -249,14 +249,14 @@ def search(
         return Results()
     results: dict[str, list[ShownResult]] = {name: [] for name in FILTERS if name}
     by_title = kind in ("", "conversation") and not (since or until or speaker)
-    for hit in find_conversations(user_id, q, MOST if kind == "conversation" else TITLES) if by_title else ():
+    for hit in find_conversations(user_id, q, MAX_RESULTS if kind == "conversation" else TITLES) if by_title else ():
         results["conversation"].append(
             ShownResult("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
         )
     words_only = is_preparing = False
     if kind != "conversation":
         kinds = (kind,) if kind else ("memory", "message", "chunk", "document")
-        passages = service.search(user_id, q, kinds=kinds, since=since, until=until, speaker=speaker, limit=MOST)
+        passages = service.search(user_id, q, kinds=kinds, since=since, until=until, speaker=speaker, limit=MAX_RESULTS)
         is_preparing = not passages.indexed
         words_only = passages.indexed and not passages.with_meaning
         best = max((item.score for item in passages.items), default=0.0)

@@ -11,7 +11,7 @@ from pydantic import Field
 LONGEST_NAME = 100
 LONGEST_DESCRIPTION = 255
 LONGEST_CONTENT = 15_000
-MOST_AT_ONCE = 500
+MAX_BATCH = 500
 
 _TYPED = re.compile(r"\{\{[ \t]*([^\W\d]\w{0,49})[ \t]*\|[ \t]*([a-z-]+)((?::[^{}\n]*)?)\}\}")
 _OPTIONS = re.compile(r":options=(\[[^\[\]\n]*\])")
@@ -127,7 +127,7 @@ def _is_text(value: str) -> bool:
     return "\x00" not in value
 
 
-MOST_VARIABLES = 50
+MAX_VARIABLES = 50
 LONGEST_VALUE = 20_000
 
 _VARIABLE = re.compile(r"\{\{[ \t]*([^\W\d]\w{0,49}(?:[ -]\w{1,49}){0,5})[ \t]*(?::([^{}\n]*))?\}\}")
@@ -161,7 +161,7 @@ def variables_of(content: str) -> list[Variable]:
         variable = variables.get(name)
         if variable is None or (variable.default is None and rest is not None):
             variables[name] = _variable(name, rest)
-    return list(variables.values())[:MOST_VARIABLES]
+    return list(variables.values())[:MAX_VARIABLES]
 
 
 def variables_to_fill(content: str) -> list[Variable]:

@@ -13,7 +13,7 @@ from webapp.saved_prompts.formats import (
     LONGEST_DESCRIPTION,
     LONGEST_NAME,
     LONGEST_VALUE,
-    MOST_AT_ONCE,
+    MAX_BATCH,
     FilePrompt,
     RefusedPrompt,
     Variable,
@@ -64,7 +64,7 @@ class Values(BaseModel):
 
 class PromptsToImport(BaseModel):
     prompts: list[dict[str, Any]] = Field(
-        max_length=MOST_AT_ONCE, description="As exported from here, or as Open WebUI exports them."
+        max_length=MAX_BATCH, description="As exported from here, or as Open WebUI exports them."
     )
     space_id: Id | None = Field(None, description="Share them with the members of this space.")
 

@@ -24,7 +24,7 @@ from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.signals import Consequence, consequences_asked, membership_ends
 
-MOST_PROMPTS = 1_000
+MAX_PROMPTS = 1_000
 """The most prompts of one person."""
 
 
@@ -65,9 +65,9 @@ def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]
 
 
 def all_prompts(user_id: int) -> list[PromptForReader]:
-    """Return everything the user can use, by name, up to MOST_PROMPTS."""
+    """Return everything the user can use, by name, up to MAX_PROMPTS."""
     rows = db.session.execute(
-        _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id).limit(MOST_PROMPTS)
+        _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id).limit(MAX_PROMPTS)
     )
     return [PromptForReader(row.SavedPrompt, bool(row.can_edit)) for row in rows]
 
@@ -148,8 +148,8 @@ def import_prompts(
 
     Raises NotFound for a space the user is not in, Conflict if there are too many, Invalid for too many at once.
     """
-    if len(items) > formats.MOST_AT_ONCE:
-        raise Invalid.field("prompts", f"are more than {formats.MOST_AT_ONCE}")
+    if len(items) > formats.MAX_BATCH:
+        raise Invalid.field("prompts", f"are more than {formats.MAX_BATCH}")
     if space_id is not None:
         require_member(user_id, space_id)
     prompts, refused = formats.read(items)
@@ -193,5 +193,5 @@ def _select_prompts(user_id: int) -> Select[SavedPrompt, bool]:
 
 
 def _require_room(user_id: int, additional: int) -> None:
-    if count_rows(SavedPrompt.user_id == user_id) + additional > MOST_PROMPTS:
-        raise Conflict(f"Nobody can keep more than {MOST_PROMPTS:,} prompts. Delete some first.")
+    if count_rows(SavedPrompt.user_id == user_id) + additional > MAX_PROMPTS:
+        raise Conflict(f"Nobody can keep more than {MAX_PROMPTS:,} prompts. Delete some first.")

@@ -22,7 +22,7 @@ _PARTS = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTH", "BYHOUR", "B
 _WITHIN_AN_HOUR = ("BYMINUTE", "BYSECOND")
 _PARTS_OF_MONTHS = {"BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYSETPOS"}
 """Only by month or year: an hourly rule for 30 February would be looked for until the year 9999."""
-_MOST_LOOKED_AT = 1_000
+_MAX_CANDIDATES = 1_000
 """How many times of a rule are passed over that lie within the hour that clocks were set back."""
 
 
@@ -69,7 +69,7 @@ def next_time(rule: str, moment: datetime, timezone: str, after: datetime) -> da
         instant = to_instant(local, timezone)
         if instant > after:
             return instant if instant.year <= LAST_YEAR else None
-        if attempt >= _MOST_LOOKED_AT:
+        if attempt >= _MAX_CANDIDATES:
             break
     return None
 

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 BATCH = 200
 CLAIM_SECONDS = 10.0
 LATE = timedelta(minutes=10)
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 KEPT_RUNS = 200
 TURN_SECONDS = 600.0
 TOKEN_ENDED = N_("The token that made it has ended. Resume it to have it sent for you.")
@@ -213,7 +213,7 @@ def _close(run_row: ScheduleRun, schedule: Schedule, problem: str | None, *, pau
         enqueue_after_commit("push", message_id=reply.message_id)
     mails.queue_mail(run_row, schedule)
     events.note(schedule.user_id, Kind.SCHEDULE_FAILED if problem else Kind.SCHEDULE_FINISHED, event)
-    if (pauses or schedule.failures >= MOST_FAILURES) and schedule.is_active:
+    if (pauses or schedule.failures >= MAX_FAILURES) and schedule.is_active:
         schedule.is_active, schedule.paused_why = False, run_row.problem
         events.note(schedule.user_id, Kind.SCHEDULE_PAUSED, {"schedule_id": schedule.schedule_id})
         log.warning("schedule paused", extra={"schedule_id": schedule.schedule_id})

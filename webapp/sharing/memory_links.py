@@ -8,7 +8,7 @@ from sqlalchemy import Select, func, or_, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now
-from webapp.memories.store.reach import MOST_NAMED, UsedIn, Uses, uses_of
+from webapp.memories.store.reach import MAX_NAMED, UsedIn, Uses, uses_of
 from webapp.retrieval.models import TurnReceipt
 from webapp.sharing.models import ConversationShare
 
@@ -23,11 +23,11 @@ def find_uses(user_id: int, memory_ids: Collection[int]) -> Uses:
     what was forgotten when it is stored."""
     condition = Conversation.user_id == user_id
     shared = _linked_replies(user_id, memory_ids)
-    statement = _select_replies(memory_ids).where(condition, Message.message_id.not_in(list(shared)[:MOST_NAMED]))
+    statement = _select_replies(memory_ids).where(condition, Message.message_id.not_in(list(shared)[:MAX_NAMED]))
     newest = db.session.execute(
-        statement.order_by(Message.message_id.desc()).limit(max(0, MOST_NAMED - len(shared)))
+        statement.order_by(Message.message_id.desc()).limit(max(0, MAX_NAMED - len(shared)))
     ).all()
-    replies = [*shared.values(), *(UsedIn.model_validate(row, from_attributes=True) for row in newest)][:MOST_NAMED]
+    replies = [*shared.values(), *(UsedIn.model_validate(row, from_attributes=True) for row in newest)][:MAX_NAMED]
     return Uses(
         replies,
         _count(_select_replies(memory_ids).where(condition)),

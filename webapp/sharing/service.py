@@ -22,11 +22,11 @@ from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import LATEST_YEAR, NewShare, ShareQuery
 
 SHOWN_AT_ONCE = 100
-MOST_MESSAGES = 5_000
+MAX_MESSAGES = 5_000
 """The most messages in one snapshot."""
-MOST_LINKS = 200
+MAX_LINKS = 200
 """The most links to one conversation."""
-MOST_EXCHANGES = 200
+MAX_EXCHANGES = 200
 """The most questions offered for choosing a range."""
 EXCHANGE_WORDS = 60
 """The most characters shown of such a question."""
@@ -50,9 +50,9 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
     conversation = get_conversation(user_id, conversation_id, lock=True)
     if conversation.is_temporary:
         raise Conflict("A temporary conversation cannot be shared.")
-    if count_rows(ConversationShare.conversation_id == conversation_id) >= MOST_LINKS:
+    if count_rows(ConversationShare.conversation_id == conversation_id) >= MAX_LINKS:
         raise Conflict(
-            say("This conversation already has %(most_links)s links. Revoke some first.", most_links=MOST_LINKS)
+            say("This conversation already has %(most_links)s links. Revoke some first.", most_links=MAX_LINKS)
         )
     message_ids = db.session.scalars(
         select(Message.message_id).where(current(conversation_id), _is_showable()).order_by(Message.message_id)
@@ -65,13 +65,13 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
     selection = [i for i in message_ids if (fields.first or 0) <= i <= (fields.last or i)]
     if not selection:
         raise Conflict("There is nothing to share yet.")
-    if len(selection) > MOST_MESSAGES and not fields.live:
+    if len(selection) > MAX_MESSAGES and not fields.live:
         raise Invalid.field(
             "from",
             say(
                 "leaves %(count)s messages; a snapshot can have at most %(most_messages)s",
                 count=f"{len(selection):,}",
-                most_messages=f"{MOST_MESSAGES:,}",
+                most_messages=f"{MAX_MESSAGES:,}",
             ),
         )
     row = ConversationShare(
@@ -102,13 +102,13 @@ class Exchange:
 
 
 def list_exchanges(user_id: int, conversation_id: int) -> list[Exchange]:
-    """Return where a range can begin and end, oldest first; the newest MOST_EXCHANGES. Raises NotFound."""
+    """Return where a range can begin and end, oldest first; the newest MAX_EXCHANGES. Raises NotFound."""
     get_conversation(user_id, conversation_id)
     rows = db.session.execute(
         select(Message.message_id, Message.role, func.substr(Message.content, 1, 4 * EXCHANGE_WORDS))
         .where(current(conversation_id), _is_showable())
         .order_by(Message.message_id.desc())
-        .limit(2 * MOST_EXCHANGES)
+        .limit(2 * MAX_EXCHANGES)
     ).all()
     exchanges: list[Exchange] = []
     for message_id, role, content in reversed(rows):
@@ -116,7 +116,7 @@ def list_exchanges(user_id: int, conversation_id: int) -> list[Exchange]:
             exchanges.append(Exchange(message_id, message_id, _first_words(content)))
         else:
             exchanges[-1] = replace(exchanges[-1], last_id=message_id)
-    return exchanges[-MOST_EXCHANGES:]
+    return exchanges[-MAX_EXCHANGES:]
 
 
 def _first_words(content: str) -> str:

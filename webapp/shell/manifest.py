@@ -20,9 +20,9 @@ blueprint = PageBlueprint("installing", __name__)
 
 SHEETS = ("tokens", "base", "layout", "controls", "forms", "pages", "thread", "prose", "rich", "offline")
 """The style sheets of the page without a connection."""
-MOST_FILES = 10
+MAX_FILES = 10
 """Of one share; a share sheet offers whole albums."""
-MOST_QUERY = 7_000
+MAX_QUERY = 7_000
 """Bytes of shared words in an address; servers take 8,190 with its path."""
 WORKER_POLICY = "default-src 'none'; connect-src 'self'; script-src 'self'"
 
@@ -78,8 +78,8 @@ def worker() -> ViewResult:
         "home": url_for("conversations_pages.new"),
         "share": url_for(".share"),
         "words": SHARED,
-        "files": MOST_FILES,
-        "address": MOST_QUERY,
+        "files": MAX_FILES,
+        "address": MAX_QUERY,
     }
     response = Response(f"const SETTINGS = {json.dumps(names)};\n{script}", mimetype="text/javascript")
     response.headers["Service-Worker-Allowed"] = url_for("conversations_pages.new")
@@ -96,7 +96,7 @@ def share() -> ViewResult:
     It reads no cookie and stores nothing: whoever is led there sends the words themselves, or does not.
     """
     words = {name: word for name in SHARED if (word := request.form.get(name, ""))}
-    while len(urlencode(words)) > MOST_QUERY:
+    while len(urlencode(words)) > MAX_QUERY:
         longest = max(words, key=lambda name: len(words[name]))
         words[longest] = words[longest][:-100]
     home = url_for("conversations_pages.new")

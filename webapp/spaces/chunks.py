@@ -7,7 +7,7 @@ from webapp.text.sentences import sentences_of
 
 SIZE = 900
 """The most characters of a part; the embedding model reads about 1,000."""
-LEAST = 250
+MIN_SIZE = 250
 """A shorter part is continued with the next paragraph, even from another section."""
 
 PAGE_END = "\f"
@@ -71,7 +71,7 @@ def chunks_of(text: str, size: int = SIZE) -> list[str]:
         paragraph = paragraph.strip("\n").rstrip()
         if not paragraph.strip():
             continue
-        starts_anew = _HEADING.match(paragraph) is not None and len(current) >= min(LEAST, size)
+        starts_anew = _HEADING.match(paragraph) is not None and len(current) >= min(MIN_SIZE, size)
         for piece in [paragraph] if len(paragraph) <= size else list(_pieces(paragraph, size)):
             if current and (starts_anew or len(current) + 2 + len(piece) > size):
                 parts.append(current)

@@ -13,7 +13,7 @@ from webapp.spaces.service import spaces_of
 
 COOKIE = "space"
 COOKIE_SECONDS = 365 * 86_400
-MOST = 100
+MAX_CHOICES = 100
 
 
 def chosen_space(user_id: int) -> Space | None:
@@ -49,7 +49,7 @@ def choices(user_id: int) -> Choices:
     """Return what the switcher offers."""
     rows = db.session.execute(_memberships(), {"user": user_id}).all()
     spaces = [row for row in rows if row.status == "active"]
-    return Choices(spaces[:MOST], sum(row.status == "invited" for row in rows))
+    return Choices(spaces[:MAX_CHOICES], sum(row.status == "invited" for row in rows))
 
 
 @cache
@@ -59,7 +59,7 @@ def _memberships() -> Select[str, int, str, str]:
         .join(Space, Space.space_id == SpaceMember.space_id)
         .where(SpaceMember.user_id == bindparam("user"), SpaceMember.status.in_(MEMBER_STATUSES))
         .order_by(Space.name, Space.space_id)
-        .limit(2 * MOST)
+        .limit(2 * MAX_CHOICES)
     )
 
 

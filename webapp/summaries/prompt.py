@@ -115,8 +115,8 @@ def tidy(summary: str) -> str:
     return text
 
 
-MOST_SENTENCES = 12
-MOST_CHARS = 220
+MAX_SENTENCES = 12
+MAX_CHARS = 220
 ALSO = "Also said:"
 _WORD = re.compile(r"[^\W_]+(?:[:.,/-][^\W_]+)*")
 _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
@@ -143,11 +143,11 @@ def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
     missing: dict[str, None] = {}
     for text in texts:
         for word, sentence in particulars(text).items():
-            if not all(term in present for term in words(word)) and len(sentence) <= MOST_CHARS:
+            if not all(term in present for term in words(word)) and len(sentence) <= MAX_CHARS:
                 missing.setdefault(sentence)
     room = limit - len(summary) - len(ALSO) - 2
     additions: list[str] = []
-    for sentence in list(missing)[:MOST_SENTENCES]:
+    for sentence in list(missing)[:MAX_SENTENCES]:
         ended = sentence if sentence[-1] in ".!…。！" else f"{sentence}."
         needed = len(ended) + bool(additions)  # with the space before it
         if needed > room:

@@ -8,7 +8,7 @@ SIZE = 800
 """UTF-8 bytes of a full piece: about 200 tokens of prose, within what embedding models read."""
 OVERLAP = 160
 """The longest sentence, in bytes, that a piece repeats from the one before it."""
-MOST = 65_000
+MAX_PIECES = 65_000
 """The most pieces of one text; the last one takes whatever remains."""
 
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)")
@@ -46,9 +46,9 @@ def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece
             start = unit.start
         end = unit.end
         last = unit if is_prose else Piece(unit.end, unit.end)
-        if len(pieces) == MOST:
+        if len(pieces) == MAX_PIECES:
             break
-    if len(pieces) == MOST:
+    if len(pieces) == MAX_PIECES:
         end = len(text)
     if end > start:
         pieces.append(Piece(start, end))

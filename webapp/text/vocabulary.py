@@ -13,10 +13,10 @@ from webapp.text.words import ENGLISH, is_paired, language_of, search_form, term
 
 STOP = -1
 """Term number of a word that is not indexed."""
-_LEAST_OF_COMPOUND = 5
+_MIN_COMPOUND_PART = 5
 """A shorter word stands in too many by chance."""
-MOST_COMPOUNDS = 100
-MOST_SIMILAR = 24
+MAX_COMPOUNDS = 100
+MAX_SIMILAR = 24
 """The most terms that an unfinished or an unknown word stands for."""
 
 
@@ -105,7 +105,7 @@ class Vocabulary:
             ),
             key=lambda pair: len(pair[0]),
         )
-        return list(dict.fromkeys(number for _, number in matching if number != STOP))[:MOST_SIMILAR]
+        return list(dict.fromkeys(number for _, number in matching if number != STOP))[:MAX_SIMILAR]
 
     def similar_terms(self, word: str, numbers: list[int] | None, *, unfinished: bool) -> list[int]:
         """Return the numbers of other terms that a query word, for which `find` returned `numbers`, stands for: those
@@ -122,14 +122,14 @@ class Vocabulary:
         form = search_form(word)
         if is_paired(word):
             marks: tuple[str, ...] = (form,)
-        elif len(form) >= _LEAST_OF_COMPOUND and form.isalpha():
+        elif len(form) >= _MIN_COMPOUND_PART and form.isalpha():
             marks = (f"{form}\n", f"\n{form}")
         else:
             return []
         listing, compounds = self._word_list(), set[str]()
         for mark in marks:
             index = listing.find(mark)
-            while index >= 0 and len(compounds) < MOST_COMPOUNDS:
+            while index >= 0 and len(compounds) < MAX_COMPOUNDS:
                 end = listing.find("\n", index + 1)
                 compounds.add(listing[listing.rfind("\n", 0, index + 1) + 1 : end])
                 index = listing.find(mark, end)
@@ -139,7 +139,7 @@ class Vocabulary:
             for terms in self._words.values()
             if compound in terms
         ]
-        return [number for number in dict.fromkeys(numbers) if number != STOP][:MOST_SIMILAR]
+        return [number for number in dict.fromkeys(numbers) if number != STOP][:MAX_SIMILAR]
 
     def _word_list(self) -> str:
         """Return all words in their search form, each on a line, with a line's end before the first and after the last;

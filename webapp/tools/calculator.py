@@ -8,7 +8,7 @@ from fractions import Fraction
 
 LONGEST = 400
 DEEPEST = 40
-MOST_BITS = 6_000
+MAX_BITS = 6_000
 """The most bits of a number's numerator and denominator: about 1,800 digits."""
 DIGITS = 30
 _PRECISION = 60
@@ -156,7 +156,7 @@ class _Reader:
     def _power(self, base: Number, exponent: Number) -> Number:
         if exponent.denominator == 1:
             size = max(base.numerator.bit_length(), base.denominator.bit_length())
-            if base not in (0, 1, -1) and abs(exponent.numerator) * max(size - 1, 1) > MOST_BITS:
+            if base not in (0, 1, -1) and abs(exponent.numerator) * max(size - 1, 1) > MAX_BITS:
                 raise Unanswerable("That number is too large to write down.")
             if base == 0 and exponent < 0:
                 raise Unanswerable("Nothing can be divided by zero.")
@@ -198,7 +198,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _bounded(value: Number) -> Number:
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
         raise Unanswerable("That number is too large to write down.")
     return value
 

@@ -16,9 +16,9 @@ CLIENT = "client"
 """Who carries out a call, as its record says."""
 WAITING = {"status": "waiting"}
 """The output of a call that was handed over and not yet answered."""
-MOST_HANDED = 64
+MAX_CLIENT_TOOLS = 64
 """The most calls handed over at once; more are not passed on."""
-MOST_RESULT = 100_000
+MAX_RESULT = 100_000
 """The most characters kept of the result of a client's call."""
 NOT_ANSWERED = "This call was not answered."
 _PREFIX = "client_"
@@ -126,8 +126,8 @@ def arguments_of(record: Mapping[str, Any]) -> str:
 def result_of(text: str) -> dict[str, Any]:
     """Return the result of a call as its record keeps it: bounded, with a mark if something is missing."""
     text = text.replace("\x00", "")
-    if len(text) > MOST_RESULT:
-        text = f"{text[:MOST_RESULT]}\n[… {len(text) - MOST_RESULT:,} characters left out …]"
+    if len(text) > MAX_RESULT:
+        text = f"{text[:MAX_RESULT]}\n[… {len(text) - MAX_RESULT:,} characters left out …]"
     return {"text": text}
 
 

@@ -12,7 +12,7 @@ from webapp.tools.web.definitions import NAMES as WEB_NAMES
 from webapp.tools.web.definitions import web_tools
 from webapp.tools.web.service import web as kept_web
 
-LEAST_WINDOW = 4_096
+MIN_WINDOW = 4_096
 """In a model's window of fewer tokens, results from outside would leave no room for a prompt."""
 DEFINITIONS_SHARE = 0.15
 
@@ -39,7 +39,7 @@ def toolset_for(
     tools = [*(_MEMORY if remembers else ())]
     if builtin and settings.builtin_tools_enabled:
         tools += BUILT_IN
-    roomy = window >= LEAST_WINDOW
+    roomy = window >= MIN_WINDOW
     if roomy and web and (access := kept_web.get()) is not None:
         tools += web_tools(access.engine)
     if roomy and servers_for:

@@ -50,8 +50,8 @@ def mask(value: Any, keys: tuple[str, ...]) -> Any:
 AGENT = "Commonplace/1.0 (reads pages for its user)"
 CONNECT_SECONDS = 5.0
 SILENCE_SECONDS = 15.0
-MOST_BYTES = 2 * 1024**2
-MOST_REDIRECTS = 5
+MAX_BYTES = 2 * 1024**2
+MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -69,7 +69,7 @@ class RemoteRequest:
 
 @dataclass(frozen=True, slots=True)
 class RemoteResponse:
-    """The head of a response, and its body in pieces, decompressed; reading beyond MOST_BYTES raises ToolFailed."""
+    """The head of a response, and its body in pieces, decompressed; reading beyond MAX_BYTES raises ToolFailed."""
 
     url: str
     status: int
@@ -206,12 +206,12 @@ async def _decompress(response: Any, headers: Mapping[str, str]) -> AsyncGenerat
         received += len(piece)
         if box is not None:
             try:
-                piece = box.decompress(piece, MOST_BYTES + 1 - size)  # noqa: PLW2901
+                piece = box.decompress(piece, MAX_BYTES + 1 - size)  # noqa: PLW2901
             except zlib.error:
                 raise ToolFailed("The answer is broken.") from None
         size += len(piece)
-        if max(received, size) > MOST_BYTES or (box is not None and box.unconsumed_tail):
-            raise ToolFailed(f"The answer is larger than {MOST_BYTES // 1024**2} MB.")
+        if max(received, size) > MAX_BYTES or (box is not None and box.unconsumed_tail):
+            raise ToolFailed(f"The answer is larger than {MAX_BYTES // 1024**2} MB.")
         yield piece
 
 

@@ -26,8 +26,8 @@ from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
 from webapp.tools.toolset import Output, Run, Tool, ToolContext, ToolFailed
 
-MOST_SERVERS = 20
-MOST_OFFERED = 40
+MAX_SERVERS = 20
+MAX_OFFERED = 40
 CALL_SECONDS = 60.0
 _SAME = ("description", "schema", "reads_only")
 
@@ -51,8 +51,8 @@ def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> Too
     if fields.for_everyone and not is_admin:
         raise Forbidden("Only admins can add servers for everybody.")
     owner = None if fields.for_everyone else user_id
-    if len(servers_of(owner)) >= MOST_SERVERS:
-        raise Conflict(say("There are already %(most)s servers.", most=MOST_SERVERS))
+    if len(servers_of(owner)) >= MAX_SERVERS:
+        raise Conflict(say("There are already %(most)s servers.", most=MAX_SERVERS))
     row = ToolServer(
         user_id=owner,
         name=fields.name,
@@ -199,7 +199,7 @@ def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[To
         allowed = {(server_id, tool) for server_id, tool in db.session.execute(statement)}
     used_names = set(names)
     tools: list[Tool] = []
-    for row, entry in enabled[:MOST_OFFERED]:
+    for row, entry in enabled[:MAX_OFFERED]:
         definition = definition_of(client.name_for(row.name, entry["name"], used_names), entry)
         tokens -= estimate_tokens(str(definition))
         if tokens < 0:

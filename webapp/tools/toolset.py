@@ -11,11 +11,11 @@ from webapp.text.tokens import estimate_tokens
 
 ROUNDS, FAR_ROUNDS = 4, 8
 """How often the model may call tools in one reply: if all of them are local, and if some reach out."""
-MOST_CALLS = 8
+MAX_CALLS = 8
 """The most calls at once."""
 FAR_SECONDS = 120.0
 """The most time that calls which reach out may take together in one reply, not counting the wait for the person."""
-MOST_TOKENS = 3_000
+MAX_TOKENS = 3_000
 """The most tokens of one result; a longer one is shortened with a mark."""
 FAR_TOKENS = 8_000
 """The most tokens of all results from outside in one reply; fewer if the model's window is small."""
@@ -35,7 +35,7 @@ class ToolContext:
     be taken: what the user wrote and what tools returned. A tool that reaches out may add to these."""
 
     now: datetime
-    tokens: int = MOST_TOKENS
+    tokens: int = MAX_TOKENS
     words: list[str] = field(default_factory=list)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 LONGEST = 2_000
 # Scheme, host and the rest; a host without a dot is never reached.
 _LOOKS_LIKE_ONE = re.compile(r"(?<!\w)(?:https?://)?\w[\w-]{0,62}(?:\.[\w-]{1,63})+[^\s<>\"\\^`{}|]*", re.IGNORECASE)
-_MOST_SIGNS = 6
+_MAX_SIGNS = 6
 _BREAKS = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]")
 
 
@@ -55,7 +55,7 @@ def is_known(url: str, words: Iterable[str]) -> bool:
 def _addresses(text: str) -> Iterator[str]:
     """Yield what looks like a URL, each also without trailing characters that may belong to the sentence."""
     for match in _LOOKS_LIKE_ONE.findall(text):
-        for _ in range(_MOST_SIGNS):
+        for _ in range(_MAX_SIGNS):
             yield _bare(match)
             if not match or match[-1] not in ")]}>'*_.,;:!?":
                 break

@@ -12,11 +12,11 @@ from typing import IO
 
 from webapp.i18n.marks import say
 
-MOST_BYTES = 16 * 1024**3
+MAX_BYTES = 16 * 1024**3
 """The most bytes that a ZIP may unpack to."""
-MOST_MEMBERS = 200_000
+MAX_MEMBERS = 200_000
 RATIO_FROM = 64 * 1024**2
-MOST_RATIO = 50
+MAX_RATIO = 50
 """How many times larger than itself a ZIP may unpack to, once that is more than RATIO_FROM: chats get to ten times."""
 _SYSTEM = ("__MACOSX/", ".DS_Store", "Thumbs.db")
 """In the paths of files that operating systems add."""
@@ -99,9 +99,9 @@ class Archive:
             ) from error
         except (zipfile.BadZipFile, OSError, ValueError) as error:
             raise ImportRefused("The ZIP is broken. Download the export again.") from error
-        if len(archive.filelist) > MOST_MEMBERS:
+        if len(archive.filelist) > MAX_MEMBERS:
             raise ImportRefused("The ZIP holds more files than an export can have. It was not imported.")
-        if sum(item.file_size for item in archive.filelist) > min(MOST_BYTES, max(RATIO_FROM, MOST_RATIO * size)):
+        if sum(item.file_size for item in archive.filelist) > min(MAX_BYTES, max(RATIO_FROM, MAX_RATIO * size)):
             raise ImportRefused("Unpacked, the ZIP is larger than an export can be. It was not imported.")
         paths = ((item.filename.replace("\\", "/"), item) for item in archive.infolist() if not item.is_dir())
         return {path: (archive, item) for path, item in paths if not any(part in path for part in _SYSTEM)}

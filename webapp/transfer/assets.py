@@ -47,7 +47,7 @@ def store_files(import_id: int, user_id: int, upload: Upload, part: ReadConversa
     that nothing is duplicated if a job runs twice."""
     result = ConversationFiles()
     for message in part.messages:
-        for file in message.files[: files.MOST_ATTACHED]:
+        for file in message.files[: files.MAX_ATTACHED]:
             try:
                 file_id, mode = _take_file(import_id, user_id, upload, file)
             except DomainError as error:

@@ -12,7 +12,7 @@ from webapp.db.base import now
 from webapp.errors import Invalid, NotFound
 from webapp.transfer.export_jobs import conversation_as
 
-MOST_BYTES = 50_000_000
+MAX_BYTES = 50_000_000
 """The most bytes to write at once; for more, there is the export of the account."""
 IN_MEMORY = 1_000_000
 """The most bytes of the file to hold in memory; a longer one is an unnamed file on disk until it is sent."""
@@ -55,7 +55,7 @@ def _write(file: IO[bytes], user_id: int, ids: Sequence[int]) -> dict[str, str]:
             except NotFound:
                 continue
             size += len(content)
-            if size > MOST_BYTES:
+            if size > MAX_BYTES:
                 raise Invalid("That is too many for one file. Export your whole account instead.")
             name = f"{stem} ({conversation_id}).md"
             archive.writestr(name, content)

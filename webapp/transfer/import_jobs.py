@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 BATCH = 20
 GAINS = (" imported", " updated", " proposed", " restored")
 """How the names of counts end that are of something new."""
-MOST_WEIGHT, WEIGHT_OF_FILE = 200, 50
+MAX_WEIGHT, WEIGHT_OF_FILE = 200, 50
 """The messages that are written together, at most; bringing along a file takes as long as writing so many."""
 TAKES = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
 KINDS = {ReadConversation: "conversation", ReadMemory: "memory", ReadProject: "project", Unreadable: "problem"}
@@ -102,7 +102,7 @@ def _batch(parts: Iterator[Part]) -> list[Part]:
     """Return the next parts that are written together."""
     batch: list[Part] = []
     weight = 0
-    while len(batch) < BATCH and weight < MOST_WEIGHT and (part := next(parts, None)) is not None:
+    while len(batch) < BATCH and weight < MAX_WEIGHT and (part := next(parts, None)) is not None:
         batch.append(part)
         if isinstance(part, ReadConversation):
             weight += sum(1 + WEIGHT_OF_FILE * len(message.files) for message in part.messages)

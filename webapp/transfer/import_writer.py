@@ -11,7 +11,7 @@ from webapp.conversations.current_messages import current
 from webapp.conversations.folders import create_folder
 from webapp.conversations.messages import supersede_from
 from webapp.conversations.models import Conversation, Folder, Message, MessageReasoning
-from webapp.conversations.schemas import MOST_TAGS, FolderFields
+from webapp.conversations.schemas import MAX_TAGS, FolderFields
 from webapp.conversations.signals import messages_changed
 from webapp.db.base import db
 from webapp.http.validation import MAX_TEXT_BYTES
@@ -278,7 +278,7 @@ def _folder(user_id: int, name: str | None) -> int | None:
 def _tags(names: list[str]) -> list[str]:
     """Return valid tags for a conversation: one line each, no duplicates, no more than allowed."""
     lines = [" ".join(clean(name).split())[:50] for name in names]
-    return list({line.casefold(): line for line in lines if line.isprintable() and line}.values())[:MOST_TAGS]
+    return list({line.casefold(): line for line in lines if line.isprintable() and line}.values())[:MAX_TAGS]
 
 
 def _span(part: ReadConversation) -> tuple[datetime, datetime]:

@@ -25,7 +25,7 @@ blueprint = PageBlueprint("transfer_pages", __name__, access="user")
 
 PAGE_ROWS = 20
 ITEMS = 50
-MOST_CHOSEN = 500
+MAX_CHOSEN = 500
 _BEGUN = ("running", *import_learning.OVER)
 COUNT_LABELS = N_(
     {
@@ -219,7 +219,7 @@ def create_export() -> ViewResult:
 @limit_transfers
 def export_chosen() -> ViewResult:
     """The chosen conversations as an immediate download."""
-    ids = [number for value in request.form.getlist("id")[:MOST_CHOSEN] if (number := parse_id(value)) is not None]
+    ids = [number for value in request.form.getlist("id")[:MAX_CHOSEN] if (number := parse_id(value)) is not None]
     try:
         name, media_type, file = conversation_download.write_chosen(current_user_id(), ids)
     except Invalid as error:

@@ -36,7 +36,7 @@ MAX_RESUMED = 50
 """The most that are resumed of each kind at a time."""
 STALLED_FOR, LEARNING_STALLED_FOR = timedelta(minutes=3), timedelta(minutes=5)
 """How long nothing has happened to what has stalled; learning waits for a model."""
-MOST_READY = 10
+MAX_READY = 10
 """The most imports of one user that have been examined and wait to be started."""
 
 
@@ -176,7 +176,7 @@ def undo(user_id: int, import_id: int) -> Import:
 def _check(user_id: int, wish: str | None) -> None:
     if wish and wish not in READERS:
         raise Invalid.field("format", say("is not one of %(names)s", names=", ".join(READERS)))
-    for statuses, limit in ((("reading", "running"), AT_ONCE), (("ready",), MOST_READY)):
+    for statuses, limit in ((("reading", "running"), AT_ONCE), (("ready",), MAX_READY)):
         statement = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(statuses)).limit(limit)
         if len(db.session.scalars(statement).all()) >= limit:
             raise Conflict(

@@ -24,11 +24,11 @@ from webapp.transfer.json_text import StrictText
 PEEK_BYTES = 64 * 1024
 LOOKED_AT = 20
 """How many items of an array, and how many members of a ZIP, are looked at to find out what they are of."""
-MOST_DEPTH = 5_000
+MAX_DEPTH = 5_000
 """How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
-MOST_ITEM = 512 * 1024**2
+MAX_ITEM = 512 * 1024**2
 """The most bytes of memory, roughly, that one item of a JSON array may take."""
-MOST_OBJECT = 256 * 1024**2
+MAX_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
 WRAPPERS = (
@@ -99,7 +99,7 @@ class Upload:
         """Yield the lines of a member that are not blank; none if it is missing. Of a longer one come pieces."""
         if name in self.names:
             with self.open(name) as file:
-                while line := file.readline(MOST_OBJECT):
+                while line := file.readline(MAX_OBJECT):
                     if line.strip():
                         yield line
 
@@ -150,9 +150,9 @@ class Upload:
         with suppress(ValueError):
             if beginning.startswith("["):
                 return next(self.items(name), None)
-            if beginning.startswith("{") and self.size(name) <= MOST_OBJECT:
+            if beginning.startswith("{") and self.size(name) <= MAX_OBJECT:
                 with suppress(ValueError, RecursionError):  # which is read below, more slowly
-                    return json.loads(self.text(name, MOST_OBJECT), strict=False)
+                    return json.loads(self.text(name, MAX_OBJECT), strict=False)
                 return next(self._values(name), None)
         return None
 
@@ -192,13 +192,13 @@ class Upload:
     def _is_lines(self, name: str) -> bool:
         """Tell whether a member has an object on its first line, and another below it."""
         with self._open_text(name) as file:
-            first = _line(file.readline(MOST_OBJECT))
+            first = _line(file.readline(MAX_OBJECT))
             return isinstance(first, dict) and "{" in file.readline(1_000)
 
     def _lines(self, name: str) -> Iterator[Any]:
         """Yield what the lines hold, None for one that is damaged."""
         with self._open_text(name) as file:
-            while line := file.readline(MOST_ITEM):
+            while line := file.readline(MAX_ITEM):
                 if line.strip():
                     yield _line(line)
 
@@ -241,7 +241,7 @@ def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
         elif is_array and depth == 1:
             yield item.value
             item, weight = ijson.ObjectBuilder(), 0
-        if depth > MOST_DEPTH or weight > MOST_ITEM:
+        if depth > MAX_DEPTH or weight > MAX_ITEM:
             raise ImportRefused("Something in this file is larger, or nested deeper, than a conversation can be.")
 
 

@@ -116,7 +116,7 @@ def _read_schedules() -> int | None:
     given = request.form.get("schedules", "").strip()
     if not given:
         return None
-    if not (given.isascii() and given.isdigit() and len(given) < 6 and int(given) <= site.MOST_SCHEDULES):
+    if not (given.isascii() and given.isdigit() and len(given) < 6 and int(given) <= site.MAX_SCHEDULES):
         raise Invalid("The number of schedules is a whole number up to 10,000.")
     return int(given)
 

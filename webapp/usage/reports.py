@@ -20,7 +20,7 @@ from webapp.usage.schemas import UsageLine, UsageQuery, UsageReport
 from webapp.usage.sums import used
 
 DAYS = 30
-MOST_DAYS = 400
+MAX_DAYS = 400
 
 
 def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageReport:
@@ -100,8 +100,8 @@ def span(query: UsageQuery) -> tuple[datetime, datetime]:
     first = query.first or last - timedelta(days=DAYS - 1)
     if first > last:
         raise Invalid.field("to", "comes before the first day")
-    if (last - first).days > MOST_DAYS:
-        raise Invalid.field("from", say("is more than %(most_days)s days before the last day", most_days=MOST_DAYS))
+    if (last - first).days > MAX_DAYS:
+        raise Invalid.field("from", say("is more than %(most_days)s days before the last day", most_days=MAX_DAYS))
     return midnight(first), midnight(last) + timedelta(days=1)
 
 

@@ -26,7 +26,7 @@ from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.signatures import headers, wait_after
 
 SEND_SECONDS, LEASE = 10.0, timedelta(seconds=60)
-MOST_TEXT = 100_000
+MAX_TEXT = 100_000
 GONE = 410
 
 
@@ -173,7 +173,7 @@ def _delivery_body(hook: Webhook, row: WebhookDelivery) -> dict[str, Any]:
         statement = _own_conversations(select(Conversation.title), hook)
         data["title"] = db.session.scalar(statement.where(Conversation.conversation_id == data["conversation_id"]))
     if isinstance(data.get("content"), str):
-        data["content"] = data["content"][:MOST_TEXT]
+        data["content"] = data["content"][:MAX_TEXT]
     return {"type": row.kind, "timestamp": utc_text(row.created_at), "data": data}
 
 

@@ -19,7 +19,7 @@ from webapp.http.validation import Line
 from webapp.webhooks import event_stream
 from webapp.webhooks.schemas import ALL
 
-MOST_EACH, MOST = 5, 100
+MAX_EACH, MAX_LISTENERS = 5, 100
 """The most open streams in one process, per person and in all."""
 HEARTBEAT, LONGEST = 15.0, 3_600.0
 PAUSE = 1.0
@@ -121,7 +121,7 @@ def _may_go_on(app: Flask, identity: Identity) -> bool:
 
 def _enter(user_id: int) -> None:
     with _lock:
-        if _open[user_id] >= MOST_EACH or _open.total() >= MOST:
+        if _open[user_id] >= MAX_EACH or _open.total() >= MAX_LISTENERS:
             raise TooMany("Too many event streams are open. Close one.", retry_after=30)
         _open[user_id] += 1
 

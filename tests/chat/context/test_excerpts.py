@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from webapp.chat.context.builder import build_context
-from webapp.chat.context.excerpts import LEAST, NO_ROOM, pack
+from webapp.chat.context.excerpts import MIN_TOKENS, NO_ROOM, pack
 from webapp.chat.context.values import ContextInput, Message, RetrievedPassage
 from webapp.memories.schemas import KnownItem
 from webapp.text.tokens import estimate_tokens
@@ -80,5 +80,5 @@ def test_the_receipt_names_the_places() -> None:
 
 def test_where_nothing_fits_no_core_is_looked_for() -> None:
     found = [said(n, f"Reply {n}. " * 40, group=n, core=partial(pytest.fail, "looked for")) for n in range(1, 9)]
-    packed = pack([said(0, "Yes."), *found], LEAST - 1, ())
+    packed = pack([said(0, "Yes."), *found], MIN_TOKENS - 1, ())
     assert not packed.excerpts and set(packed.reasons) == {NO_ROOM}

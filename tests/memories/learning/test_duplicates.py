@@ -153,7 +153,7 @@ def test_a_night_is_one_bounded_call_a_person(app, user, make_user, model, keep,
     keep(other.user_id, (CAR[0], 1), (CAR[1], 2))
     model.script(match="same_memories", structured={"same": []})
     nightly(app, run_jobs)
-    assert sorted(text.count("one:") for text in asked(model)) == [1, duplicates.MOST_PAIRS]
+    assert sorted(text.count("one:") for text in asked(model)) == [1, duplicates.MAX_PAIRS]
     assert not any("Walked" in text and "electric" in text for text in asked(model))
 
 
@@ -162,7 +162,7 @@ def test_of_very_many_alike_only_the_nearest_pairs_are_compared(app, user, model
     keep(user.user_id, ("Goes along the narrow path", 3))
     compared, may_be_same = [], duplicates.may_be_same
     monkeypatch.setattr(duplicates, "may_be_same", lambda *args: compared.append(args[2]) or may_be_same(*args))
-    monkeypatch.setattr(duplicates, "MOST_COMPARED", 5)
+    monkeypatch.setattr(duplicates, "MAX_COMPARED", 5)
     model.script(match="same_memories", structured={"same": []})
     with app.app_context():
         duplicates.tidy(user.user_id)

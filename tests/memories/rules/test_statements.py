@@ -11,7 +11,13 @@ from webapp.llm.structured import Part, complete_items, schema_of, strict_schema
 from webapp.memories.learning.journey_points import points_schema, read_points
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.operations import Action
-from webapp.memories.rules.statements import MEMORY_TOPICS, MOST, OTHER_TOPICS, read_statements, statements_schema
+from webapp.memories.rules.statements import (
+    MAX_STATEMENTS,
+    MEMORY_TOPICS,
+    OTHER_TOPICS,
+    read_statements,
+    statements_schema,
+)
 
 CASES = json.loads(Path(__file__).with_name("statements.json").read_text(encoding="utf-8"))
 
@@ -96,7 +102,7 @@ def test_a_statement_without_content_says_its_quote():
 
 def test_too_many_statements_are_capped_and_counted():
     found = read_statements([GOOD] * 5000)
-    assert len(found.operations) == MOST and found.capped == 5000 - MOST
+    assert len(found.operations) == MAX_STATEMENTS and found.capped == 5000 - MAX_STATEMENTS
 
 
 @settings(max_examples=60)

@@ -20,7 +20,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.showing.map_layout import NARROW
-from webapp.memories.showing.name_map import MOST_CARDS, MOST_NAMES, map_of, name_page
+from webapp.memories.showing.name_map import MAX_CARDS, MAX_NAMES, map_of, name_page
 from webapp.memories.store.journal import statement_hash
 
 PAGE = "/memories/map"
@@ -84,7 +84,7 @@ def test_only_what_is_ones_own_in_use_and_lasts(app, user, make_user, remember):
 
 
 def test_a_name_leads_to_all_that_is_known_with_quotes(app, user, login, remember):
-    numbers = [remember(f"Walk {number} with Anna & <Tom>") for number in range(MOST_CARDS + 3)]
+    numbers = [remember(f"Walk {number} with Anna & <Tom>") for number in range(MAX_CARDS + 3)]
     remember("Walk with Rex")
     with app.app_context(), write_transaction():
         talk = Conversation(user_id=user.user_id, title="About walks")
@@ -102,10 +102,10 @@ def test_a_name_leads_to_all_that_is_known_with_quotes(app, user, login, remembe
     assert "33 memories mention this." in first and "Rex" not in first
     assert "me and anna" in first and "About walks" in first and "&lt;Tom&gt;" in first
     assert f'href="{PAGE}?name=tom"' in first, "what is mentioned with it"
-    second = browser.get(f"{PAGE}?name=anna&start={MOST_CARDS}").text
+    second = browser.get(f"{PAGE}?name=anna&start={MAX_CARDS}").text
     listed = [re.findall(r'href="/memories/(\d+)"', text) for text in (first, second)]
     assert [int(number) for text in listed for number in text] == numbers[::-1]
-    assert f"start={MOST_CARDS}" in first and "start=" not in second
+    assert f"start={MAX_CARDS}" in first and "start=" not in second
 
 
 def test_the_page_says_what_will_be_there_and_survives_odd_addresses(client, user, login, remember):
@@ -157,10 +157,10 @@ def test_of_two_thousand_a_page_is_small_and_takes_few_statements(app, user, log
         assert answer.status_code == 200 and len(answer.data) < 150_000
         assert sum(query.startswith("SELECT") for query in queries) <= most, queries
     page = browser.get(PAGE).text
-    assert len(re.findall('class="map-count"', page)) == MOST_NAMES
-    assert len(re.findall("<title>", page)) == 1 + MOST_NAMES + NARROW.name_limit
+    assert len(re.findall('class="map-count"', page)) == MAX_NAMES
+    assert len(re.findall("<title>", page)) == 1 + MAX_NAMES + NARROW.name_limit
     with app.app_context():
-        assert len(name_page(user.user_id, "en", "anarastenvor").cards) == MOST_CARDS
+        assert len(name_page(user.user_id, "en", "anarastenvor").cards) == MAX_CARDS
 
 
 def test_the_longest_names_of_all_fit(user: Person, login: Callable[[Person], FlaskClient], remember: Callable) -> None:
@@ -172,7 +172,7 @@ def test_the_longest_names_of_all_fit(user: Person, login: Callable[[Person], Fl
     for first in range(0, 40, 10):
         remember("знает " + " и ".join(names[first : first + 13]))
     answer = login(user).get(PAGE)
-    assert len(re.findall('class="map-count"', answer.text)) == MOST_NAMES
+    assert len(re.findall('class="map-count"', answer.text)) == MAX_NAMES
     assert len(answer.data) < 150_000
 
 

@@ -14,7 +14,7 @@ from testkit.people import Person
 from tests.support.queries import count_queries
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
-from webapp.memories.showing.timeline import MOST_ROWS, Period, timeline_of
+from webapp.memories.showing.timeline import MAX_ROWS, Period, timeline_of
 
 OSLO = ZoneInfo("Europe/Oslo")
 
@@ -131,7 +131,7 @@ def test_of_a_thousand_a_page_is_as_small_as_of_a_hundred(app: Flask, user: Pers
     with app.app_context(), count_queries() as queries:
         answer = browser.get("/memories/timeline")
     assert len(answer.data) < 150_000
-    assert len(re.findall('class="timeline-when"', answer.text)) == MOST_ROWS
+    assert len(re.findall('class="timeline-when"', answer.text)) == MAX_ROWS
     assert sum(query.startswith("SELECT") for query in queries) <= 6, queries
 
 

@@ -9,7 +9,7 @@ from webapp.admin.doctor.findings import Finding, fault, ok, warning
 from webapp.db.base import db
 from webapp.readiness import readiness
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 def tables() -> Iterator[Finding]:
@@ -19,14 +19,14 @@ def tables() -> Iterator[Finding]:
     inspector = inspect(db.session.connection())
     if missing := list(_columns(inspector)):
         advice = "Restore the backup from before the upgrade, and upgrade again."
-        yield fault("tables", f"missing: {', '.join(missing[:MOST_NAMED])}", advice)
+        yield fault("tables", f"missing: {', '.join(missing[:MAX_NAMED])}", advice)
         return
     slow = list(_indexes(inspector))
-    for index in slow[:MOST_NAMED]:
+    for index in slow[:MAX_NAMED]:
         statement = " ".join(str(CreateIndex(index).compile(dialect=db.engine.dialect)).split())
         yield warning("tables", f"the index {index.name} is missing, so that some pages are slow", f"Run: {statement};")
-    if len(slow) > MOST_NAMED:
-        yield warning("tables", f"{len(slow) - MOST_NAMED} more indexes are missing", "Make these, and look again.")
+    if len(slow) > MAX_NAMED:
+        yield warning("tables", f"{len(slow) - MAX_NAMED} more indexes are missing", "Make these, and look again.")
     if not slow:
         yield ok("tables", f"{len(db.metadata.tables)} are as they should be")
 

@@ -19,7 +19,7 @@ from webapp.text.tokens import estimate_tokens
 
 IN_FULL = 1
 """How many of the best results are shown whole from the start; of the others, first only the core."""
-LEAST = 6
+MIN_TOKENS = 6
 """With fewer tokens than this left, nothing more is added."""
 PRESENT = "in the prompt already"
 _SAID_END = Segment("</said>")
@@ -82,9 +82,9 @@ def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tu
     texts: set[str] = set()
     for rank, item in enumerate(passages):
         text = " ".join(item.content.split()).casefold()
-        passage = item if rank < IN_FULL or tokens_left < LEAST else item.by_core
+        passage = item if rank < IN_FULL or tokens_left < MIN_TOKENS else item.by_core
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
-        price = _price(excerpt, passage) if tokens_left >= LEAST else tokens_left + 1
+        price = _price(excerpt, passage) if tokens_left >= MIN_TOKENS else tokens_left + 1
         is_present = (item.kind, item.id) in keys or text in texts
         reason = PRESENT if is_present else NO_ROOM if price > tokens_left else ""
         packed.reasons.append(reason)
@@ -106,7 +106,7 @@ def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tu
     for rank, (excerpt, passage) in selection.items():
         if passage is passages[rank]:
             continue
-        if tokens_left < LEAST:
+        if tokens_left < MIN_TOKENS:
             break
         price = tokens_of(_piece_line(passages[rank])) - estimate_tokens(model_text(_piece_line(passage)))
         if price <= tokens_left:

@@ -80,7 +80,7 @@ _NOTE = "Summaries of earlier parts of this conversation, oldest first. They rep
 _CONDENSED_NOTE = " Of the oldest parts only a few words each are shown; ask the user if more is needed."
 CONDENSED_SHARE = 1 / 3
 """The most of the section that goes to parts of which only a few words are shown."""
-FEWEST = 8
+MIN_TOKENS = 8
 """Tokens below which a part says nothing; if there are more parts than fit at that size, only every n-th is shown."""
 
 
@@ -133,7 +133,7 @@ def _few_words(oldest_first: Sequence[Chunk], budget: int) -> dict[int, str]:
     if not oldest_first:
         return {}
     extra = estimate_tokens("- ") + 2  # the dash, the end of the line, and a margin because estimates are not additive
-    limit = max(0, budget // (FEWEST + extra))
+    limit = max(0, budget // (MIN_TOKENS + extra))
     if not limit:
         return {}
     step = -(-len(oldest_first) // limit)

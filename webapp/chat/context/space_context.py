@@ -18,7 +18,7 @@ from webapp.spaces.models import Space
 from webapp.spaces.personas import persona_prompt
 from webapp.spaces.service import is_member
 
-MOST_INSTANTS = 16
+MAX_INSTANTS = 16
 """For how many conversations of a user the result is kept."""
 
 
@@ -143,7 +143,7 @@ def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None)
             return lookups.by_instant[since]
         if new := new_memories(user_id, since=since):
             memories = lasting_memories(user_id, until=since) + new
-            while len(lookups.by_instant) >= MOST_INSTANTS:
+            while len(lookups.by_instant) >= MAX_INSTANTS:
                 lookups.by_instant.pop(next(iter(lookups.by_instant)), None)
             lookups.by_instant[since] = memories
             return memories

@@ -20,7 +20,7 @@ from webapp.telemetry import tracing
 from webapp.telemetry.metrics import FIRST_TOKEN, MODEL_TIME, RETRIEVAL, TOKENS, TURN, recorder
 from webapp.text.tokens import estimate_tokens
 
-MOST_THOUGHT = 200_000
+MAX_THOUGHT = 200_000
 """The most characters kept of what a model thinks for one reply."""
 
 
@@ -54,7 +54,7 @@ class Progress:
         if self._thinks_since is None:
             self._thinks_since = time.perf_counter()
             text = "\n\n" + text.lstrip() if self.thoughts else text
-        text = text[: max(0, MOST_THOUGHT - len(self.thoughts))]
+        text = text[: max(0, MAX_THOUGHT - len(self.thoughts))]
         self.thoughts += text
         return text
 

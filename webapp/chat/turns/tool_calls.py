@@ -15,16 +15,16 @@ from webapp.chat.turns.writer import TurnWriter
 from webapp.conversations.tool_records import open_client_calls
 from webapp.llm.partial_calls import ToolCall
 from webapp.tools.calls import ToolRun, call_record, failure, parse_arguments
-from webapp.tools.client_tools import MOST_HANDED, client_call_record
+from webapp.tools.client_tools import MAX_CLIENT_TOOLS, client_call_record
 from webapp.tools.outside_text import bound_output, mark_text
-from webapp.tools.toolset import FAR_SECONDS, MOST_CALLS, MOST_TOKENS, Output, Tool, ToolContext, ToolFailed, Toolset
+from webapp.tools.toolset import FAR_SECONDS, MAX_CALLS, MAX_TOKENS, Output, Tool, ToolContext, ToolFailed, Toolset
 
 log = logging.getLogger(__name__)
 
 TOO_MANY = '{"status": "error", "detail": "Too many calls at once."}'
 NO_TIME = "The time for tools is used up in this reply. Answer with what there is."
 NO_ROOM = "There is no room for more results in this reply. Answer with what there is."
-LEAST_TOKENS = 100
+MIN_TOKENS = 100
 _DECLINED = {
     "never": "The user did not allow this call. It was not made.",
     SILENCE: "Nobody said whether this call may be made. It was not made.",
@@ -82,7 +82,7 @@ class ToolCalling:
             if self.is_client_tool(call):
                 self._leave_to_client(call)
                 continue
-            answer = TOO_MANY if number >= MOST_CALLS else await self._answer(call)
+            answer = TOO_MANY if number >= MAX_CALLS else await self._answer(call)
             prompt.append({"role": "tool", "tool_call_id": call.id, "content": answer})
         return prompt
 
@@ -94,7 +94,7 @@ class ToolCalling:
     def _leave_to_client(self, call: ToolCall) -> None:
         """Leave a call to the client: what the program is to do is in the record, and in the final event."""
         is_sequential = self.toolset.parameters.get("parallel_tool_calls") is False
-        limit = 1 if is_sequential else MOST_HANDED
+        limit = 1 if is_sequential else MAX_CLIENT_TOOLS
         tool = self.toolset.get(call.name)
         if tool is None or len(open_client_calls(self._progress.tool_calls)) >= limit:
             return
@@ -170,9 +170,9 @@ class ToolCalling:
         """Return the output of a call that reaches out, within the time and size that are left."""
         if self._seconds <= 0:
             return failure(NO_TIME)
-        if self._tokens < LEAST_TOKENS:
+        if self._tokens < MIN_TOKENS:
             return failure(NO_ROOM)
-        self._surroundings.tokens = min(self._tokens, MOST_TOKENS)
+        self._surroundings.tokens = min(self._tokens, MAX_TOKENS)
         start = time.monotonic()
         try:
             async with asyncio.timeout(min(tool.seconds, self._seconds)):

@@ -20,7 +20,7 @@ POLL_SECONDS = 0.5
 _JSON = re.compile(rb"\{|\[\s*[\[{\]]")
 TAKES = ("conversations", "memories", "projects")
 _ONE = (("ies", "y"), ("s", ""))
-MOST_EXPLAINED = 20
+MAX_EXPLAINED = 20
 FORMATS = {
     "account": ("zip",),
     "conversation": ("markdown", "json", "html", "pdf"),
@@ -206,7 +206,7 @@ def _singular(name: str) -> str:
 
 def _explain(api: Server, import_id: int) -> None:
     """Say which parts could not be read, and why."""
-    items = api.get(f"/api/imports/{import_id}/items", outcome="skipped", limit=MOST_EXPLAINED)["items"]
+    items = api.get(f"/api/imports/{import_id}/items", outcome="skipped", limit=MAX_EXPLAINED)["items"]
     for item in items:
         if item["kind"] == "problem":
             click.echo(output.one_line(f"  {item['title'] or 'a part'}: {item['reason'] or ''}", 200), err=True)

@@ -17,8 +17,8 @@ _LOOKS = ("", "docProps/|xl/(?:theme|drawings|charts|chartsheets|worksheets/_rel
 """Parts without which a workbook still has its cells, the formats of numbers last."""
 _STYLE = re.compile(rb"""(<(?:\w+:)?(?:c|row)\b[^<>]*?) s="\d+\"""")
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
-_MOST_REPEATED = 200
-_MOST_ROWS = 200_000
+_MAX_REPEATED = 200
+_MAX_ROWS = 200_000
 
 
 def read_slides(data: bytes) -> Pages:
@@ -84,7 +84,7 @@ def read_sheets(data: bytes) -> Pages:
         merged = {
             (row, column): (area.min_row, area.min_col)
             for area in sheet.merged_cells.ranges
-            if area.size["rows"] * area.size["columns"] <= _MOST_REPEATED
+            if area.size["rows"] * area.size["columns"] <= _MAX_REPEATED
             for row in range(area.min_row, area.max_row + 1)
             for column in range(area.min_col, area.max_col + 1)
         }
@@ -134,7 +134,7 @@ def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
     ends: dict[int, int] = {}
     for row, column in sheet._cells:  # noqa: SLF001 - all others would be made by being asked for
         ends[row] = max(ends.get(row, 0), column)
-    for row in range(1, min(max(ends, default=0), _MOST_ROWS) + 1):
+    for row in range(1, min(max(ends, default=0), _MAX_ROWS) + 1):
         yield [sheet.cell(row, column) for column in range(1, ends.get(row, 0) + 1)]
 
 
@@ -244,11 +244,11 @@ def _rows(table: Any) -> Iterator[list[str]]:
             if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
                 text = " ".join(_paragraphs(cell)) or cell.get(f"{_OFF}value", "")
                 times = whole_number(cell.get(f"{_TABLE}number-columns-repeated"), 1)
-                cells += [text] * (times if text else min(times, _MOST_REPEATED))
+                cells += [text] * (times if text else min(times, _MAX_REPEATED))
         while cells and not cells[-1].strip():
             cells.pop()
         yield from [cells] * min(
-            whole_number(row.get(f"{_TABLE}number-rows-repeated"), 1), _MOST_REPEATED if cells else 1
+            whole_number(row.get(f"{_TABLE}number-rows-repeated"), 1), _MAX_REPEATED if cells else 1
         )
 
 

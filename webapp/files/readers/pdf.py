@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.files.readers.result import Pages, Unreadable, whole_words
 
-MOST_PAGES = 2_000
+MAX_PAGES = 2_000
 STAMP = 100
 """A page that is a picture may have so many characters of text and still be one."""
 SCAN_SHARE = 0.6
@@ -26,7 +26,7 @@ def read_pdf(data: bytes) -> Pages:
             raise Unreadable("The PDF is protected by a password.") from None
         raise Unreadable("The PDF is damaged.") from None
     texts = []
-    for number in range(min(len(document), MOST_PAGES)):
+    for number in range(min(len(document), MAX_PAGES)):
         page = document[number]
         text = whole_words(_join_lines(page.get_textpage().get_text_range()))
         if len(text.strip()) < STAMP and _is_scan(page):

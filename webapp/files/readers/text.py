@@ -21,7 +21,7 @@ _IN_NO_TEXT = ("Cc", "Cn", "Co", "Cs")
 _WITH_ZEROS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 _SAMPLE = 200_000
 _SEPARATORS = ",;\t|"
-_MOST_BROKEN = 0.01
+_MAX_BROKEN = 0.01
 _PLAIN = re.compile(r"[ -~\t\r\n]")
 _SEP_LINE = re.compile(r"\Asep=(.)\r?\n?", re.IGNORECASE)
 
@@ -43,7 +43,7 @@ def encoding_of(data: bytes) -> str:
     broken = text.count("\ufffd")
     if not broken and b"\x1b$" not in sample:  # with which Japanese in ASCII begins
         return "utf-8"
-    if broken <= max(1, len(text) * _MOST_BROKEN) and broken < sum(byte > 127 for byte in sample):
+    if broken <= max(1, len(text) * _MAX_BROKEN) and broken < sum(byte > 127 for byte in sample):
         return "utf-8"
     import chardet  # noqa: PLC0415  # a library is loaded only for its kind of file
 
@@ -56,7 +56,7 @@ def encoding_with_zeros(data: bytes) -> str:
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return encoding
-    few = {"utf-8": max(1, len(data) * _MOST_BROKEN)}
+    few = {"utf-8": max(1, len(data) * _MAX_BROKEN)}
     texts = [encoding for encoding in _WITH_ZEROS if _count_broken(data, encoding) <= few.get(encoding, 0)]
     plain = {encoding: len(_PLAIN.findall(data.decode(encoding, "replace"))) for encoding in texts}
     # In a wrong one that is possible, there is not even a space.

@@ -33,11 +33,11 @@ log = logging.getLogger(__name__)
 
 NAME = "same_memories"
 CAUSE = "tidied"
-MOST_MEMORIES = 2_000
+MAX_MEMORIES = 2_000
 """Memories of one person that are compared, newest first."""
-MOST_PAIRS = 20
+MAX_PAIRS = 20
 """Pairs shown in one night, nearest first."""
-MOST_COMPARED = 20_000
+MAX_COMPARED = 20_000
 """Of each group (same place and kind), only so many pairs, the nearest, are compared by words: a thousand similar
 memories make half a million pairs."""
 LOOKED_AT_DAYS = 180
@@ -55,7 +55,7 @@ is empty."""
 class SamePairs(BaseModel):
     """The model's answer."""
 
-    same: Annotated[list[int], BeforeValidator(none_is_empty)] = Field(max_length=10 * MOST_PAIRS)
+    same: Annotated[list[int], BeforeValidator(none_is_empty)] = Field(max_length=10 * MAX_PAIRS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def tidy(user_id: int) -> int:
 
     No connection is held meanwhile. Raises ModelError with nothing changed.
     """
-    pairs = _unseen(user_id, _pairs(user_id))[:MOST_PAIRS]
+    pairs = _unseen(user_id, _pairs(user_id))[:MAX_PAIRS]
     db.session.remove()
     if not pairs:
         return 0
@@ -121,7 +121,7 @@ def _pairs(user_id: int) -> list[Pair]:
             Memory.embedding.is_not(None),
         )
         .order_by(Memory.memory_id.desc())
-        .limit(MOST_MEMORIES)
+        .limit(MAX_MEMORIES)
         .execution_options(populate_existing=True)
     ).all()
     groups: dict[tuple[object, ...], list[Memory]] = {}
@@ -136,7 +136,7 @@ def _similar_pairs(group: Sequence[Memory]) -> list[Pair]:
     matrix = np.stack([np.frombuffer(row.embedding or b"", np.float32) for row in group])
     similar = np.triu(matrix @ matrix.T, 1)
     ones, others = np.nonzero(similar >= MAYBE_SAME_AT)
-    nearest = np.argsort(-similar[ones, others], kind="stable")[:MOST_COMPARED]
+    nearest = np.argsort(-similar[ones, others], kind="stable")[:MAX_COMPARED]
     pairs = []
     for line, column in zip(ones[nearest].tolist(), others[nearest].tolist(), strict=True):
         left, right = group[line], group[column]

@@ -22,7 +22,7 @@ from webapp.llm.structured import Part
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.rules.check import Refusal, place_of
 from webapp.memories.rules.evidence import find_quote
-from webapp.memories.rules.statements import FIELD, KEYS, MOST, Statement, Topic, statements_schema
+from webapp.memories.rules.statements import FIELD, KEYS, MAX_STATEMENTS, Statement, Topic, statements_schema
 from webapp.text.provenance import touches
 from webapp.text.quotes import Span
 from webapp.text.words import fold_marks
@@ -155,7 +155,7 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
 
     A false statement does not count as the right one that it resembles.
     """
-    statements = list(_statements(call, items[:MOST]))
+    statements = list(_statements(call, items[:MAX_STATEMENTS]))
     wrong = [(message.text, trap) for message in paper.messages for trap in message.wrong]
     inventions = [[s for s in statements if s.quotes(text, trap.quote) and _is_made(trap, s)] for text, trap in wrong]
     false = {s for those in inventions for s in those}

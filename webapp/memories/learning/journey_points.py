@@ -13,7 +13,7 @@ from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Evidence, SourceMessage
 
 FIELD = "points"
-MOST = 40
+MAX_POINTS = 40
 Request = Literal["skip", "later", "stop", "resume"]
 """What somebody asks of the guide about a point: leave it out, leave it for later; or of all: stop asking, go on."""
 
@@ -69,7 +69,7 @@ def points_schema() -> dict[str, Any]:
 
 def read_points(items: object) -> tuple[PointAssessment, ...]:
     """Return the well-formed assessments of an answer; a malformed one costs only itself."""
-    return tuple(readable_items(PointAssessment, items[:MOST] if isinstance(items, list) else ()))
+    return tuple(readable_items(PointAssessment, items[:MAX_POINTS] if isinstance(items, list) else ()))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 SCHEMA_NAME = "memory_operations"
 TEMPERATURE = 0.0
-LEAST_TOKENS, MOST_TOKENS = 600, 6_000
+MIN_TOKENS, MAX_TOKENS = 600, 6_000
 TOKENS_EACH = 4
 """Tokens allowed in the answer for every token read: a statement quotes it, rewords it and says what it is."""
 
@@ -62,7 +62,7 @@ class Answer:
 def call_options(call: ExtractionCall, parts: Sequence[Part]) -> dict[str, Any]:
     """Return how the call is to be answered: within how many tokens, how freely, and in which form."""
     return {
-        "max_tokens": min(MOST_TOKENS, LEAST_TOKENS + TOKENS_EACH * call.evidence_tokens),
+        "max_tokens": min(MAX_TOKENS, MIN_TOKENS + TOKENS_EACH * call.evidence_tokens),
         "temperature": TEMPERATURE,
         "shown": schema_of(parts),
     }

@@ -38,7 +38,7 @@ SECTIONS = (PROFILE, MEMORIES, POINTS, CONVERSATION)
 SHORTENED = " […shortened…] "
 # What is known may take up this share of the room, so that a large memory cannot crowd out what the user just said.
 KNOWN_SHARE = 0.4
-_LEAST_TEXT = 40
+_MIN_TEXT = 40
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def build_extraction(
     fit.
     """
     room = budget - estimate_tokens(instructions) - sum(estimate_tokens(f"{name}\n") for name in SECTIONS)
-    if room < 3 * _LEAST_TEXT:
+    if room < 3 * _MIN_TEXT:
         raise ValueError(f"a budget of {budget} tokens has no room for a message beside the instructions")
 
     known_room = int(room * KNOWN_SHARE)
@@ -268,12 +268,12 @@ def _row(value: Mapping[str, Any]) -> str:
 
 PART = 80
 """Characters; a quarter of them is enough for a part if a sentence ends there."""
-MOST_PARTS = 40
+MAX_PARTS = 40
 
 
 def parts_of(text: str) -> list[str]:
     """Split a message into verbatim parts in order, between sentences and never inside a pasted text."""
-    least = max(PART, len(text) // MOST_PARTS)
+    least = max(PART, len(text) // MAX_PARTS)
     pasted = spans_of_others(text)
     parts: list[str] = []
     start = 0

@@ -196,7 +196,7 @@ def refusal_text(reason: str, detail: str) -> dict[str, Any]:
     return {"status": "refused", "reason": reason, "detail": detail}
 
 
-MOST = 20
+MAX_TARGETS = 20
 ASKS_FIRST = (
     "Not forgotten yet: the user confirms it with a button under this reply. Tell them what would be forgotten."
 )
@@ -218,7 +218,10 @@ def forget(turn: Message, args: Forget) -> dict[str, Any]:
     if args.memory_id is None:
         target = Memory.statement_hash == statement_hash(args.content or "")
     rows = db.session.scalars(
-        select(Memory).where(Memory.user_id == conversation.user_id, target).order_by(Memory.memory_id).limit(MOST)
+        select(Memory)
+        .where(Memory.user_id == conversation.user_id, target)
+        .order_by(Memory.memory_id)
+        .limit(MAX_TARGETS)
     ).all()
     if not rows:
         return refusal_text("unknown_memory", "There is no such memory. Find its memory_id with search_memories.")

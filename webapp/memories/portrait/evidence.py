@@ -14,7 +14,7 @@ from webapp.memories.schemas import KnownItem
 from webapp.text.sentences import sentence_texts
 from webapp.text.words import words
 
-MOST_SENTENCES = 24
+MAX_SENTENCES = 24
 LONGEST = 400
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -35,7 +35,7 @@ class WrittenPortrait(BaseModel):
 
 def complete_sentences(text: str) -> WrittenPortrait:
     """Return the whole sentences of an answer that was cut off: small models begin again and do not stop."""
-    items = complete_items(text, "sentences")[:MOST_SENTENCES]
+    items = complete_items(text, "sentences")[:MAX_SENTENCES]
     return WrittenPortrait(sentences=readable_items(WrittenSentence, items))
 
 
@@ -54,7 +54,7 @@ def sentences_of(
     numbers_by_text: dict[str, list[list[int]]] = {}
     written_with = [
         (text, item.notes) for item in portrait.sentences for text in sentence_texts(" ".join(item.text.split()))
-    ][:MOST_SENTENCES]
+    ][:MAX_SENTENCES]
     texts = [text for text, _ in written_with]
     usual = _usual_first_words([instructions, *texts], texts)
     for text, numbers in written_with:

@@ -18,7 +18,7 @@ from webapp.memories.store import versions
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.models import Space
 
-MOST_MEMORIES = 80
+MAX_MEMORIES = 80
 """Of the memories that every prompt contains, in their order."""
 
 Sentences = Sequence[dict[str, Any]]
@@ -82,7 +82,7 @@ class Person:
 
     def memories(self) -> list[KnownItem]:
         """Return the memories that a portrait is made from, the most telling first."""
-        return context_memories(self.user_id)[:MOST_MEMORIES]
+        return context_memories(self.user_id)[:MAX_MEMORIES]
 
     def in_use(self) -> Select[Memory]:
         """Return the memories that a sentence may rest on."""
@@ -117,7 +117,7 @@ class Members:
         return bool(db.session.scalar(statement))
 
     def memories(self) -> list[KnownItem]:
-        shared = shared_memories(self.space_id, MOST_MEMORIES)
+        shared = shared_memories(self.space_id, MAX_MEMORIES)
         willing = {author for author in {author for author, _ in shared} if memory_is_enabled(author)}
         memories = [item for author, item in shared if author in willing]
         return [replace(item, author="") for item in memories] if self._is_legacy() else memories

@@ -21,9 +21,9 @@ from webapp.memories.service import readable, shared_in, visible
 from webapp.prompts.values import source_of
 from webapp.spaces.members import names_of
 
-MOST = 200
+MAX_LASTING = 200
 """How many pinned memories, and how many keyed facts, are considered for one prompt."""
-MOST_NEW = 20
+MAX_NEW = 20
 """How many memories that changed since a prompt's beginning was fixed are added after it."""
 FADES_AFTER = timedelta(days=365)
 """After this long without a mention, a memory is in a prompt only if the question calls for it."""
@@ -80,7 +80,7 @@ def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...
     statement = _usable_memories(user_id, space_id).where(
         Memory.updated_at > bindparam("since", type_=Memory.updated_at.type)
     )
-    statement = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
+    statement = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MAX_NEW)
     return _use_index(statement, space_id, "listing")
 
 
@@ -123,9 +123,11 @@ def _lasting_queries(user_id: int, space_id: int | None) -> tuple[_Query, _Query
     usable = _usable_memories(user_id, space_id).where(
         Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type)
     )
-    pinned = usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST)
+    pinned = (
+        usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MAX_LASTING)
+    )
     facts = usable.where(Memory.known_rank >= KNOWN_IMPORTANCE - TOLERANCE)
-    facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MOST)
+    facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MAX_LASTING)
     recent = usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc()).limit(bindparam("most", type_=Integer))
     return (
         _use_index(pinned, space_id, "pinned"),

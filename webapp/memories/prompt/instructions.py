@@ -13,7 +13,7 @@ from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.service import visible
 from webapp.memories.store.versions import PerVersion
 
-MOST = 200
+MAX_INSTRUCTIONS = 200
 """The most instructions of one user that are looked up, the newest."""
 
 
@@ -69,7 +69,7 @@ def _instructions(user_id: int) -> Select[*tuple[Any, ...]]:
             Memory.is_closed == false(),
         )
         .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
-        .limit(MOST)
+        .limit(MAX_INSTRUCTIONS)
         .with_only_columns(
             Memory.memory_id,
             Memory.content,

@@ -20,7 +20,7 @@ from webapp.memories.rules.evidence import (
 from webapp.memories.rules.grounding import adds_from, is_borrowed, is_grounded, keeps_particulars
 from webapp.memories.rules.kinds import CONTENT_MAX, MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.operations import Action, MemoryOperation
-from webapp.memories.rules.policy import LEAST_CONFIDENCE, LEAST_IMPORTANCE, USABLE_AT, at_least
+from webapp.memories.rules.policy import MIN_CONFIDENCE, MIN_IMPORTANCE, USABLE_AT, at_least
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
 from webapp.text.canonical import canonical_statement, plain_text
@@ -106,9 +106,9 @@ def check(index: int, operation: MemoryOperation, state: State, origin: Origin =
     quote = message.content[span.start : span.end]
     if not has_substance(quote, message.content) and not any(char.isdigit() for char in quote):
         return Refusal.TOO_SLIGHT
-    if not at_least(operation.confidence, LEAST_CONFIDENCE):
+    if not at_least(operation.confidence, MIN_CONFIDENCE):
         return Refusal.UNSURE
-    if not retracts and not at_least(operation.importance, LEAST_IMPORTANCE):
+    if not retracts and not at_least(operation.importance, MIN_IMPORTANCE):
         return Refusal.UNIMPORTANT
     content = memory_wording(operation, place, state)
     if isinstance(content, Refusal):

@@ -28,7 +28,7 @@ from webapp.memories.rules.state import Close, Flag, KnownMemory, Origin, Revise
 from webapp.memories.rules.working_copy import Board, Plan
 from webapp.text.canonical import plain_text
 
-MOST_VALUES = 2
+MAX_VALUES = 2
 """How many values of one key an answer may give."""
 
 
@@ -67,7 +67,7 @@ def _drop_scattered_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOp
         values.setdefault(slot, set()).add(canonical_value(operation.fact_value, operation.content))
     return [
         operation.model_copy(update={"fact_key": None, "fact_value": None})
-        if operation.fact_key and len(values[canonical_fact_key(operation.fact_key, operation.category)]) > MOST_VALUES
+        if operation.fact_key and len(values[canonical_fact_key(operation.fact_key, operation.category)]) > MAX_VALUES
         else operation
         for operation in operations
     ]

@@ -20,9 +20,9 @@ from webapp.text.words import fold_marks, words
 
 _WORD = re.compile(r"[^\W_]+(?:['’.,:/-][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
-_LEAST_BEGINNING = 3
+_MIN_BEGINNING = 3
 _TELLING_LETTERS = 4
-_MOST = 2 / 3
+_MAJORITY = 2 / 3
 _FULL_STOPS = " .!。！।"
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "DIGIT")
 
@@ -72,7 +72,8 @@ def is_borrowed(statement: str, texts: Iterable[str], other_spans: Iterable[str]
     if not significant or any(known_words.has(word) for word in significant):
         return False
     return any(
-        sum(_TextWords([text]).has(word) for word in significant) >= _MOST * len(significant) for text in other_spans
+        sum(_TextWords([text]).has(word) for word in significant) >= _MAJORITY * len(significant)
+        for text in other_spans
     )
 
 
@@ -144,11 +145,11 @@ class _TextWords:
         if any(char.isdigit() for char in word):
             # "5 mg" and "5mg", but not the 5 of 45.
             return re.search(rf"(?<!\d){re.escape(word)}(?!\d)", self._text) is not None
-        need = max(_LEAST_BEGINNING, -(-len(word) * 2 // 3))
+        need = max(_MIN_BEGINNING, -(-len(word) * 2 // 3))
         return any(
-            other[:need] == word[:need] or (len(other) >= _LEAST_BEGINNING and word.startswith(other))
+            other[:need] == word[:need] or (len(other) >= _MIN_BEGINNING and word.startswith(other))
             for other in self._words
-            if other[:_LEAST_BEGINNING] == word[:_LEAST_BEGINNING]
+            if other[:_MIN_BEGINNING] == word[:_MIN_BEGINNING]
         )
 
 

@@ -22,8 +22,8 @@ _NAMING_KEYS = frozenset({KEYS["home"], KEYS["origin"], KEYS["employer"]})
 _OWN = frozenset({KEYS["name"], KEYS["called"]})
 _LONGEST = 4
 """Words of a name: more capitals in a row are a heading."""
-_MOST_LETTERS = 40
-_MOST_VALUES = 40
+_MAX_LETTERS = 40
+_MAX_VALUES = 40
 """Names that are looked for in every statement, capitals or not."""
 _PREFIX = 2
 """Characters that beginnings have in common at least, in scripts without spaces."""
@@ -69,7 +69,7 @@ def names_of(notes: Sequence[Note], calendar: Collection[str] = ()) -> list[Name
     names = []
     for key, places in mentions.items():
         is_day = _is_of_calendar(key, calendar) and not any(_is_subject(key[0], notes[number]) for number in places)
-        if not is_day and not own_names.issuperset(key) and len(" ".join(key)) <= _MOST_LETTERS:
+        if not is_day and not own_names.issuperset(key) and len(" ".join(key)) <= _MAX_LETTERS:
             numbers = sorted(places)
             ids = tuple(notes[number].memory_id for number in numbers)
             names.append((-len(ids), numbers[0], Name(" ".join(key), _usual(places.values()), ids)))
@@ -121,7 +121,7 @@ def _add_known(mentions: dict[_Key, _Places], notes: Sequence[Note]) -> None:
     for name in _beginnings(notes):
         values.setdefault(name.casefold(), {})
     texts = [note.text.casefold() for note in notes] if values else []
-    for value, forms in list(values.items())[:_MOST_VALUES]:
+    for value, forms in list(values.items())[:_MAX_VALUES]:
         name = next(iter(forms.values()), value)
         key = tuple(map(fold_marks, name.split()))
         as_written = re.compile(re.escape(name), re.IGNORECASE)

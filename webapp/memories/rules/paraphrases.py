@@ -13,7 +13,7 @@ from webapp.text.sentences import sentence_texts
 from webapp.text.words import stems, words
 
 SHARE = 2 / 3
-LEAST = 2
+MIN_WORDS = 2
 """The fewest words that tell a statement apart."""
 NOTHING_LEFT = "Some of what was said here has been forgotten."
 ROOT = 6
@@ -33,7 +33,7 @@ def _telling_roots(text: str, terms: frozenset[str]) -> frozenset[str]:
     named = terms.intersection(stems(words(marked)))
     longest = sorted(terms - named, key=lambda term: (-len(term), term))[:1]
     telling = _roots([*named, *longest])
-    return telling if named and len(telling) >= LEAST else frozenset()
+    return telling if named and len(telling) >= MIN_WORDS else frozenset()
 
 
 class ForgottenStatements:
@@ -72,7 +72,8 @@ class ForgottenStatements:
             return True
         lowercase = text.lower()
         return not lowercase.isascii() or any(
-            sum(term[:3] in lowercase for term in terms) >= min(needed, LEAST) for terms, needed, _ in self._statements
+            sum(term[:3] in lowercase for term in terms) >= min(needed, MIN_WORDS)
+            for terms, needed, _ in self._statements
         )
 
 

@@ -28,7 +28,7 @@ MAYBE_SAME_AT = 0.70
 """The cosine from which a pair is shown to the model at night: 35 of the 61, and 37 others."""
 RELATED_AT = 0.35
 """The cosine from which a statement may be about a memory that it shares no word with."""
-LEAST_CONFIDENCE, LEAST_IMPORTANCE = 0.4, 0.2
+MIN_CONFIDENCE, MIN_IMPORTANCE = 0.4, 0.2
 """What is surer and more important than this is kept at all."""
 USABLE_AT, CORRECTION_AT = 0.6, 0.8
 """The confidence from which a statement is used without asking the user, and from which it replaces any other."""

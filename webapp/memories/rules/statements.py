@@ -21,7 +21,7 @@ from webapp.memories.rules.operations import QUOTE_MAX, Action, MemoryOperation,
 from webapp.text.canonical import plain_text
 
 FIELD = "statements"
-MOST = 80
+MAX_STATEMENTS = 80
 """The most statements read from one answer."""
 NO_MESSAGE = 1_000_000
 """The number of no message: the quote itself finds the message."""
@@ -206,7 +206,7 @@ def read_statements(items: Sequence[Any]) -> Extraction:
     operations: list[MemoryOperation] = []
     passed: list[Statement] = []
     malformed = 0
-    for item in items[:MOST]:
+    for item in items[:MAX_STATEMENTS]:
         try:
             statement = Statement.model_validate(item)
             operation = statement.operation()
@@ -220,7 +220,7 @@ def read_statements(items: Sequence[Any]) -> Extraction:
     return Extraction(
         tuple(operations),
         malformed,
-        max(0, len(items) - MOST),
+        max(0, len(items) - MAX_STATEMENTS),
         dict(Counter(statement.about.value for statement in passed)),
         tuple(statement.quote for statement in passed if statement.about is Topic.SECRET),
     )

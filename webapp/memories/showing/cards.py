@@ -31,7 +31,7 @@ CATEGORIES = 100
 LOGGED = 8
 AT_ONCE = 4
 """How many memories at a time the health view asks about, whether they are still true: few enough not to annoy."""
-MOST_GROUPS = 50
+MAX_GROUPS = 50
 """Of any other finding."""
 
 
@@ -210,11 +210,11 @@ def _select_change_set() -> Select[MemoryChangeSet]:
 
 
 def health(user_id: int) -> dict[Finding, list[list[Card]]]:
-    """Return what may need tidying: for each finding at most MOST_GROUPS groups of cards, of one each except for
+    """Return what may need tidying: for each finding at most MAX_GROUPS groups of cards, of one each except for
     duplicates.
     """
     findings = {
-        finding: groups[: AT_ONCE if finding is Finding.STILL_TRUE else MOST_GROUPS]
+        finding: groups[: AT_ONCE if finding is Finding.STILL_TRUE else MAX_GROUPS]
         for finding, groups in check_health(user_id).items()
     }
     ids = {ref for groups in findings.values() for group in groups for ref in group}

@@ -15,7 +15,7 @@ Snapshots = Mapping[tuple[int, int], Mapping[str, Any]]
 """What memories said, by id and revision."""
 
 SHORT = 64
-MOST_NAMED = 3
+MAX_NAMED = 3
 
 _FLAGS = N_({"is_pinned": ("Pinned", "Unpinned"), "is_archived": ("Archived", "Unarchived")})
 _LABELS: dict[tuple[str, ...], str] = N_(
@@ -125,9 +125,9 @@ def label(lines: Iterable[ChangeLine]) -> str:
         names = [line.short for line in lines if (line.note or line.kind) in kinds and line.short]
         if not names or (phrases and "confirmed" in kinds):
             continue
-        phrase = ", ".join(names[:MOST_NAMED])
-        if len(names) > MOST_NAMED:
-            phrase = _("%(names)s and %(count)s more", names=phrase, count=len(names) - MOST_NAMED)
+        phrase = ", ".join(names[:MAX_NAMED])
+        if len(names) > MAX_NAMED:
+            phrase = _("%(names)s and %(count)s more", names=phrase, count=len(names) - MAX_NAMED)
         phrases.append(_(snapshots, what=phrase))
     return " · ".join(phrases)
 

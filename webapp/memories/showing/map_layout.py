@@ -12,7 +12,7 @@ from typing import NamedTuple
 _PASSES = 3
 _CHOICE = 8
 """Free cells among which a name has its first place, the nearest to the middle."""
-_LEAST_GAIN = 0.01
+_MIN_GAIN = 0.01
 _PULL = 0.5
 """How much the largest name is drawn to the middle, against the strongest link."""
 _SHIFTS = (0, 3, -2, 1, -3, 2, -1)
@@ -137,7 +137,7 @@ def _arrange(cells: Sequence[tuple[float, float]], sizes: Sequence[float], links
             for other in range(number + 1, count):
                 before = cost(number, order[number], count) + cost(other, order[other], count)
                 order[number], order[other] = order[other], order[number]
-                if cost(number, order[number], count) + cost(other, order[other], count) < before - _LEAST_GAIN:
+                if cost(number, order[number], count) + cost(other, order[other], count) < before - _MIN_GAIN:
                     is_better = True
                 else:
                     order[number], order[other] = order[other], order[number]

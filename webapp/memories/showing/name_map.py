@@ -24,14 +24,14 @@ from webapp.memories.showing.cards import Card, cards_of
 from webapp.memories.showing.map_layout import NARROW, SMALLEST, WIDE, Layout, Link, Shape, lay_out, shorten
 from webapp.text.words import fold_marks
 
-MOST = 10_000
+MAX_MEMORIES = 10_000
 """The memories looked at, those learned last."""
-MOST_NAMES = 40
-MOST_BESIDE = 3
+MAX_NAMES = 40
+MAX_NEIGHBOURS = 3
 """Names that are listed with a name on the page of all."""
-MOST_TOGETHER = 12
+MAX_TOGETHER = 12
 """And on a page of its own."""
-MOST_CARDS = 30
+MAX_CARDS = 30
 _RARE = 2
 """Mentions up to which a name may be part of a secret."""
 
@@ -107,7 +107,7 @@ def map_of(user_id: int, language: str) -> NameMap:
     return NameMap(entries, pictures, left_out)
 
 
-def names_shown(user_id: int, language: str, limit: int = MOST_NAMES) -> tuple[list[Name], int]:
+def names_shown(user_id: int, language: str, limit: int = MAX_NAMES) -> tuple[list[Name], int]:
     """Return the names that a user's memories mention most, and how many more there are."""
     notes = _notes(user_id)
     names = names_of(notes, _calendar(language))
@@ -124,7 +124,7 @@ def name_page(user_id: int, language: str, key: str, start: int = 0) -> NamePage
     names = names_of(notes, _calendar(language))
     entry = next((name for name in names if name.key == key), None)
     contents = {note.memory_id: note.text for note in notes}
-    ids = entry.memory_ids[start : start + MOST_CARDS] if entry else ()
+    ids = entry.memory_ids[start : start + MAX_CARDS] if entry else ()
     ids = tuple(number for number in ids if find_secret(contents[number]) is None)
     if entry is None or not ids:
         raise NotFound("No memory mentions this.")
@@ -133,9 +133,9 @@ def name_page(user_id: int, language: str, key: str, start: int = 0) -> NamePage
     companions = sorted((item for item in shared.items() if item[1]), key=lambda item: (-item[1], item[0].key))
     rows = db.session.scalars(visible(user_id).where(Memory.memory_id.in_(ids)).options(*FOR_LISTS)).all()
     by_id = {row.memory_id: row for row in rows}
-    next_start = start + MOST_CARDS
+    next_start = start + MAX_CARDS
     return NamePage(
-        Entry(entry.key, entry.label, len(entry.memory_ids), companions[:MOST_TOGETHER]),
+        Entry(entry.key, entry.label, len(entry.memory_ids), companions[:MAX_TOGETHER]),
         cards_of(user_id, [by_id[number] for number in ids if number in by_id]),
         next_start if next_start < len(entry.memory_ids) else None,
     )
@@ -156,7 +156,7 @@ def _notes(user_id: int) -> list[Note]:
             or_(Memory.source_conversation_id.is_(None), Memory.source_conversation_id.not_in(passing)),
         )
         .order_by(Memory.created_at.desc(), Memory.memory_id.desc())
-        .limit(MOST)
+        .limit(MAX_MEMORIES)
     )
     return [
         Note(memory_id, content, kind == MemoryType.ENTITY, key, value)
@@ -195,7 +195,7 @@ def links_of(names: Sequence[Name]) -> list[Link]:
 
 def _linked_names(rank: int, names: Sequence[Name], links: Sequence[Link]) -> list[tuple[Name, int]]:
     own_links = [link for link in links if rank in (link.one, link.other)]
-    return [(names[link.one + link.other - rank], link.shared) for link in own_links[:MOST_BESIDE]]
+    return [(names[link.one + link.other - rank], link.shared) for link in own_links[:MAX_NEIGHBOURS]]
 
 
 def _picture(shape: Shape, entries: Sequence[Entry], links: Sequence[Link]) -> Picture:

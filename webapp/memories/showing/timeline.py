@@ -11,12 +11,12 @@ from webapp.db.base import db, now
 from webapp.i18n.dates import is_dated
 from webapp.memories.models import Memory
 
-MOST = 20_000
+MAX_MEMORIES = 20_000
 """The memories looked at, those learned last."""
-MOST_ROWS = 60
-MOST_LISTED = 500
+MAX_ROWS = 60
+MAX_LISTED = 500
 """Rows for a program."""
-LEAST_MONTHS, MOST_MONTHS = 12, 60
+MIN_MONTHS, MAX_MONTHS = 12, 60
 """Bars; of a longer time each is a year."""
 
 
@@ -98,7 +98,7 @@ def rows_between(user_id: int, start: datetime | None, end: datetime | None) -> 
     memories = _select_spans(user_id, "")
     first = min((item.began for item in memories), default=now())
     is_narrowed = start is not None or end is not None
-    return _latest_rows(user_id, memories, start or first, end or now(), is_narrowed=is_narrowed, limit=MOST_LISTED)
+    return _latest_rows(user_id, memories, start or first, end or now(), is_narrowed=is_narrowed, limit=MAX_LISTED)
 
 
 def _latest_rows(
@@ -108,7 +108,7 @@ def _latest_rows(
     end: datetime,
     *,
     is_narrowed: bool,
-    limit: int = MOST_ROWS,
+    limit: int = MAX_ROWS,
 ) -> tuple[list[Row], int]:
     rows = [row for row in _rows(memories) if not is_narrowed or any(_touches(item, start, end) for item in row)]
     rows.sort(key=lambda row: max(filter(None, (row[-1].began, row[-1].ended))), reverse=True)
@@ -137,7 +137,7 @@ def _select_spans(user_id: int, kind: str) -> list[_Lifetime]:
             *([Memory.memory_type == kind] if kind else []),
         )
         .order_by(Memory.created_at.desc(), Memory.memory_id.desc())
-        .limit(MOST)
+        .limit(MAX_MEMORIES)
     )
     memories = []
     for memory_id, valid_from, asserted_at, created_at, valid_to, following in db.session.execute(statement):
@@ -197,10 +197,10 @@ def _bars(memories: Sequence[_Lifetime], zone: tzinfo, moment: datetime) -> list
     if not learned:
         return []
     first, last = min(learned), max(*learned, _month(moment, zone))
-    months = max(LEAST_MONTHS, (last[0] - first[0]) * 12 + last[1] - first[1] + 1)
-    if months > MOST_MONTHS:
+    months = max(MIN_MONTHS, (last[0] - first[0]) * 12 + last[1] - first[1] + 1)
+    if months > MAX_MONTHS:
         learned, ended = _by_year(learned), _by_year(ended)
-        periods = [(year, 0) for year in range(first[0], last[0] + 1)][-MOST_MONTHS:]
+        periods = [(year, 0) for year in range(first[0], last[0] + 1)][-MAX_MONTHS:]
     else:
         periods = [divmod(last[0] * 12 + last[1] - 1 - number, 12) for number in reversed(range(months))]
         periods = [(year, month + 1) for year, month in periods]

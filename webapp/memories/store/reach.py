@@ -53,7 +53,7 @@ def withdraw(user_id: int, memories: Collection[Memory]) -> Reach:
     return reach_of(being_withdrawn.send(None, user_id=user_id, memory_ids=ids, texts=texts - {""}))
 
 
-MOST_NAMED = 50
+MAX_NAMED = 50
 """The most replies that a report names."""
 
 
@@ -68,7 +68,7 @@ class UsedIn(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """The user's replies that used some memories, those behind a link first, then the newest; at most MOST_NAMED of the
+    """The user's replies that used some memories, those behind a link first, then the newest; at most MAX_NAMED of the
     `count`. Of replies to other members only the number (`by_others`)."""
 
     replies: list[UsedIn] = field(default_factory=list)

@@ -23,7 +23,7 @@ from webapp.memories.web.pages import fragment
 
 blueprint = PageBlueprint("memory_bulk", __name__, access="user")
 
-MOST = 100
+MAX_DECISIONS = 100
 _DONE = {
     "archive": NN_("%(num)s memory archived.", "%(num)s memories archived."),
     "unarchive": NN_("%(num)s memory back in use.", "%(num)s memories back in use."),
@@ -85,8 +85,8 @@ def review() -> ViewResult:
 def _chosen_ids() -> list[int]:
     """Return the chosen ids. Raises Invalid for none, or for more than a page holds."""
     ids = sorted({number for text in request.form.getlist("ids") if (number := parse_id(text))})
-    if not 0 < len(ids) <= MOST:
-        raise Invalid.field("ids", say("choose between one and %(most)s", most=MOST))
+    if not 0 < len(ids) <= MAX_DECISIONS:
+        raise Invalid.field("ids", say("choose between one and %(most)s", most=MAX_DECISIONS))
     return ids
 
 

@@ -11,7 +11,7 @@ from webapp.http.validation import AwareTime, Day, Id, Instant
 from webapp.i18n.request_language import language_of
 from webapp.memories.portrait import service
 from webapp.memories.portrait.service import SentenceOut
-from webapp.memories.showing.name_map import MOST_NAMES, links_of, names_shown
+from webapp.memories.showing.name_map import MAX_NAMES, links_of, names_shown
 from webapp.memories.showing.timeline import rows_between
 from webapp.rendering import reader_zone
 
@@ -43,7 +43,7 @@ class TimelineOut(BaseModel):
 
 
 class MapQuery(BaseModel):
-    limit: int = Field(MOST_NAMES, ge=1, le=100)
+    limit: int = Field(MAX_NAMES, ge=1, le=100)
 
 
 class NodeOut(BaseModel):

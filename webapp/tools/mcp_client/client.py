@@ -13,7 +13,7 @@ from webapp.tools.mcp_client.wire import HANDSHAKE, STATELESS, ListedTool
 from webapp.tools.remote_calls import RemoteRequest, keys_in, mask, send_request
 from webapp.tools.toolset import Output, ToolFailed
 
-MOST_REDIRECTS = 2
+MAX_REDIRECTS = 2
 LIST_SECONDS = 20.0
 _FOREIGN = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST_NAME = 56
@@ -89,7 +89,7 @@ class _McpSession:
                 pass
 
     def _request(self, method: str, headers: dict[str, str], body: Any) -> RemoteRequest:
-        return RemoteRequest(self.server.url, method, headers, body, self.server.is_internal, MOST_REDIRECTS)
+        return RemoteRequest(self.server.url, method, headers, body, self.server.is_internal, MAX_REDIRECTS)
 
     async def _answer(self, pieces: AsyncGenerator[bytes, None], keys: tuple[str, ...]) -> dict[str, Any]:
         """Return the answer without `keys`, as soon as it is there: a stream may stay open after it."""
@@ -171,12 +171,12 @@ async def _list_tools(talk: _McpSession) -> list[ListedTool]:
     tools: dict[str, ListedTool] = {}
     cursor: str | int | None = None
     seen: set[str | int | None] = set()
-    while cursor not in seen and len(seen) < wire.MOST_TOOLS:
+    while cursor not in seen and len(seen) < wire.MAX_TOOLS:
         seen.add(cursor)
         result = await talk.ask("tools/list", **({"cursor": cursor} if cursor else {}))
         for tool in wire.tools_of(result):
             tools.setdefault(tool.name, tool)
         cursor = result.get("nextCursor")
-        if not isinstance(cursor, str | int) or not cursor or len(tools) >= wire.MOST_TOOLS:
+        if not isinstance(cursor, str | int) or not cursor or len(tools) >= wire.MAX_TOOLS:
             break
-    return list(tools.values())[: wire.MOST_TOOLS]
+    return list(tools.values())[: wire.MAX_TOOLS]

@@ -12,8 +12,8 @@ LONGEST = 6_000
 """The most characters of a cleaned schema; a longer one loses its deepest parts."""
 DEPTHS = (10, 6, 4, 3, 2, 1)
 LONGEST_DESCRIPTION = 300
-MOST_VALUES, LONGEST_VALUE = 100, 100
-MOST_PARTS = 2_000
+MAX_VALUES, LONGEST_VALUE = 100, 100
+MAX_PARTS = 2_000
 """The most parts of a schema that are looked at, references followed."""
 _TYPES = {kind: kind for kind in ("object", "array", "string", "integer", "number", "boolean")}
 _TYPES |= {"dict": "object", "list": "array", "str": "string", "int": "integer", "float": "number", "bool": "boolean"}
@@ -58,7 +58,7 @@ class _Cleaner:
     def __init__(self, schema: object, depth: int) -> None:
         self._schema = schema
         self._depth = depth
-        self._left = MOST_PARTS
+        self._left = MAX_PARTS
 
     def root(self) -> Schema:
         flat, options, seen = self._flat(self._schema, ())
@@ -75,7 +75,7 @@ class _Cleaner:
         ):
             flat = self._union(flat, options, seen)
         elif options:
-            parts = [self._part(option, seen, depth) for option in options[:MOST_VALUES] if self._left > 0]
+            parts = [self._part(option, seen, depth) for option in options[:MAX_VALUES] if self._left > 0]
             parts = list({json.dumps(option, sort_keys=True): option for option in parts}.values())
             return _describe(flat, {"anyOf": parts} if len(parts) > 1 else parts[0] if parts else {"type": "string"})
         kind = _kind(flat)
@@ -189,7 +189,7 @@ def _plain(kind: str, flat: Schema) -> Schema:
     result: Schema = {"type": kind}
     values = list(dict.fromkeys(item for item in _values(flat) if item != ""))
     if kind == "string" and values and all(isinstance(item, str) and len(item) <= LONGEST_VALUE for item in values):
-        result["enum"] = values[:MOST_VALUES]
+        result["enum"] = values[:MAX_VALUES]
     if kind in ("integer", "number"):
         result |= {key: flat[key] for key in ("minimum", "maximum") if _is_number(flat.get(key))}
     return result
@@ -199,7 +199,7 @@ def _describe(flat: Schema, schema: Schema) -> Schema:
     """Return a cleaned part with its description, to which is added what the part itself can no longer say."""
     texts = [flat.get("description")]
     if (values := _values(flat)) and schema.get("type") in ("string", "integer", "number") and "enum" not in schema:
-        texts.append("One of " + ", ".join(json.dumps(item, ensure_ascii=False) for item in values[:MOST_VALUES]))
+        texts.append("One of " + ", ".join(json.dumps(item, ensure_ascii=False) for item in values[:MAX_VALUES]))
     texts += [f"{key.capitalize()} {flat[key]}" for key in ("format", "pattern") if isinstance(flat.get(key), str)]
     words = " ".join(word for text in texts if isinstance(text, str) for word in text.split())
     text = "".join(sign for sign in words if sign.isprintable())[:LONGEST_DESCRIPTION].strip()

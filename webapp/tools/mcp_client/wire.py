@@ -22,7 +22,7 @@ HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 US = {"name": "commonplace", "title": "Commonplace", "version": "1.0.0"}
 _META = "io.modelcontextprotocol/"
 ACCEPT = "application/json, text/event-stream"
-MOST_TOOLS = 100
+MAX_TOOLS = 100
 LONGEST_DESCRIPTION = 600
 LONGEST_NAME = 128
 _ENVELOPE = ("content", "isError", "resultType", "_meta")
@@ -126,7 +126,7 @@ def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
 def tools_of(result: Mapping[str, Any]) -> list[ListedTool]:
     """Return the tools in an answer to tools/list, without those that a model cannot be told about."""
     rows = result.get("tools")
-    tools = [_tool(row) for row in rows[: 2 * MOST_TOOLS] if isinstance(row, dict)] if isinstance(rows, list) else []
+    tools = [_tool(row) for row in rows[: 2 * MAX_TOOLS] if isinstance(row, dict)] if isinstance(rows, list) else []
     return [tool for tool in tools if tool is not None]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webapp.tools.calls import definition_of, failure
-from webapp.tools.remote_calls import MOST_REDIRECTS, RemoteRequest, json_of, send_request
+from webapp.tools.remote_calls import MAX_REDIRECTS, RemoteRequest, json_of, send_request
 from webapp.tools.toolset import Output, Tool, ToolContext, ToolFailed
 from webapp.tools.urls import is_known
 from webapp.tools.web import plain_text
@@ -82,7 +82,7 @@ async def _read(arguments: dict[str, Any], context: ToolContext) -> Output:
     url = url if "://" in url else f"https://{url}"
     if not is_known(url, context.words):
         return failure(UNKNOWN)
-    async with send_request(RemoteRequest(url, redirects=MOST_REDIRECTS)) as response:
+    async with send_request(RemoteRequest(url, redirects=MAX_REDIRECTS)) as response:
         if response.status >= 300:
             raise ToolFailed(f"The page answered with an error ({response.status}).")
         if response.kind not in plain_text.KINDS:

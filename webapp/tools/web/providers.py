@@ -10,7 +10,7 @@ from webapp.tools.toolset import ToolFailed
 from webapp.tools.urls import UrlRejected, check_url
 from webapp.tools.web.plain_text import text_of
 
-MOST_RESULTS = 6
+MAX_RESULTS = 6
 SNIPPET = 600
 
 
@@ -41,12 +41,12 @@ def _searxng(address: str, key: str, query: str) -> RemoteRequest:
 
 
 def _brave(address: str, key: str, query: str) -> RemoteRequest:
-    url = f"{address}/res/v1/web/search?q={quote_plus(query)}&count={MOST_RESULTS}"
+    url = f"{address}/res/v1/web/search?q={quote_plus(query)}&count={MAX_RESULTS}"
     return RemoteRequest(url, headers={"X-Subscription-Token": key, "Accept": "application/json"}, is_internal=True)
 
 
 def _tavily(address: str, key: str, query: str) -> RemoteRequest:
-    body = {"query": query, "max_results": MOST_RESULTS}
+    body = {"query": query, "max_results": MAX_RESULTS}
     return RemoteRequest(f"{address}/search", "POST", {"Authorization": f"Bearer {key}"}, body, is_internal=True)
 
 
@@ -75,7 +75,7 @@ def hits(provider: Provider, answer: Any) -> list[Hit]:
         items = None
     if items is None:
         raise ToolFailed(f"{provider.label} answered in a way that is not understood.")
-    return [hit for row in items[: 3 * MOST_RESULTS] if (hit := _hit(row, provider.text))][:MOST_RESULTS]
+    return [hit for row in items[: 3 * MAX_RESULTS] if (hit := _hit(row, provider.text))][:MAX_RESULTS]
 
 
 def _hit(row: dict[str, Any], text: str) -> Hit | None:

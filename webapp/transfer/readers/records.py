@@ -59,7 +59,7 @@ def _place(item: Any, name: str, number: int) -> str:
 
 _POINTER = re.compile(r"file[-_][A-Za-z0-9_-]+")
 _DATA = re.compile(r"^data:image/(png|jpeg|gif|webp);base64,", re.IGNORECASE)
-MOST_DATA = 64 * 1024**2
+MAX_DATA = 64 * 1024**2
 
 
 class Assets:
@@ -103,7 +103,7 @@ class Assets:
 
 def picture_from_url(url: Any, name: Any = None) -> ReadFile | None:
     """Return the picture in a data URL; None for any other URL."""
-    if not isinstance(url, str) or len(url) > MOST_DATA or not (match := _DATA.match(url)):
+    if not isinstance(url, str) or len(url) > MAX_DATA or not (match := _DATA.match(url)):
         return None
     try:
         data = base64.b64decode(url[match.end() :], validate=True)

@@ -30,7 +30,7 @@ from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
 
-MOST_SLUG = 90
+MAX_SLUG = 90
 
 
 def settings(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
@@ -147,7 +147,7 @@ def _free_slug(base: str) -> str:
     slug, number = base, 1
     while db.session.scalar(select(Journey.journey_id).where(Journey.slug == slug)) is not None:
         number += 1
-        slug = f"{base[:MOST_SLUG]}-{number}"
+        slug = f"{base[:MAX_SLUG]}-{number}"
     return slug
 
 

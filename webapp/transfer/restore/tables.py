@@ -23,7 +23,7 @@ SNAPSHOT = {
     "superseded_by_id": "memory",
     "contradicts_id": "memory",
 }
-MOST_PDF = 15 * 1024**2
+MAX_PDF = 15 * 1024**2
 
 Adapt = Callable[[RestoreBatch, dict[str, Any], dict[str, Any]], bool]
 
@@ -129,8 +129,8 @@ def _report(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -
     if not isinstance(name, str) or name not in batch.upload.names:
         return False
     with batch.upload.open(name) as file:
-        pdf = file.read(MOST_PDF + 1)
-    if len(pdf) > MOST_PDF or not pdf.startswith(b"%PDF-"):
+        pdf = file.read(MAX_PDF + 1)
+    if len(pdf) > MAX_PDF or not pdf.startswith(b"%PDF-"):
         raise ValueError(f"“{name}” is no PDF")
     values["pdf"] = pdf
     return True

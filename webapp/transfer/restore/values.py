@@ -35,8 +35,8 @@ from webapp.transfer.content import day, instant
 from webapp.transfer.models import RestoredRow
 from webapp.transfer.sources import Upload
 
-MOST_JSON = 4 * 1024**2
-MOST_TEXT = 65_535
+MAX_JSON = 4 * 1024**2
+MAX_TEXT = 65_535
 """The most bytes in a TEXT column on MySQL and MariaDB."""
 _ZERO = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """An escaped NUL character in JSON; after one more backslash it is only literal text."""
@@ -120,7 +120,7 @@ def plain_json(value: Any, name: str) -> Any:
         encoded = json.dumps(value, allow_nan=False)
     except ValueError:
         encoded = ""
-    if not encoded or len(encoded) > MOST_JSON or _ZERO.search(encoded):
+    if not encoded or len(encoded) > MAX_JSON or _ZERO.search(encoded):
         raise ValueError(f"{name} cannot be stored")
     return value
 
@@ -136,7 +136,7 @@ def _text(column: Column[Any], value: Any) -> str:
         raise ValueError(f"{column.name} is no text")
     text = value.replace("\x00", "").encode("utf-8", "replace").decode()
     length = getattr(getattr(column.type, "impl_instance", column.type), "length", None)
-    limit = LONG.get(f"{column.table.name}.{column.name}", MOST_TEXT)
+    limit = LONG.get(f"{column.table.name}.{column.name}", MAX_TEXT)
     if (length is not None and len(text) > length) or (length is None and len(text.encode()) > limit):
         raise ValueError(f"{column.name} is too long")
     return text
