@@ -90,6 +90,15 @@ def test_a_record_from_elsewhere_proposes_nothing_unless_it_could_be_made(app: F
         assert service.proposed_by(user.user_id, calls) == [] == service.proposed_by(user.user_id, None)
 
 
+def test_one_that_was_stored_in_earlier_words_can_still_be_made(app: Flask, user: Person) -> None:
+    earlier = {"content": "once", "starts_at": CALL["at"], "zone": "Asia/Tokyo", "repeat": "once"}
+    call = {"tool_name": "propose_schedule", "output": {"status": "proposed", "schedule": earlier}}
+    with app.app_context():
+        (found,) = service.proposed_by(user.user_id, [call])
+    assert found.form == {"prompt": "once", "at": CALL["at"], "timezone": "Asia/Tokyo", "repeat": "once"}
+    assert found.at.isoformat() == "2036-12-03T00:00:00+00:00"
+
+
 def test_what_a_schedule_says_of_its_person_can_be_remembered(
     client: ApiClient, model: ServerHandle, run_jobs: Callable
 ) -> None:

@@ -44,7 +44,7 @@ from webapp.retrieval.models import ConversationChunk, TurnReceipt
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule
 from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
-from webapp.schedules.service import change_schedule, create_schedule
+from webapp.schedules.service import FORMER_NAMES, change_schedule, create_schedule
 from webapp.spaces.documents import _cut, add_document
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.spaces.schemas import NewDocument, NewSpace
@@ -502,6 +502,21 @@ def test_what_lines_refer_to_is_looked_up_for_many_at_once(app, make_user):
 
     with app.app_context():
         assert asked([f"Word {number}" for number in range(6)]) == asked(["One word", "Another"])
+
+
+def test_schedules_of_an_earlier_export_come_back(app, make_user):
+    def earlier(line: dict[str, Any]) -> dict[str, Any]:
+        for old, new in FORMER_NAMES.items():
+            line[old] = line.pop(new)
+        return line | {"is_paused": not line.pop("is_active")}
+
+    person, other = make_user(), make_user(name="Other")
+    with app.app_context():
+        furnish(person.user_id, [["One"]], ["Tea"])
+        restored(other.user_id, changed(exported(person.user_id), "schedules.jsonl", earlier))
+        (row,) = db.session.query(Schedule).filter_by(user_id=other.user_id)
+        assert (row.prompt, row.rrule, row.at, row.timezone) == ("Water the plants", "FREQ=WEEKLY", SOON, "UTC")
+        assert not row.is_active
 
 
 def test_undoing_asks_little_of_each_statement(app, make_user, monkeypatch):
