@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from webapp.text.canonical import (
     canonical_statement,
+    earlier_statement,
     fold,
     plain_text,
     signs,
@@ -93,6 +94,7 @@ def test_canonical_statement_is_idempotent(text):
 def test_canonical_statement_is_idempotent_with_signs(text):
     once = canonical_statement(text)
     assert canonical_statement(once) == once
+    assert earlier_statement(earlier_statement(text)) == earlier_statement(text)
 
 
 @given(st.text(min_size=1))

@@ -2,13 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from operator import itemgetter
 
 _SPACE = re.compile(r"\s+")
-STRAIGHT = str.maketrans(dict.fromkeys("‘’‚‛", "'") | dict.fromkeys("“”„‟", '"') | dict.fromkeys("‐‑‒–−", "-"))
+_QUOTES = {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'}
+STRAIGHT = str.maketrans(_QUOTES | dict.fromkeys("‐‑‒–−", "-"))
 """Translates typographic quotation marks, hyphens and the minus into those of a keyboard."""
+_EARLIER_STRAIGHT = str.maketrans(_QUOTES)
 _NUMBER = re.compile(r"[^\w\s]{0,2}\d")
 
 
@@ -28,23 +30,29 @@ def canonical_statement(text: str) -> str:
     return trim_punctuation(fold(text))
 
 
+def earlier_statement(text: str) -> str:
+    """Return the form in which statements were compared before signs at the edges counted, for old tombstones."""
+    return earlier_trimmed(earlier_fold(text))
+
+
 def fold(text: str) -> str:
     """Return a text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
-    result = unicodedata.normalize("NFKC", text).translate(STRAIGHT)
-    # Casefolding can undo NFKC and the other way round; a second pass reaches the fixed point.
-    for _ in range(2):
-        result = unicodedata.normalize("NFKC", result.casefold())
-    return _SPACE.sub(" ", result).strip()
+    return _fold(text, STRAIGHT)
+
+
+def earlier_fold(text: str) -> str:
+    """Return the first half of `earlier_statement`."""
+    return _fold(text, _EARLIER_STRAIGHT)
 
 
 def trim_punctuation(text_folded: str) -> str:
     """Return a folded text without punctuation at its edges, unless it is nothing else: the second half."""
-    start, end = 0, len(text_folded)
-    while start < end and (text_folded[start].isspace() or not is_sign(text_folded, start)):
-        start += 1
-    while end > start and (text_folded[end - 1].isspace() or not is_sign(text_folded, end - 1)):
-        end -= 1
-    return text_folded[start:end] or text_folded
+    return _trim(text_folded, is_sign)
+
+
+def earlier_trimmed(text_folded: str) -> str:
+    """Return the second half of `earlier_statement`."""
+    return _trim(text_folded, lambda text, index: unicodedata.category(text[index])[0] != "P" or text[index] in "#@&%*")
 
 
 def split_at_signs(text: str) -> Iterator[tuple[str, bool]]:
@@ -90,3 +98,20 @@ def slug(text: str, limit: int = 100, *, signed: bool = False) -> str:
 def _is_symbol(char: str) -> bool:
     """Tell whether a character means something wherever it stands."""
     return char == "+" or unicodedata.category(char) in ("So", "Sc") or unicodedata.bidirectional(char) == "ET"
+
+
+def _fold(text: str, translation: dict[int, str]) -> str:
+    result = unicodedata.normalize("NFKC", text).translate(translation)
+    # Casefolding can undo NFKC and the other way round; a second pass reaches the fixed point.
+    for _ in range(2):
+        result = unicodedata.normalize("NFKC", result.casefold())
+    return _SPACE.sub(" ", result).strip()
+
+
+def _trim(text_folded: str, is_kept: Callable[[str, int], bool]) -> str:
+    start, end = 0, len(text_folded)
+    while start < end and (text_folded[start].isspace() or not is_kept(text_folded, start)):
+        start += 1
+    while end > start and (text_folded[end - 1].isspace() or not is_kept(text_folded, end - 1)):
+        end -= 1
+    return text_folded[start:end] or text_folded

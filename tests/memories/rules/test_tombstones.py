@@ -1,10 +1,13 @@
+import hmac
 from itertools import permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.memories.rules.tombstones import TombstoneKind, TombstoneSet
+from webapp.memories.rules.kinds import earlier_fact_key
+from webapp.memories.rules.tombstones import TombstoneKind, TombstoneSet, person_key
+from webapp.text.canonical import earlier_statement
 
 SECRET = b"a secret of the installation"
 
@@ -64,6 +67,27 @@ def test_forgetting_one_forbids_none_that_differs_by_a_sign(kin):
         assert not grave.forbids(f"Has to do with {other}", "general/thing", other, f"it has to do with {other}")
         said = f"It has to do with {other}, yes"
         assert grave.without_forgotten(said, "[…]") == said
+
+
+def made_before(content, key=None, value=None, quote=None, *, whole_key=False):
+    """Digests as they were made before signs counted."""
+    mine = person_key(SECRET, 1)
+    forms = [f"content\x1f{earlier_statement(content)}"]
+    forms += [f"fact\x1f{earlier_fact_key(key)}\x1f{earlier_statement(value)}"] if key else []
+    forms += [f"key\x1f{earlier_fact_key(key)}"] if whole_key else []
+    forms += [f"quote\x1f{earlier_statement(quote)}"] if quote else []
+    return {hmac.digest(mine, form.encode(), "sha256").hex() for form in forms}
+
+
+def test_what_was_forgotten_before_signs_counted_still_is():
+    grave = TombstoneSet(SECRET, 1, made_before("-80 kg", "skill/c++", "-80 kg", "it has to do with -80"))
+    assert grave.forbids("-80 kg") and grave.forbids("80 kg") and grave.forbids("–80 kg")
+    assert grave.forbids("x", "skill/C", "80 kg") and grave.forbids("x", "skill/C++", "-80 kg")
+    assert grave.forbids("x", quote="it has to do with -80")
+    assert grave.without_quotes("(It has to do with -80)") == "[…]"
+    assert not grave.forbids("70 kg", "skill/c++", "70 kg")
+    whole = TombstoneSet(SECRET, 1, made_before("Knows C++", "skill/c++", "C++", whole_key=True))
+    assert whole.forbids("Anything", "skill/c++", "well") and whole.forbids("Anything", "skill/c", "well")
 
 
 def test_a_short_secret_is_refused():

@@ -78,7 +78,16 @@ def canonical_fact_key(raw: str | None, category: str | None = None) -> str | No
     A key without a namespace takes the category as one, so that `name` in `identity` and `identity/name`
     name one slot. Known synonyms are folded together. Attributes keep their signs: `skill/c` is not `skill/c++`.
     """
-    parts = [part for piece in re.split(r"[/.:]", raw or "") if (part := slug(piece, KEY_MAX, signed=True))]
+    return _fact_key(raw, category, signed=True)
+
+
+def earlier_fact_key(raw: str | None) -> str | None:
+    """Return the key as it was before attributes kept their signs, for old tombstones."""
+    return _fact_key(raw, None, signed=False)
+
+
+def _fact_key(raw: str | None, category: str | None, *, signed: bool) -> str | None:
+    parts = [part for piece in re.split(r"[/.:]", raw or "") if (part := slug(piece, KEY_MAX, signed=signed))]
     if not parts:
         return None
     if len(parts) == 1:

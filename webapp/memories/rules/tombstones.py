@@ -12,17 +12,27 @@ forgotten stays forgotten where they move to (docs/adr). Forgetting one memory b
   words. Only quotes long enough to be about one thing are used.
 
 `key` is written only if the user forgets a whole key ("never keep my name"): then no value is learned for it.
+
+The kind in the hash names the canonical form it was made with. Tombstones from before signs counted ("C" and "C++" had
+one form) still forbid what they forbade then.
 """
 
 import hashlib
 import hmac
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
-from webapp.text.canonical import canonical_statement, fold, trim_punctuation
+from webapp.memories.rules.kinds import canonical_fact_key, earlier_fact_key
+from webapp.text.canonical import (
+    canonical_statement,
+    earlier_fold,
+    earlier_statement,
+    earlier_trimmed,
+    fold,
+    trim_punctuation,
+)
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10
@@ -47,6 +57,25 @@ class Tombstone:
     digest: str
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One way to make canonical forms; `mark` names it in the hash, so that no form is taken for one of another."""
+
+    mark: str
+    fold: Callable[[str], str]
+    trim: Callable[[str], str]
+    statement: Callable[[str], str]
+    key: Callable[[str | None], str | None]
+
+    def name_of(self, kind: TombstoneKind) -> str:
+        """Return the kind as it is hashed."""
+        return f"{kind}{self.mark}"
+
+
+_EARLIER = Version("", earlier_fold, earlier_trimmed, earlier_statement, earlier_fact_key)
+_NOW = Version("/2", fold, trim_punctuation, canonical_statement, canonical_fact_key)
+
+
 def person_key(secret: bytes, user_id: int) -> bytes:
     """Return the key of one person's tombstones; it reveals nothing about the secret or another person's key."""
     return hmac.digest(secret, f"tombstones of {user_id}".encode(), "sha256")
@@ -62,7 +91,7 @@ class TombstoneSet:
 
     `secret` is the installation's key (at least 16 bytes), or several: new tombstones are made with the first, and
     those made with the others remain valid. `digests` are those stored so far; `imported_keys` the keys the user had
-    elsewhere.
+    elsewhere. `is_old`: some were made before each person had a key.
     """
 
     def __init__(
@@ -72,11 +101,14 @@ class TombstoneSet:
         digests: Collection[str] = (),
         *,
         imported_keys: Sequence[bytes] = (),
+        is_old: bool = False,
     ) -> None:
         secrets = [secret] if isinstance(secret, bytes) else list(secret)
         if not secrets or min(map(len, secrets)) < 16:
             raise ValueError("the tombstone secret needs at least 16 bytes")
         self._keys = [person_key(key, user_id) for key in secrets] + list(imported_keys)
+        self._secrets = secrets if is_old else []
+        self._user_id = user_id
         self._stored_digests = frozenset(digests)
 
     @property
@@ -95,11 +127,11 @@ class TombstoneSet:
         """Return what to store when a memory is forgotten; with `whole_key`, also against any later value of its
         key.
         """
-        forms = _forms_of(content, fact_key, fact_value)
+        forms = _forms_of(_NOW, content, fact_key, fact_value)
         forms += [(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)]
         if whole_key and (key := canonical_fact_key(fact_key)):
             forms.append((TombstoneKind.KEY, key))
-        return frozenset(Tombstone(kind, _digest(self._keys[0], kind, form)) for kind, form in forms)
+        return frozenset(Tombstone(kind, _digest(self._keys[0], _NOW.name_of(kind), form)) for kind, form in forms)
 
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
@@ -113,12 +145,15 @@ class TombstoneSet:
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
     ) -> frozenset[str]:
         """Return all digests that would forbid this memory, to look them up in the database."""
-        forms = _forms_of(content, fact_key, fact_value)
-        if key := canonical_fact_key(fact_key):
-            forms.append((TombstoneKind.KEY, key))
-        if quote and _is_long(form := canonical_statement(quote)):
-            forms.append((TombstoneKind.QUOTE, form))
-        return frozenset(digest for kind, form in forms for digest in self._digests(kind, form))
+        digests: set[str] = set()
+        for version in (_NOW, _EARLIER):
+            forms = _forms_of(version, content, fact_key, fact_value)
+            if key := version.key(fact_key):
+                forms.append((TombstoneKind.KEY, key))
+            if quote and _is_long(form := version.statement(quote)):
+                forms.append((TombstoneKind.QUOTE, form))
+            digests.update(digest for kind, form in forms for digest in self._digests(version.name_of(kind), form))
+        return frozenset(digests)
 
     def without_quotes(self, text: str, mark: str = "[…]") -> str:
         """Return a text with the mark in place of every run of words that is a forgotten quote.
@@ -136,12 +171,19 @@ class TombstoneSet:
             return text
         spans = [match.span() for match in re.finditer(r"\S+", text)][:limit]
         # Folded word by word, once: each is part of up to QUOTE_WORDS squared runs.
-        tokens = [fold(text[start:end]) for start, end in spans]
+        versions = [(v, [v.fold(text[start:end]) for start, end in spans]) for v in (_NOW, _EARLIER)]
         removals: list[tuple[int, int]] = []
         index = 0
         while index < len(spans):
             longest = min(QUOTE_WORDS, len(spans) - index)
-            run = next((n for n in range(longest, 0, -1) if self._is_forgotten(tokens[index : index + n], kinds)), 0)
+            run = next(
+                (
+                    n
+                    for n in range(longest, 0, -1)
+                    if any(self._is_forgotten(v, tokens[index : index + n], kinds) for v, tokens in versions)
+                ),
+                0,
+            )
             if run:
                 removals.append((spans[index][0], spans[index + run - 1][1]))
             index += run or 1
@@ -149,24 +191,30 @@ class TombstoneSet:
             text = text[:start] + mark + text[end:]
         return text
 
-    def _is_forgotten(self, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
-        form = trim_punctuation(" ".join(tokens))
+    def _is_forgotten(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
+        form = version.trim(" ".join(tokens))
         return _is_long(form) and any(
-            digest in self._stored_digests for kind in kinds for digest in self._digests(kind, form)
+            digest in self._stored_digests for kind in kinds for digest in self._digests(version.name_of(kind), form)
         )
 
-    def _digests(self, kind: TombstoneKind, form: str) -> Iterator[str]:
-        return (_digest(key, kind, form) for key in self._keys)
+    def _digests(self, kind: str, form: str) -> Iterator[str]:
+        for key in self._keys:
+            yield _digest(key, kind, form)
+        for secret in self._secrets:
+            yield _digest(secret, f"{self._user_id}\x1f{kind}", form)
 
 
-def _digest(key: bytes, kind: TombstoneKind, form: str) -> str:
-    return hmac.digest(key, f"{kind}/2\x1f{form}".encode("utf-8", "surrogatepass"), "sha256").hex()
+def _digest(key: bytes, kind: str, form: str) -> str:
+    return hmac.digest(key, f"{kind}\x1f{form}".encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
-def _forms_of(content: str, fact_key: str | None, fact_value: str | None) -> list[tuple[TombstoneKind, str]]:
-    forms = [(TombstoneKind.CONTENT, canonical_statement(content))]
-    if key := canonical_fact_key(fact_key):
-        forms.append((TombstoneKind.FACT, f"{key}\x1f{canonical_value(fact_value, content)}"))
+def _forms_of(
+    version: Version, content: str, fact_key: str | None, fact_value: str | None
+) -> list[tuple[TombstoneKind, str]]:
+    forms = [(TombstoneKind.CONTENT, version.statement(content))]
+    if key := version.key(fact_key):
+        value = fact_value if fact_value and fact_value.strip() else content
+        forms.append((TombstoneKind.FACT, f"{key}\x1f{version.statement(value)}"))
     return forms
 
 

@@ -28,9 +28,9 @@ def tombstone_set(user_id: int, *, tombstones: Mapping[str, str | None] | None =
         rows = select(MemoryTombstone.digest, MemoryTombstone.key_id).where(MemoryTombstone.user_id == user_id)
         tombstones = dict(db.session.execute(rows).all())
     names, secrets = set(tombstones.values()), _secrets()
-    elsewhere = names - {key_id(person_key(secret, user_id)) for secret in secrets}
+    elsewhere = names - {None} - {key_id(person_key(secret, user_id)) for secret in secrets}
     extra_keys = list(imported_keys(user_id).values()) if elsewhere else []
-    return TombstoneSet(secrets, user_id, set(tombstones), imported_keys=extra_keys)
+    return TombstoneSet(secrets, user_id, set(tombstones), imported_keys=extra_keys, is_old=None in names)
 
 
 def keys_of(user_id: int) -> dict[str, bytes]:
