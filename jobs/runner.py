@@ -47,7 +47,9 @@ _run: ContextVar[Run | None] = ContextVar("job_run", default=None)
 
 @cache
 def worker_app() -> Flask:
-    """The application of this worker, created once, before the first fork; without routes it takes 20 MB less."""
+    """Return the application of this worker, created once, before the first fork; without routes it takes 20 MB
+    less.
+    """
     return create_app(serving=False)
 
 

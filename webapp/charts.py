@@ -84,7 +84,7 @@ def stacked_columns(
 
 
 def stacked(values: Sequence[float], series: Sequence[str], total: float) -> list[Part]:
-    """Values end to end as shares of `total`, out of HEIGHT; those of nothing are left out."""
+    """Return values end to end as shares of `total`, out of HEIGHT; those of nothing are left out."""
     parts: list[Part] = []
     start = 0.0
     for name, value in zip(series, values, strict=True):

@@ -173,7 +173,9 @@ class Settings(BaseModel):
 
     @property
     def otel_headers(self) -> dict[str, str]:
-        """The headers of each request to the collector: `name=value` separated by commas, values percent-encoded."""
+        """Return the headers of each request to the collector: `name=value` separated by commas, values
+        percent-encoded.
+        """
         pairs = (pair.partition("=") for pair in self.otel_exporter_otlp_headers.split(",") if "=" in pair)
         return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
 
@@ -205,7 +207,7 @@ class Settings(BaseModel):
 
     @property
     def spaces_of_groups(self) -> dict[str, list[int]]:
-        """The ids of the spaces that a group's people become members of, by the group's name."""
+        """Return the ids of the spaces that a group's people become members of, by the group's name."""
         return _groups(self.oidc_spaces)
 
     @property
@@ -223,7 +225,7 @@ class Settings(BaseModel):
 
     @property
     def local_servers(self) -> dict[str, str]:
-        """Addresses of model servers to look for on this machine, by name."""
+        """Return addresses of model servers to look for on this machine, by name."""
         pairs = (item.partition("=") for item in self.local_model_servers.split(",") if "=" in item)
         return (
             {name.strip(): address.strip().rstrip("/") for name, _, address in pairs} if self.find_local_models else {}
@@ -231,7 +233,7 @@ class Settings(BaseModel):
 
     @property
     def sqlalchemy_url(self) -> str:
-        """The database URL SQLAlchemy understands; SQLite in `var_dir` when none is set."""
+        """Return the database URL SQLAlchemy understands; SQLite in `var_dir` when none is set."""
         if not self.database_url:
             return f"sqlite:///{self.var_dir.absolute() / 'commonplace.sqlite3'}"
         return sqlalchemy_url(self.database_url)
@@ -246,7 +248,7 @@ class Settings(BaseModel):
 
     @property
     def model(self) -> ModelSettings:
-        """The model server and the models on it; what is not set falls back to the adapters' defaults."""
+        """Return the model server and the models on it; what is not set falls back to the adapters' defaults."""
         fields: dict[str, Any] = {
             "base_url": self.openai_base_url,
             "api_key": self.openai_api_key,
@@ -268,7 +270,8 @@ class Settings(BaseModel):
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Settings of this process, whose environment is completed from `.env`; an empty variable counts as unset.
+        """Return settings of this process, whose environment is completed from `.env`; an empty variable counts as
+        unset.
 
         Raises ConfigError, which names every variable that cannot be parsed.
         """

@@ -37,7 +37,7 @@ class Parameters(Input, JsonColumn):
 
     @property
     def given(self) -> dict[str, Any]:
-        """Those that are set, by name."""
+        """Return those that are set, by name."""
         return {name: value for name, value in self.model_dump().items() if value not in (None, "")}
 
 
@@ -67,7 +67,7 @@ class RequestParameters(JsonColumn):
 
     @property
     def given(self) -> dict[str, Any]:
-        """Those that are set, by name."""
+        """Return those that are set, by name."""
         values = {name: getattr(self, name) for name in RequestParameters.model_fields}
         return {name: value for name, value in values.items() if value not in (None, [])}
 

@@ -36,7 +36,7 @@ class FirstAccount:
 
     @property
     def token(self) -> str:
-        """The token of this installation, in groups that can be typed: 100 bits."""
+        """Return the token of this installation, in groups that can be typed: 100 bits."""
         digest = hmac.new(str(self._app.config["SECRET_KEY"]).encode(), b"first account", hashlib.sha256).digest()
         letters = base64.b32encode(digest).decode().lower()
         return "-".join(letters[start : start + GROUP] for start in range(0, GROUP * GROUPS, GROUP))

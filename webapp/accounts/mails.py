@@ -99,7 +99,7 @@ def send(mail_id: int) -> str:
 
 
 def overdue_mails() -> list[int]:
-    """Mails that were requested a while ago and have not been sent."""
+    """Return mails that were requested a while ago and have not been sent."""
     moment = now()
     statement = select(AccountMail.mail_id).where(
         AccountMail.sent_at.is_(None),

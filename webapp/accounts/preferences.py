@@ -63,7 +63,7 @@ class UserSettings(Input, JsonColumn):
 
     @property
     def document_language(self) -> str:
-        """The language of files created for the user without a browser to ask for one."""
+        """Return the language of files created for the user without a browser to ask for one."""
         return self.language or self.browser_language or SOURCE
 
 

@@ -58,7 +58,7 @@ class Vitals:
 
 
 def concerns(vitals: Vitals, moment: datetime) -> list[Concern]:
-    """Everything that is not well, what stops people first."""
+    """Return everything that is not well, what stops people first."""
     all_concerns = [*_servers(vitals), *_work(vitals), *_models(vitals), *_room(vitals, moment)]
     return sorted(all_concerns, key=lambda concern: not concern.is_urgent)
 

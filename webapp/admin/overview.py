@@ -46,7 +46,7 @@ class Work:
 
     @property
     def failed(self) -> int:
-        """Jobs that failed for good, in all queues."""
+        """Return jobs that failed for good, in all queues."""
         return sum(queue.counts["failed"] for queue in self.queues)
 
     @property

@@ -143,7 +143,7 @@ class JobRequest:
 
     @property
     def key(self) -> str:
-        """The key that requests for the same work share."""
+        """Return the key that requests for the same work share."""
         return ":".join([self.name, *(f"{name}={value}" for name, value in sorted(self.ids.items()))])
 
 

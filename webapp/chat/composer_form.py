@@ -30,7 +30,9 @@ def read_origins(content: str) -> list[tuple[int, int, str]]:
 
 
 def read_message_parameters() -> dict[str, Any] | None:
-    """The parameters chosen for this message only, as the message keeps them; what cannot be read is left out."""
+    """Return the parameters chosen for this message only, as the message keeps them; what cannot be read is
+    left out.
+    """
     try:
         choice = json.loads(request.form.get("once", "")[:1_000])
     except (ValueError, RecursionError):

@@ -16,7 +16,7 @@ HEADERS = {
 
 
 def event(name: str, data: Any, event_id: str = "") -> bytes:
-    """One event; without a name it is the default `message`."""
+    """Return one event; without a name it is the default `message`."""
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     lines = "".join(f"data: {line}\n" for line in text.split("\n"))
     head = (f"event: {name}\n" if name else "") + (f"id: {event_id}\n" if event_id else "")

@@ -36,7 +36,7 @@ class Offer:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The offer as it appears on the stream."""
+        """Return the offer as it appears on the stream."""
         return {"suggested_values": self.values, "suggested_actions": self.actions, "custom_payload": self.payload}
 
 

@@ -32,7 +32,8 @@ class RoundElsewhere:
 
 
 def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTurn:
-    """The next part of a reply, given the results of its calls by their ids; anything written after it is superseded.
+    """Return the next part of a reply, given the results of its calls by their ids; anything written after it is
+    superseded.
 
     The same results sent again replace what followed them. Raises Conflict if the conversation went on in another way
     or a reply after it is being written; TooMany past a quota; Unavailable.

@@ -23,8 +23,8 @@ _COPIED = (
 
 
 def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Message]]:
-    """A new conversation in the same space that begins with what was said up to a message, and the copies, by the id of
-    their originals.
+    """Return a new conversation in the same space that begins with what was said up to a message, and the copies, by
+    the id of their originals.
 
     Memories were extracted from the copied messages where they were said; they are not read again.
     Raises NotFound, and Conflict for an earlier version, while a reply is being written, and past MAX_COPIED.

@@ -10,7 +10,9 @@ FIRST_CHARACTERS = 60
 
 
 def clean_model_title(suggestion: str | None, question: str, reply: str) -> str:
-    """A model's title for a conversation, tidied; empty if it gives none, titles something else, or asks back."""
+    """Return a model's title for a conversation, tidied; empty if it gives none, titles something else, or asks
+    back.
+    """
     title = tidy(suggestion or "")
     asks_back = title.endswith(("?", "？", "؟")) and title in reply and title not in question
     return title if not asks_back and is_of(title, f"{question} {reply}") else ""
@@ -28,7 +30,7 @@ def is_of(title: str, source: str) -> bool:
 
 
 def tidy(title: str) -> str:
-    """One line without quotation marks, a label or a full stop, short enough for the sidebar."""
+    """Return one line without quotation marks, a label or a full stop, short enough for the sidebar."""
     line = " ".join(title.split())
     if line.lower().startswith("title:"):
         line = line[6:].strip()

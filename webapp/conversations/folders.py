@@ -14,7 +14,7 @@ MAX_FOLDERS = 500
 
 
 def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
-    """One of the user's folders; `lock` keeps it from being deleted during the transaction. Raises NotFound."""
+    """Return one of the user's folders; `lock` keeps it from being deleted during the transaction. Raises NotFound."""
     query = select(Folder).where(Folder.folder_id == folder_id, Folder.user_id == user_id)
     return require(db.session.scalar(query.with_for_update() if lock else query), "There is no such folder.")
 
@@ -50,14 +50,16 @@ def delete_folder(user_id: int, folder_id: int) -> None:
 
 
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
-    """The user's folders by name, with how many conversations are in each. Raises Invalid for a foreign cursor."""
+    """Return the user's folders by name, with how many conversations are in each. Raises Invalid for a foreign
+    cursor.
+    """
     keyset = Keyset("folders", query, str, int, scope=user_id)
     page = read_page(keyset, _count_conversations(user_id), Folder.name, Folder.folder_id, newest_first=False)
     return page.map(lambda row: folder_response(row[0], row[1]))
 
 
 def all_folders(user_id: int) -> list[FolderOut]:
-    """All of the user's folders, as `list_folders` gives them; there are at most MAX_FOLDERS."""
+    """Return all of the user's folders, as `list_folders` gives them; there are at most MAX_FOLDERS."""
     return [folder_response(row, count) for row, count in db.session.execute(_count_conversations(user_id))]
 
 

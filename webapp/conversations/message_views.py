@@ -66,12 +66,12 @@ class Sidebar:
 
     @property
     def conversations(self) -> list[Conversation]:
-        """Those of this page, in order."""
+        """Return those of this page, in order."""
         return [row for _heading, rows in self.groups for row in rows]
 
     @property
     def last_heading(self) -> str | None:
-        """The heading this page ends under."""
+        """Return the heading this page ends under."""
         return self.groups[-1][0] if self.groups else None
 
 
@@ -134,7 +134,7 @@ def is_repeatable(row: Message) -> bool:
 
 
 def view_of(message: Message) -> MessageView:
-    """One message as it stands in its conversation."""
+    """Return one message as it stands in its conversation."""
     is_end = messages.last_message_id(message.conversation_id) == message.message_id
     return views(message.conversation_id, [message], is_end=is_end)[0]
 

@@ -39,7 +39,9 @@ def order_by_index(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ..
 
 
 def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
-    """A page of a conversation's current messages, oldest first: the newest, those before, or those after an id."""
+    """Return a page of a conversation's current messages, oldest first: the newest, those before, or those
+    after an id.
+    """
     statement = order_by_index(select(Message)).where(current(conversation_id))
     statement = statement.options(with_expression(Message.rating, rating_of_message()))
     forward = query.after is not None
@@ -281,7 +283,9 @@ def _followers(rows: Sequence[Message], head: Message) -> set[int]:
 
 
 def _subtree(rows: Sequence[Message], heads: set[int]) -> set[int]:
-    """The heads and everything below them; rows come in id order, so a parent is always seen before its children."""
+    """Return the heads and everything below them; rows come in id order, so a parent is always seen before its
+    children.
+    """
     ids = set(heads)
     for row in rows:
         if row.parent_id in ids:

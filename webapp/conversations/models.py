@@ -115,7 +115,7 @@ class Conversation(Base):
 
     @property
     def tags(self) -> list[str]:
-        """The tags in the order they were given."""
+        """Return the tags in the order they were given."""
         return (self.tag_lines or "").split("\n")[1:-1]
 
     @tags.setter

@@ -17,7 +17,7 @@ MAX_TAGS = 20
 
 
 def _tags(values: list[str]) -> list[str]:
-    """Tags without repetitions, ignoring case. Raises ValueError for one that is empty or has several lines."""
+    """Return tags without repetitions, ignoring case. Raises ValueError for one that is empty or has several lines."""
     tags: dict[str, str] = {}
     for value in values:
         if not value or not value.isprintable():

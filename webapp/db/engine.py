@@ -25,7 +25,8 @@ SILENT_SECONDS = 1.0
 
 
 def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
-    """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite.
+    """Return options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on
+    SQLite.
 
     `patience` is how many seconds a statement may take: a hanging server counts as unavailable, like one that refuses.
     Errors leave out a statement's values, because they are logged and kept with failed jobs.

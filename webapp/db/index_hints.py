@@ -20,7 +20,9 @@ AT_ONCE = 40
 
 
 def use_index(statement: Statement, entity: type[Base], index: str) -> Statement:
-    """The statement, reading a table along one of its indexes. It must have a condition on the index's first column."""
+    """Return the statement, reading a table along one of its indexes. It must have a condition on the index's first
+    column.
+    """
     led = statement.with_hint(entity, f"FORCE INDEX ({index})", "mysql")
     return led.with_hint(entity, f"INDEXED BY {index}", "sqlite")
 
@@ -39,8 +41,8 @@ def stream_rows(statement: Select[*tuple[Any, ...]]) -> Iterator[Row[*tuple[Any,
 
 
 def batches_to_change(statement: Select[Entity], key: InstrumentedAttribute[int]) -> Iterator[Sequence[Entity]]:
-    """The objects a statement selects, a few at a time in the order of their key. Each few may be changed and flushed
-    before the next are read, which `stream_rows` does not allow.
+    """Yield the objects a statement selects, a few at a time in the order of their key. Each few may be changed and
+    flushed before the next are read, which `stream_rows` does not allow.
 
     First only the keys: paging through the statement would have the database look for the rows again for every few.
     """

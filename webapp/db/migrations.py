@@ -72,7 +72,9 @@ def make_database_file(engine: Engine) -> None:
 
 
 def connect_patiently(engine: Engine, seconds: float) -> Connection:
-    """A connection to a database that may still be starting. Raises OperationalError if it does not come up in time."""
+    """Return a connection to a database that may still be starting. Raises OperationalError if it does not come up in
+    time.
+    """
     end = time.monotonic() + seconds
     is_logged = False
     while True:

@@ -76,7 +76,7 @@ class Bucket:
         self._ask(lambda client: client.put_object(Bucket=self._name, Key=self._prefix + key, Body=data))
 
     def read(self, key: str) -> bytes:
-        """All of the content. Raises FileNotFoundError, Unavailable."""
+        """Return all of the content. Raises FileNotFoundError, Unavailable."""
         return b"".join(self.pieces(key))
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:

@@ -41,7 +41,7 @@ def names_a_page(text: str) -> bool:
 
 
 def link_citations(html: str, files: Sequence[Citable], link: Link) -> str:
-    """Sanitised HTML in which every page of these files that is named becomes a link.
+    """Return sanitised HTML in which every page of these files that is named becomes a link.
 
     If there are several files, the name of the intended one is nearby. Code and links stay as they are.
     """

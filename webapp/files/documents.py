@@ -87,8 +87,9 @@ def picture_of_document(user_id: int, space_id: int, document_id: int, query: Pi
 
 
 def citable_documents(user_id: int, conversation_id: int) -> list[Citable]:
-    """The documents whose pages can be opened, in spaces the user belongs to: those of the conversation's space, and
-    those that its replies drew on."""
+    """Return the documents whose pages can be opened, in spaces the user belongs to: those of the conversation's space,
+    and those that its replies drew on.
+    """
     statement = select(Conversation.space_id).where(Conversation.conversation_id == conversation_id)
     answers = documents_asked.send(None, conversation_id=conversation_id)
     drawn_on = {document_id for _, ids in answers for document_id in ids}

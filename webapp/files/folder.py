@@ -42,7 +42,7 @@ class Folder:
             self._put(key, part)
 
     def read(self, key: str) -> bytes:
-        """All of the content. Raises FileNotFoundError."""
+        """Return all of the content. Raises FileNotFoundError."""
         return self.path(key).read_bytes()
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:

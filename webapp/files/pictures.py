@@ -32,7 +32,7 @@ class PictureRequest:
 
     @property
     def name(self) -> str:
-        """The name it is stored under."""
+        """Return the name it is stored under."""
         marked = f"-{hashlib.sha256(self.words.encode()).hexdigest()[:16]}" if self.words else ""
         return f"{self.page}-{self.edge}{marked}.jpg"
 

@@ -26,7 +26,7 @@ class Storage(Protocol):
         """Store small content."""
 
     def read(self, key: str) -> bytes:
-        """All of some small content."""
+        """Return all of some small content."""
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """Yield the bytes, or some of them, in pieces; a missing key is reported at once."""

@@ -12,7 +12,9 @@ TextLine = tuple[str, str]
 
 
 def fingerprint(seed: str, lines: Iterable[TextLine], *, origin: str = "") -> str:
-    """The lasting name of a history; `seed` tells apart equal ones, `origin` is the fingerprint of the lines before."""
+    """Return the lasting name of a history; `seed` tells apart equal ones, `origin` is the fingerprint of the lines
+    before.
+    """
     digest = bytes.fromhex(origin) if origin else hashlib.sha256(seed.encode()).digest()
     for role, text in lines:
         digest = hashlib.sha256(digest + f"{role}\n{normal(text)}".encode()).digest()

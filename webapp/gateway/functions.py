@@ -235,7 +235,9 @@ def flat(form: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def format_instructions(form: Mapping[str, Any] | None) -> str:
-    """The instructions about it for the model; for a long schema only that it must be a JSON object, for text none."""
+    """Return the instructions about it for the model; for a long schema only that it must be a JSON object, for text
+    none.
+    """
     if form is None:
         return ""
     if form["type"] == "json_object":

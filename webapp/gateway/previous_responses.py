@@ -107,7 +107,9 @@ def begin_after(
 
 
 def _mark(user_id: int, reply: Message, request: GatewayRequest) -> str:
-    """The fingerprint of a request that follows a response; if that was asked for on the page, its id stands for it."""
+    """Return the fingerprint of a request that follows a response; if that was asked for on the page, its id stands for
+    it.
+    """
     seed = threads.mark_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
     lines = [("assistant", reply.content)] if reply.content else []
     return fingerprint("", [*lines, ("user", request.question)] if request.question else lines, origin=seed)

@@ -47,7 +47,7 @@ class End:
 
     @property
     def calls(self) -> Sequence[Mapping[str, Any]]:
-        """The calls that the client has to answer."""
+        """Return the calls that the client has to answer."""
         return open_client_calls(self.data["message"].get("tool_calls"))
 
     @property
@@ -63,7 +63,7 @@ class End:
 
     @property
     def error(self) -> tuple[dict[str, Any], int]:
-        """The error of a failed reply, with its status."""
+        """Return the error of a failed reply, with its status."""
         status = wire.status_of(self.data["code"])
         return wire.error(self.data["detail"] or "The reply failed.", status, code=self.data["code"]), status
 
@@ -210,7 +210,9 @@ def usage_in(app: Flask, reply: LaunchableReply) -> dict[str, Any]:
 
 
 def refusal(body: dict[str, Any], status: int) -> Response:
-    """A response for a reply that failed. It is in the conversation, so a client's automatic retry would ask twice."""
+    """Return a response for a reply that failed. It is in the conversation, so a client's automatic retry would ask
+    twice.
+    """
     response = jsonify(body)
     response.status_code = status
     response.headers["x-should-retry"] = "false"

@@ -89,7 +89,9 @@ class ResponseRequest(BaseModel):
 
     @property
     def conversation_id(self) -> int | None:
-        """The conversation it names, as `conv_34`, `34`, or an object with such an id. Raises UnsupportedRequest."""
+        """Return the conversation it names, as `conv_34`, `34`, or an object with such an id. Raises
+        UnsupportedRequest.
+        """
         if self.conversation is None:
             return None
         reference = self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation
@@ -100,12 +102,12 @@ class ResponseRequest(BaseModel):
 
     @property
     def form(self) -> dict[str, Any] | None:
-        """The format of the answer, as chat completions express it. Raises UnsupportedRequest."""
+        """Return the format of the answer, as chat completions express it. Raises UnsupportedRequest."""
         return read_flat_format((self.text or {}).get("format"))
 
     @property
     def previous(self) -> int | None:
-        """The id of the reply that it continues from; 0 for an id that is not one of ours, None without any."""
+        """Return the id of the reply that it continues from; 0 for an id that is not one of ours, None without any."""
         if not self.previous_response_id:
             return None
         return reply_id(self.previous_response_id)

@@ -57,7 +57,7 @@ class Preferences:
 
     @property
     def fields(self) -> NewConversation:
-        """The conversation to create for it."""
+        """Return the conversation to create for it."""
         return NewConversation(
             space_id=self.space_id,
             is_temporary=self.is_temporary,
@@ -141,7 +141,9 @@ def _prepare_and_return(
 
 
 def _continue_with_answers(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply | None:
-    """The next part of the reply whose calls are answered; None if that is unknown, or the conversation has gone on."""
+    """Return the next part of the reply whose calls are answered; None if that is unknown, or the conversation has gone
+    on.
+    """
     reply = threads.find_part(user_id, request, preferences.seed)
     if reply is None or preferences.conversation_id not in (None, reply.conversation_id):
         return None

@@ -39,7 +39,9 @@ def mark_of(user_id: int, reply: Message) -> str | None:
 
 
 def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversation, int] | None:
-    """The conversation that a history comes from, locked, and the reply it ends with; None for any other history."""
+    """Return the conversation that a history comes from, locked, and the reply it ends with; None for any other
+    history.
+    """
     if not history or history[-1][0] != "assistant":
         return None
     for reply in _candidates(user_id, fingerprint(seed, history[:-1])):
@@ -95,8 +97,9 @@ def _candidates(user_id: int, mark: str) -> Sequence[Message]:
 
 
 def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int, str] | None:
-    """The id and status of the reply if the conversation ends with exactly this question; the id is 0 if it ends with
-    `after` itself, and the result None if it went on otherwise."""
+    """Return the id and status of the reply if the conversation ends with exactly this question; the id is 0 if it ends
+    with `after` itself, and the result None if it went on otherwise.
+    """
     rest = messages.current_messages(conversation_id, after=after)
     if not rest:
         return 0, ""

@@ -214,7 +214,7 @@ def completion(
 
 
 def chunk(turn_id: int, created: int, model: str, choices: Sequence[Mapping[str, Any]], **fields: Any) -> bytes:
-    """One event of a streamed reply."""
+    """Return one event of a streamed reply."""
     return event(
         {
             "id": f"{PREFIX}{turn_id}",
@@ -272,7 +272,9 @@ def status_of(code: str) -> int:
 
 
 def text_of(message: WireMessage, *, seen: int = 0) -> str:
-    """The text of a message, with a mark for each image; with `seen`, none for images that the model gets to see."""
+    """Return the text of a message, with a mark for each image; with `seen`, none for images that the model gets to
+    see.
+    """
     if message.content is None or isinstance(message.content, str):
         return (message.content or "").strip()
     texts = []

@@ -30,7 +30,9 @@ _SWITCH = {"true": True, "on": True, "1": True, "false": False, "0": False, "": 
 
 
 def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
-    """The posted form as a model; `names` says which input a field comes from when they differ. Raises Invalid."""
+    """Return the posted form as a model; `names` says which input a field comes from when they differ. Raises
+    Invalid.
+    """
     names = names or {}
     values: dict[str, Any] = {}
     for field, info in model.model_fields.items():
@@ -54,7 +56,7 @@ def validate(model: type[M], values: Mapping[str, Any]) -> M:
 def sentences(
     error: DomainError | ValidationError, labels: Mapping[str, str], *, otherwise: str = ""
 ) -> dict[str, str]:
-    """Errors as one sentence per field. Those about no field of the form come under `otherwise`."""
+    """Return errors as one sentence per field. Those about no field of the form come under `otherwise`."""
     errors: dict[str, str] = {}
     if isinstance(error, ValidationError):
         error = Invalid("", errors=field_errors(error))

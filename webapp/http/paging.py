@@ -82,7 +82,9 @@ class Keyset:
         return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
 
     def position(self) -> tuple[Any, ...]:
-        """The sort key in the query's cursor. Raises Invalid for one that this list did not make, or not for this."""
+        """Return the sort key in the query's cursor. Raises Invalid for one that this list did not make, or not for
+        this.
+        """
         try:
             cursor = self.query.cursor or ""
             mark, *key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))

@@ -87,7 +87,7 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
 
     @property
     def max_content_length(self) -> int | None:
-        """The most bytes a body may have: more for uploads. Known before anything reads the body."""
+        """Return the most bytes a body may have: more for uploads. Known before anything reads the body."""
         setting = UPLOADS.get(_NUMBERS.sub("/<id>", self.path)) if self.method == "POST" else None
         return int(current_app.config[setting]) if setting else super().max_content_length
 
@@ -96,7 +96,9 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
         Request.max_content_length.fset(self, value)  # type: ignore[attr-defined]  # a property there, too
 
     def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Any:
-        """The body as JSON. No body counts as an empty object: if all of it is optional, nothing need be sent."""
+        """Return the body as JSON. No body counts as an empty object: if all of it is optional, nothing need be
+        sent.
+        """
         try:
             return super().get_json(force, silent, cache) if has_body(self) else {}
         except RecursionError:  # nested too deep

@@ -124,7 +124,9 @@ def texts_in_details(source: str) -> Iterator[Texts]:
 
 
 def _of_field(text: str, *, is_plain: bool = False) -> str:
-    """A message as catalogs have it: one that begins with a small letter is about a field, whose name precedes it."""
+    """Return a message as catalogs have it: one that begins with a small letter is about a field, whose name precedes
+    it.
+    """
     if not text[:1].islower():
         return text
     return f"%(field)s {text.replace('%', '%%') if is_plain else text}"

@@ -27,7 +27,9 @@ def NN_(message: str, plural: str) -> tuple[str, str]:
 
 
 def say(message: str, /, **values: Any) -> Sentence:
-    """A sentence with values in it, of which some may be sentences: `say("There is no %(name)s.", name=name)`."""
+    """Return a sentence with values in it, of which some may be sentences: `say("There is no %(name)s.",
+    name=name)`.
+    """
     return _sentence(message, "", 0, values)
 
 

@@ -41,7 +41,7 @@ class LockedPoint:
 
     @property
     def evidence(self) -> list[Quote]:
-        """The evidence that counts now."""
+        """Return the evidence that counts now."""
         return [item for item in self.all if item.retired_at is None]
 
     @property

@@ -40,7 +40,7 @@ def translate_journey_text(journey: Journey | None, text: str, code: str) -> str
 
 
 def questions_of(journey: Journey | None, point: ConversationPoint | None, code: str) -> list[str]:
-    """Questions to offer for that point, in a language of the interface: its own, or else the default ones."""
+    """Return questions to offer for that point, in a language of the interface: its own, or else the default ones."""
     if point is not None and point.suggested_questions:
         return [translate_journey_text(journey, text, code) for text in point.suggested_questions]
     return [translate_text(text, code) for text in DEFAULT_QUESTIONS]

@@ -133,14 +133,14 @@ class PointView:
 
     @property
     def new_goals(self) -> list[str]:
-        """Goals and criteria that were added after the point was settled."""
+        """Return goals and criteria that were added after the point was settled."""
         if self.settled_for is None or not self.state.is_addressed:
             return []
         return [text for text in aims_of(self.point) if text not in self.settled_for]
 
     @property
     def criteria_met(self) -> list[str]:
-        """The criteria that the evidence is known to settle."""
+        """Return the criteria that the evidence is known to settle."""
         criteria = self.point.completion_criteria
         if self.state.is_addressed and not self.new_goals:
             return list(criteria)
@@ -149,7 +149,7 @@ class PointView:
 
     @property
     def conflicts(self) -> list[Disagreement]:
-        """Answers that disagree, until the user says which one is right."""
+        """Return answers that disagree, until the user says which one is right."""
         return disagreements([item.interpretation for item in self.evidence], self.settled_conflicts)
 
     @property
@@ -181,12 +181,12 @@ class PointView:
 
     @property
     def quotes(self) -> list[str]:
-        """The user's words, each once."""
+        """Return the user's words, each once."""
         return merge_texts((), (item.quote for item in self.evidence))
 
     @property
     def structured_data(self) -> dict[str, Any]:
-        """Named values; the later one counts."""
+        """Return named values; the later one counts."""
         merged: dict[str, Any] = {}
         for item in self.evidence:
             merged = merge_data(merged, item.structured_data)
@@ -246,7 +246,7 @@ class JourneyView:
 
     @property
     def next_slug(self) -> str | None:
-        """The point to talk about next."""
+        """Return the point to talk about next."""
         return self.after(None)
 
     def after(self, slug: str | None) -> str | None:

@@ -32,7 +32,7 @@ class JourneyProgress:
 
     @property
     def journey(self) -> Journey:
-        """The journey itself."""
+        """Return the journey itself."""
         return self.view.journey
 
     @property
@@ -44,7 +44,7 @@ class JourneyProgress:
 
     @property
     def next_point(self) -> PointView | None:
-        """The topic to talk about next."""
+        """Return the topic to talk about next."""
         return self.view.view(self.view.next_slug) if self.view.next_slug else None
 
 

@@ -33,8 +33,9 @@ WITHDRAWN = "[no longer shared]"
 
 
 def _conversations_with_memories(user_id: int, memory_ids: Collection[int]) -> dict[int, set[int]]:
-    """The conversations of other users in whose prompts these memories were, or something recalled from a conversation
-    of this kind, by user."""
+    """Return the conversations of other users in whose prompts these memories were, or something recalled from a
+    conversation of this kind, by user.
+    """
     conversations: dict[int, set[int]] = defaultdict(set)
     all_ids: set[int] = set()
     conversation_ids = _conversations_shown(user_id, [("memory", memory_ids)])

@@ -161,7 +161,7 @@ class ChatClient:
     async def _attempt(
         self, body: dict[str, Any], decoder: StreamDecoder, deadline: float
     ) -> AsyncGenerator[Event, None]:
-        """One request, read to its end; a server that has sent nothing by `deadline` is given up."""
+        """Send one request and read its answer to the end; a server that has sent nothing by `deadline` is given up."""
         loop = asyncio.get_running_loop()
         silence = deadline - loop.time()
         idle = self.settings.idle_timeout

@@ -66,7 +66,7 @@ class CompletionClient:
         max_tokens: int | None = None,
         timeout: float | None = None,
     ) -> Completion:
-        """One complete answer as text; raises `ModelError`."""
+        """Return one complete answer as text; raises `ModelError`."""
         return self._ask(self._body(messages, model, max_tokens), timeout)
 
     def complete_structured(
@@ -155,7 +155,7 @@ class CompletionClient:
             raise _with_answer(MalformedOutput(), second) from None
 
     def _ask(self, body: dict[str, Any], timeout: float | None) -> Completion:
-        """One answer, retrying transient failures; raises `_FormatRefused` if `response_format` is to blame."""
+        """Return one answer, retrying transient failures; raises `_FormatRefused` if `response_format` is to blame."""
         read = timeout or self.settings.request_timeout
         return with_retries(partial(self._request, body, read), self.settings)
 
@@ -273,7 +273,9 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
 
 
 def _misplaced_answer(message: Mapping[str, Any]) -> str:
-    """The answer where some servers put it when its text is empty: in the arguments of a call, or the reasoning."""
+    """Return the answer where some servers put it when its text is empty: in the arguments of a call, or the
+    reasoning.
+    """
     with suppress(KeyError, IndexError, TypeError):
         arguments = message["tool_calls"][0]["function"]["arguments"]
         return arguments if isinstance(arguments, str) else json.dumps(arguments)

@@ -56,7 +56,7 @@ class Embeddings:
 
     @property
     def last(self) -> Embedder:
-        """The embedder that was chosen when this process last checked; does not look it up."""
+        """Return the embedder that was chosen when this process last checked; does not look it up."""
         return self._embedder_at(self._get_settings())
 
     def embedder_of(self, model: str) -> Embedder | None:
@@ -91,5 +91,7 @@ class Embeddings:
 
 
 def floor_of(model: str) -> float:
-    """The cosine from which a passage counts as relevant for its meaning alone, by the name stored with its vector."""
+    """Return the cosine from which a passage counts as relevant for its meaning alone, by the name stored with its
+    vector.
+    """
     return FLOORS.get(model, ORDINARY_FLOOR)

@@ -25,20 +25,20 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """The name stored with each vector; vectors of different models must not be compared."""
+        """Return the name stored with each vector; vectors of different models must not be compared."""
         ...
 
     @property
     def dim(self) -> int:
-        """The length of a vector; may cost one request the first time."""
+        """Return the length of a vector; may cost one request the first time."""
         ...
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
-        """One vector (d,) within `timeout` seconds, tried once; raises `ModelError`."""
+        """Return one vector (d,) within `timeout` seconds, tried once; raises `ModelError`."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
-        """One row per text (n, d), in order; raises `ModelError`, never returns a partial result."""
+        """Return one row per text (n, d), in order; raises `ModelError`, never returns a partial result."""
         ...
 
 
@@ -54,19 +54,19 @@ class OpenAIEmbedder:
 
     @property
     def model(self) -> str:
-        """The name stored with its vectors: the model's, unless another was given."""
+        """Return the name stored with its vectors: the model's, unless another was given."""
         return self._name
 
     @property
     def dim(self) -> int:
-        """The vector length, taken from the first answer."""
+        """Return the vector length, taken from the first answer."""
         if self._dim is None:
             self.embed_passages(["dimension"])
         assert self._dim is not None
         return self._dim
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
-        """One vector (d,); tried once, because a late answer is of no use to a turn."""
+        """Return one vector (d,); tried once, because a late answer is of no use to a turn."""
         vector: Vector = self._request([text], timeout or self.settings.embedding_timeout)[0]
         return vector
 
@@ -128,7 +128,9 @@ def normalise_rows(rows: Vector) -> Vector:
 
 
 def _rows(payload: Any, count: int) -> Vector:
-    """The vectors of an answer in input order, normalised; `MalformedOutput` unless they are `count` finite rows."""
+    """Return the vectors of an answer in input order, normalised; `MalformedOutput` unless they are `count` finite
+    rows.
+    """
     try:
         items = payload["data"]
         order = sorted(range(len(items)), key=lambda position: _place(items[position], position))

@@ -35,7 +35,7 @@ class LocalEmbedder:
         self._loaded: tuple[InferenceSession, Any, int] | None = None
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
-        """One vector (384,); about 4 ms once loaded, so `timeout` is not needed here."""
+        """Return one vector (384,); about 4 ms once loaded, so `timeout` is not needed here."""
         vector: Vector = self.embed_passages([text])[0]
         return vector
 
@@ -115,7 +115,7 @@ class MultilingualEmbedder:
         return self._loaded is not None and self._loaded[0] == os.getpid()
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
-        """One vector (384,); about 13 ms once loaded, so `timeout` is not needed here."""
+        """Return one vector (384,); about 13 ms once loaded, so `timeout` is not needed here."""
         with self._lock:
             _, engine, parts = self._load()
             vector: Vector = _aligned(engine.query([_passage(text)]), parts["query"], parts["languages"])[0]
@@ -144,7 +144,9 @@ def _passage(text: str) -> str:
 
 
 def _aligned(rows: Any, mean: Vector, languages: Vector) -> Vector:
-    """Rows without the mean of all texts (384,) and without their share along the directions of language (m, 384)."""
+    """Return rows without the mean of all texts (384,) and without their share along the directions of language (m,
+    384).
+    """
     centred = np.asarray(rows, np.float32).reshape(-1, DIM) - mean
     # Sums, not a matrix product, whose last bits depend on the number of rows.
     shares = (centred[:, None, :] * languages).sum(axis=2)

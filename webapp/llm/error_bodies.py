@@ -50,7 +50,7 @@ def _words_of(value: object, depth: int) -> str:
 
 
 def parse_retry_after(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
-    """Seconds to wait according to `retry-after-ms` or `Retry-After` (seconds or an HTTP date), or None."""
+    """Return seconds to wait according to `retry-after-ms` or `Retry-After` (seconds or an HTTP date), or None."""
     millis = _number(headers.get("retry-after-ms"))
     if millis is not None:
         return millis / 1000
@@ -88,5 +88,5 @@ def _is_private(word: str) -> bool:
 
 
 def loggable_code(codes: set[str]) -> str | None:
-    """One short identifier-like code, or None: free text must not reach the logs."""
+    """Return one short identifier-like code, or None: free text must not reach the logs."""
     return next((c for c in sorted(codes) if len(c) <= 40 and c.replace("_", "").isalnum()), None)

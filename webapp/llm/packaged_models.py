@@ -31,7 +31,7 @@ class SharedEmbedder:
         self._lines = {True: _Line(path), False: _Line(path)}
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
-        """One vector (d,) within `timeout` seconds. Raises ModelError."""
+        """Return one vector (d,) within `timeout` seconds. Raises ModelError."""
         vector: Vector = self._ask([text], query=True, seconds=timeout or CONNECT_SECONDS)[0]
         return vector
 

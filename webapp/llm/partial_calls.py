@@ -65,7 +65,9 @@ class PartialCalls:
             yield ToolCall(call_id, call.name, call.arguments)
 
     def _call_of(self, index: int | None, call_id: str, name: str) -> _Call:
-        """The call that a piece belongs to: the last one with its number, if it has one, unless it begins another."""
+        """Return the call that a piece belongs to: the last one with its number, if it has one, unless it begins
+        another.
+        """
         candidates = [
             call
             for call in self._calls

@@ -60,7 +60,7 @@ def _join_messages(first: Message, other: Message) -> Message:
 
 
 def _join_contents(first: Any, other: Any) -> Any:
-    """Two contents as one: texts with an empty line between them, or lists of parts one after the other."""
+    """Return two contents as one: texts with an empty line between them, or lists of parts one after the other."""
     if not first or not other:
         return first or other
     if isinstance(first, str) and isinstance(other, str):

@@ -44,7 +44,9 @@ def warm_up(*, jobs: bool = False) -> None:
 
 
 def async_client(settings: ModelSettings) -> AsyncOpenAI:
-    """A client for one event loop; its HTTP runs on aiohttp, whose parser costs a fraction of the default per read."""
+    """Return a client for one event loop; its HTTP runs on aiohttp, whose parser costs a fraction of the default per
+    read.
+    """
     import openai  # noqa: PLC0415
 
     base_url, key = _endpoint(settings, embeddings=False)
@@ -186,7 +188,8 @@ def with_retries(ask: Callable[[], Answer], settings: ModelSettings) -> Answer:
 
 
 def retry_delay(error: ModelError, attempt: int, settings: ModelSettings) -> float | None:
-    """Seconds before attempt `attempt + 1` (0 is the first), or None if retrying is pointless or the wait too long.
+    """Return seconds before attempt `attempt + 1` (0 is the first), or None if retrying is pointless or the wait too
+    long.
 
     The server's own Retry-After wins; one longer than `max_retry_wait` is left to the caller rather than waited for.
     """

@@ -29,7 +29,8 @@ def math_plugin(parser: MarkdownIt) -> None:
 
 
 def dollar_end(text: str, start: int, limit: int) -> int:
-    """The position of the sign that closes a formula opened by the dollar sign at `start`; -1 if it is just a sign.
+    """Return the position of the sign that closes a formula opened by the dollar sign at `start`; -1 if it is just a
+    sign.
 
     As in Pandoc: no space inside the signs, no letter or digit outside, so that prices and variables stay words; in
     scripts without spaces, letters stand beside formulas.

@@ -71,7 +71,7 @@ _CODE_BAR = (
 
 
 def render(text: str) -> Markup:
-    """Sanitised HTML of a Markdown text; an excessive text is shown unrendered."""
+    """Return sanitised HTML of a Markdown text; an excessive text is shown unrendered."""
     return _render(text, {})
 
 
@@ -197,5 +197,5 @@ def _digest(text: str) -> bytes:
 
 @cached(LRUCache(CAPACITY, getsizeof=_weight), key=_digest, lock=Lock())  # by digest: no text is kept
 def render_stored(text: str) -> Markup:
-    """Sanitised HTML of the Markdown of a stored message."""
+    """Return sanitised HTML of the Markdown of a stored message."""
     return render(text)

@@ -111,7 +111,7 @@ def split_stable(text: str) -> tuple[list[str], str]:
 
 
 def _complete_lines(text: str) -> list[int]:
-    """Offsets just past each line end; a carriage return at the very end may yet become a pair."""
+    """Return offsets just past each line end; a carriage return at the very end may yet become a pair."""
     ends = [match.end() for match in _LINE_END.finditer(text)]
     if ends and text.endswith("\r"):
         ends.pop()

@@ -54,7 +54,7 @@ def scope(user_id: int) -> Scope:
 
 
 def readable_passages(user_id: int, found: Iterable[FoundPassage]) -> list[FoundPassage]:
-    """The passages that the token may see, in their order."""
+    """Return the passages that the token may see, in their order."""
     items = list(found)
     if not is_limited():
         return items

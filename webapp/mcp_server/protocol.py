@@ -53,7 +53,7 @@ class Call:
 
 
 def read(body: Any, headers: Mapping[str, str]) -> Call:
-    """A request from its body and its headers, which have lower-case names. Raises ProtocolError."""
+    """Return a request from its body and its headers, which have lower-case names. Raises ProtocolError."""
     if not isinstance(body, dict) or body.get("jsonrpc") != "2.0" or not isinstance(body.get("method"), str):
         raise ProtocolError(INVALID_REQUEST, "Send one JSON-RPC 2.0 request.")
     params, number = body.get("params") or {}, body.get("id")
@@ -72,7 +72,7 @@ def read(body: Any, headers: Mapping[str, str]) -> Call:
 
 
 def answer(call: Call, result: dict[str, Any]) -> dict[str, Any]:
-    """A result in its envelope."""
+    """Return a result in its envelope."""
     if call.is_stateless:
         result = {"resultType": "complete", **result, "_meta": {SERVER_KEY: SERVER}}
         if call.method in _CACHED:
@@ -81,13 +81,13 @@ def answer(call: Call, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def error(number: str | int | None, code: int, message: str, data: Any = None) -> dict[str, Any]:
-    """An error in its envelope."""
+    """Return an error in its envelope."""
     requested = {"code": code, "message": message, **({"data": data} if data is not None else {})}
     return {"jsonrpc": "2.0", "id": number, "error": requested}
 
 
 def initialize_result(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to `initialize`: the client's revision if it is known, and no session."""
+    """Return the answer to `initialize`: the client's revision if it is known, and no session."""
     wished = params.get("protocolVersion")
     version = wished if wished in HANDSHAKE else HANDSHAKE[-1]
     return {
@@ -99,7 +99,7 @@ def initialize_result(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def discovery() -> dict[str, Any]:
-    """The answer to `server/discover`."""
+    """Return the answer to `server/discover`."""
     return {"supportedVersions": list(STATELESS), "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
 
 

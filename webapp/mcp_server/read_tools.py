@@ -69,7 +69,7 @@ def fetch(user_id: int, args: schemas.Fetch) -> dict[str, Any]:
 
 
 def list_memories(user_id: int, args: schemas.ListMemories) -> dict[str, Any]:
-    """A page of memories in use."""
+    """Return a page of memories in use."""
     require_memory(user_id)
     if args.space_id is not None:
         access.require(args.space_id)
@@ -83,7 +83,8 @@ def list_memories(user_id: int, args: schemas.ListMemories) -> dict[str, Any]:
 
 
 def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
-    """The profile, what is pinned, what else every prompt holds, and what a reply to this task would be given besides.
+    """Return the profile, what is pinned, what else every prompt holds, and what a reply to this task would be given
+    besides.
 
     Raises NotFound for a space.
     """
@@ -111,7 +112,9 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
 
 
 def _latest(user_id: int, space_id: int | None) -> list[dict[str, Any]]:
-    """The memories that changed last, of a space if one is named: better than nothing where nothing fits the task."""
+    """Return the memories that changed last, of a space if one is named: better than nothing where nothing fits the
+    task.
+    """
     query = MemoryQuery(space_id=space_id, needs_review=False, limit=MAX_PINNED)
     rows = memories.list_memories(user_id, query).items
     return [{"memory_id": row.memory_id, "content": row.content} for row in rows if access.includes(row.space_id)]
@@ -135,7 +138,7 @@ def _memories_of(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]
 
 
 def resources(user_id: int) -> list[dict[str, Any]]:
-    """The profile, the list of spaces, and each of them."""
+    """Return the profile, the list of spaces, and each of them."""
     return [
         _resource(PROFILE, "Profile", "Who the user is, as far as it is known."),
         _resource(SPACES, "Spaces", "The user's spaces with their ids."),
@@ -158,7 +161,7 @@ def _spaces(user_id: int) -> list[SpaceOut]:
 
 
 def resource(user_id: int, uri: str) -> Any:
-    """The contents of a resource. Raises NotFound."""
+    """Return the contents of a resource. Raises NotFound."""
     require_memory(user_id)
     space_id = parse_id(uri.removeprefix(f"{SPACES}/")) if uri.startswith(f"{SPACES}/") else None
     if uri == PROFILE:
@@ -185,7 +188,7 @@ def profile(user_id: int) -> dict[str, str]:
 
 
 def memory_of(row: Memory) -> dict[str, Any]:
-    """A memory as other programs see it."""
+    """Return a memory as other programs see it."""
     return {
         "memory_id": row.memory_id,
         "content": row.content,

@@ -70,7 +70,7 @@ def _require_one(user_id: int, schedule_id: int) -> None:
 
 
 def _in_reach(rows: Sequence[Schedule]) -> Sequence[Schedule]:
-    """Those whose messages go where the program may look; a conversation that has not begun is in no space."""
+    """Return those whose messages go where the program may look; a conversation that has not begun is in no space."""
     if not access.is_limited():
         return rows
     goes_to = {row.schedule_id: row.conversation_id for row in rows if row.is_standing and row.conversation_id}

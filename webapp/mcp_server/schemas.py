@@ -110,7 +110,7 @@ TOOLS: dict[str, Described] = {
 
 
 def tool_list(is_usable: Callable[[str], bool]) -> list[dict[str, Any]]:
-    """The usable tools with the schemas of their arguments."""
+    """Return the usable tools with the schemas of their arguments."""
     return [
         {"name": name, "description": about, "inputSchema": _schema(model), "annotations": hints}
         for name, (model, about, hints) in TOOLS.items()

@@ -119,7 +119,7 @@ class NewMemory(_OptionalFields):
 
     @property
     def fields(self) -> MemoryFields:
-        """The memory it contains."""
+        """Return the memory it contains."""
         return MemoryFields(**self.model_dump(exclude={"conversation_id", "memory_data"}))
 
 

@@ -22,7 +22,8 @@ _BETWEEN = re.compile(r"[\s,;/|()\[\]{}\"]+")
 
 
 def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, float]]:
-    """The memories that contain a word of `query.q` and pass its filters, with a score, best first; keyset-paged.
+    """Return the memories that contain a word of `query.q` and pass its filters, with a score, best first;
+    keyset-paged.
 
     Raises Invalid for a cursor this search did not make.
     """

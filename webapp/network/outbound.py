@@ -78,7 +78,7 @@ def _is_open(address: Address) -> bool:
 class _RequestProblem(Exception):
     @property
     def why(self) -> Sentence:
-        """The text, which can be said in the reader's language."""
+        """Return the text, which can be said in the reader's language."""
         text = self.args[0]
         return text if isinstance(text, Sentence) else say(text)
 
@@ -157,8 +157,9 @@ def check_host(url: str, allowed: AllowedHosts) -> None:
 
 
 def _number(host: str) -> str:
-    """An IPv4 address as the machine reads it when it connects, which takes `127.1` and `2130706433` for addresses,
-    too; any other host unchanged."""
+    """Return an IPv4 address as the machine reads it when it connects, which takes `127.1` and `2130706433` for
+    addresses, too; any other host unchanged.
+    """
     try:
         return socket.inet_ntoa(socket.inet_aton(host))
     except OSError:

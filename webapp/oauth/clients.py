@@ -54,7 +54,7 @@ class Metadata(BaseModel):
 
     @property
     def name(self) -> str:
-        """The name people see."""
+        """Return the name people see."""
         return self.client_name.strip() or "A program without a name"
 
 

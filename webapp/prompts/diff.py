@@ -18,12 +18,12 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The whole line."""
+        """Return the whole line."""
         return "".join(part for part, _ in self.parts)
 
 
 def compare(before: str, after: str) -> list[Line]:
-    """All lines of both texts, in order: common ones once, changed ones first as removed, then as added."""
+    """Return all lines of both texts, in order: common ones once, changed ones first as removed, then as added."""
     old, new = before.split("\n"), after.split("\n")
     lines: list[Line] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

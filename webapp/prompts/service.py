@@ -24,12 +24,13 @@ class ActivePrompt:
 
     @property
     def label(self) -> str:
-        """The version's name where it was used: `chat/3`."""
+        """Return the version's name where it was used: `chat/3`."""
         return f"{self.name}/{self.version}"
 
 
 def active(name: str) -> ActivePrompt:
-    """The version of a prompt in use now: one look-up by primary key, so a change takes effect with the next call.
+    """Return the version of a prompt in use now: one look-up by primary key, so a change takes effect with the next
+    call.
 
     A prompt that the tables do not know yet has the shipped text, which becomes version 1.
     """
@@ -37,7 +38,9 @@ def active(name: str) -> ActivePrompt:
 
 
 def active_columns(name: str) -> tuple[ScalarSelect[int], ScalarSelect[str]]:
-    """The version and text of a prompt in use, for reading along with something else and passing to `active_of`."""
+    """Return the version and text of a prompt in use, for reading along with something else and passing to
+    `active_of`.
+    """
     row = _active().params(name=name)
     return row.with_only_columns(PromptVersion.version).scalar_subquery(), row.with_only_columns(
         PromptVersion.prompt_text
@@ -75,7 +78,7 @@ def list_prompts() -> list[Prompt]:
 
 
 def get_prompt(name: str) -> Prompt:
-    """One prompt, by name or alias. Raises NotFound."""
+    """Return one prompt, by name or alias. Raises NotFound."""
     name = definition(name).name
     return db.session.get(Prompt, name) or Prompt(name=name, active_version=1)
 
@@ -90,7 +93,7 @@ def versions(name: str) -> Sequence[PromptVersion]:
 
 
 def get_version(name: str, version: int) -> PromptVersion:
-    """One version of a prompt. Raises NotFound."""
+    """Return one version of a prompt. Raises NotFound."""
     row = next((row for row in versions(name) if row.version == version), None)
     if row is None:
         raise NotFound("There is no such version of this prompt.")
@@ -170,7 +173,9 @@ def store_defaults() -> list[str]:
 
 
 def _lock_prompt(prompt: Definition) -> Prompt:
-    """The prompt's row, created if necessary, and locked: versions are numbered and put into use one at a time."""
+    """Return the prompt's row, created if necessary, and locked: versions are numbered and put into use one at
+    a time.
+    """
     for _ in range(3):
         row = db.session.get(Prompt, prompt.name, with_for_update=True, populate_existing=True)
         if row is not None:

@@ -37,7 +37,9 @@ def escape_block(text: str) -> str:
 
 
 def transcript(messages: Sequence[tuple[str, str]], budget: int) -> str:
-    """The newest (role, text) that fit into `budget` tokens, oldest first; says how many earlier ones were left out."""
+    """Return the newest (role, text) that fit into `budget` tokens, oldest first; says how many earlier ones were left
+    out.
+    """
     longest = max(40, int(budget * MESSAGE_SHARE))
     rows: list[str] = []
     left = budget

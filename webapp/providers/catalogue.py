@@ -61,7 +61,9 @@ def environment_embeds(settings: Settings) -> bool:
 
 
 def chosen_embeddings() -> ModelSettings | None:
-    """The server and the model that an admin chose to make vectors; None if the environment decides, or nobody has."""
+    """Return the server and the model that an admin chose to make vectors; None if the environment decides, or nobody
+    has.
+    """
     return None if environment_embeds(app_settings()) else catalogue.read().embeddings
 
 
@@ -120,7 +122,9 @@ def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Targe
 
 
 def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target]:
-    """The screen tour, told who asks, by their account's settings; empty if the environment names a model server."""
+    """Return the screen tour, told who asks, by their account's settings; empty if the environment names a model
+    server.
+    """
     settings = app_settings()
     if not settings.offline_model:
         return []
@@ -129,7 +133,9 @@ def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target
 
 
 def with_parameters(targets: Sequence[Target], parameters: Mapping[str, Any]) -> list[Target]:
-    """The same models, with a person's choices in place of the admin's; the person's own instructions come last."""
+    """Return the same models, with a person's choices in place of the admin's; the person's own instructions
+    come last.
+    """
     home = app_settings().model
     sent = {name: value for name, value in parameters.items() if name != "system"}
     return [
@@ -165,7 +171,9 @@ def cached_label(model: str) -> str:
 
 
 def background_target() -> Target | None:
-    """The model for background work: the chosen one, or the default; None if the environment's server does it."""
+    """Return the model for background work: the chosen one, or the default; None if the environment's server
+    does it.
+    """
     if environment_works(app_settings()):
         return None
     target = background_choice()

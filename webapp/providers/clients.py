@@ -40,8 +40,9 @@ def embedder() -> Embedder:
 
 
 def idle_target(is_answering: Callable[[], bool]) -> Target | None:
-    """The model for background work; if it is slow, once no reply is being written, since both would take twice as
-    long."""
+    """Return the model for background work; if it is slow, once no reply is being written, since both would take twice
+    as long.
+    """
     target = background_target()
     if target is None or not is_slow(target.prompt_speed):
         return target

@@ -20,12 +20,14 @@ class Secrets:
 
 
 def seal(secrets: Secrets) -> str:
-    """Secrets as they are stored."""
+    """Return secrets as they are stored."""
     return encryption.seal(PURPOSE, json.dumps({"k": secrets.api_key, "h": secrets.headers}))
 
 
 def unseal(stored: str | None) -> Secrets:
-    """Stored secrets; empty if the installation's secret has since changed, so that they must be entered again."""
+    """Return stored secrets; empty if the installation's secret has since changed, so that they must be entered
+    again.
+    """
     if not stored:
         return Secrets()
     return _decrypt(current_app.config["SECRET_KEY"], stored)

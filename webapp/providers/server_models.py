@@ -83,8 +83,9 @@ SMALLEST_BUDGET, LARGEST_BUDGET = 2_048, 16_000
 
 
 def window_from_listing(row: Mapping[str, Any]) -> int | None:
-    """The most tokens a model of the list can read; None if its server does not say. The smallest number counts: some
-    servers report the model's window and, beside it, how much of that they serve."""
+    """Return the most tokens a model of the list can read; None if its server does not say. The smallest number counts:
+    some servers report the model's window and, beside it, how much of that they serve.
+    """
     places = [row, *(row[name] for name in _WITHIN if isinstance(row.get(name), Mapping))]
     values = [place.get(name) for place in places for name in _NAMES]
     sizes = [

@@ -53,7 +53,7 @@ def fields_of_offers(connection_id: int) -> list[OfferFields]:
 
 
 def list_connections(query: PageQuery) -> Page[ModelConnection]:
-    """All connections, oldest first. Raises Invalid for a foreign cursor."""
+    """Return all connections, oldest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("connections", query, int)
     statement = select(ModelConnection).order_by(ModelConnection.connection_id).limit(query.limit + 1)
     if query.cursor:

@@ -74,7 +74,9 @@ ASK_SECONDS = 0.5
 
 
 def server_of(info: Mapping[str, Any]) -> str:
-    """The answering server and its version, from INFO: Valkey also reports the version of Redis it derives from."""
+    """Return the answering server and its version, from INFO: Valkey also reports the version of Redis it
+    derives from.
+    """
     return f"{info.get('server_name') or 'redis'} {info.get('valkey_version') or info['redis_version']}"
 
 

@@ -56,7 +56,7 @@ class Position:
 
     @property
     def space_ids(self) -> frozenset[int]:
-        """The spaces the user belonged to."""
+        """Return the spaces the user belonged to."""
         return frozenset(space_id for space_id, _ in self.spaces)
 
     def is_past(self, other: Position) -> bool:
@@ -89,7 +89,7 @@ class PassageMarks(NamedTuple):
 
     @property
     def position(self) -> Position | None:
-        """The position, unless there are spaces, whose versions need a separate statement."""
+        """Return the position, unless there are spaces, whose versions need a separate statement."""
         if self.spaces:
             return None
         return Position(self.passage_version or 0, self.memory_version)
@@ -204,7 +204,9 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
 
 
 def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
-    """The memories that changed in the versions of a user's memory after `since`, up to and including `through`."""
+    """Return the memories that changed in the versions of a user's memory after `since`, up to and including
+    `through`.
+    """
     if through <= since:
         return frozenset()
     sets = db.session.scalars(_change_sets(), {"user": user_id, "since": since, "through": through})

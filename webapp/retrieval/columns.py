@@ -21,12 +21,12 @@ class Column:
 
     @property
     def values(self) -> NDArray[Any]:
-        """The filled part, as a view: do not keep it across an append."""
+        """Return the filled part, as a view: do not keep it across an append."""
         return self._data[: self.size]
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, unused room included."""
+        """Return bytes held, unused room included."""
         return self._data.nbytes
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:

@@ -207,7 +207,9 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
 
 
 def _picture(row: Any) -> dict[str, Any]:
-    """The title, content, kind and pages of a document that is a picture or has pictured pages, or of one such page."""
+    """Return the title, content, kind and pages of a document that is a picture or has pictured pages, or of one such
+    page.
+    """
     if row.digest and is_picture(row.size, row.pages):
         return {"picture": (row.title, row.digest, row.media_type, range(1, row.pages + 1))}
     if row.digest and shows_page(row.content, row.page):

@@ -35,7 +35,8 @@ FEW_TERMS = 3
 
 
 def phrases_of(question: str) -> Callable[[str], float]:
-    """A function that returns how many of a question's neighbouring words a text has side by side too (0 to below 1).
+    """Return a function that returns how many of a question's neighbouring words a text has side by side too (0 to
+    below 1).
 
     In the question's order, in any form, with at most one word between them; stop words of the question are left out.
     """
@@ -98,7 +99,7 @@ class Result:
 
     @property
     def account(self) -> dict[str, Any]:
-        """The data of the pipeline step."""
+        """Return the data of the pipeline step."""
         return {
             "found": len(self.items),
             "with_meaning": self.with_meaning,
@@ -240,7 +241,7 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the clock was made."""
+        """Return seconds since the clock was made."""
         return time.perf_counter() - self._start
 
     def lap(self, name: str) -> None:

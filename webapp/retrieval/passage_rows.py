@@ -32,7 +32,9 @@ def usable_memories() -> Select[*tuple[Any, ...]]:
 
 
 def searchable_messages() -> Select[*tuple[Any, ...]]:
-    """Messages that may be found, joined to their conversation: current, finished, in nothing hidden or temporary."""
+    """Return messages that may be found, joined to their conversation: current, finished, in nothing hidden or
+    temporary.
+    """
     return (
         select(Message)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
@@ -56,7 +58,7 @@ def searchable_chunks() -> Select[*tuple[Any, ...]]:
 
 
 def load_user(user_id: int) -> Iterator[Block]:
-    """Everything of the user's own that they can find, block by block."""
+    """Yield everything of the user's own that they can find, block by block."""
     yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
     yield from load_conversations(Conversation.user_id == user_id)
 
@@ -149,7 +151,7 @@ def _chunks() -> Select[*tuple[Any, ...]]:
 
 
 def _messages() -> Select[*tuple[Any, ...]]:
-    """One row per piece that has a vector; one row for a message without any."""
+    """Return one row per piece that has a vector; one row for a message without any."""
     return (
         searchable_messages()
         .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)

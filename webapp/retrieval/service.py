@@ -34,7 +34,8 @@ def search(
     speaker: str = "",
     limit: int = 20,
 ) -> Result:
-    """Everything of the user's that matches `q` in words or meaning, best first; its last word may be unfinished.
+    """Return everything of the user's that matches `q` in words or meaning, best first; its last word may be
+    unfinished.
 
     If given, only from the days `since` to `until`, and only messages of a `speaker` (user or assistant).
     """

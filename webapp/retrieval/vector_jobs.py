@@ -138,8 +138,9 @@ def _index_messages(conversation_id: int, client: Embedder, counts: IndexedCount
 
 
 def _messages(conversation_id: int, after: int) -> Select[int, str, str, str]:
-    """The messages after the watermark, each with the model that has made all its vectors: one statement, and so one
-    state of all of them. The vector of the first piece is made last, and shows that the others are there."""
+    """Return the messages after the watermark, each with the model that has made all its vectors: one statement, and so
+    one state of all of them. The vector of the first piece is made last, and shows that the others are there.
+    """
     return (
         select(Message.message_id, Message.content, Message.status, MessageEmbedding.model)
         .outerjoin(

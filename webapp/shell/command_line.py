@@ -43,7 +43,7 @@ class CommandLine(Flask):
 
     @cached_property
     def application(self) -> Flask:
-        """The application itself."""
+        """Return the application itself."""
         from webapp.config import ConfigError  # noqa: PLC0415  (seconds of loading that help does without)
         from webapp.shell.factory import build  # noqa: PLC0415
 

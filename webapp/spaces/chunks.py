@@ -60,7 +60,8 @@ def _neighbour_texts(texts: Sequence[str], page: int) -> str:
 
 
 def chunks_of(text: str, size: int = SIZE) -> list[str]:
-    """The parts of a text, in order; together they contain every word of it, none is longer than `size` characters.
+    """Return the parts of a text, in order; together they contain every word of it, none is longer than `size`
+    characters.
 
     Paragraphs stay whole if they fit, and a new part starts at each heading; a longer paragraph is cut between
     sentences, a longer sentence between words, a longer word anywhere.

@@ -175,7 +175,7 @@ def index_document(document_id: int, *, last_try: bool = False) -> VectorProgres
 
 
 def documents_awaiting_index(*, limit: int = 200) -> Sequence[int]:
-    """Documents waiting for their index that no job is working on, longest waiting first."""
+    """Return documents waiting for their index that no job is working on, longest waiting first."""
     moment = now()
     return db.session.scalars(
         select(SpaceDocument.document_id)

@@ -28,7 +28,9 @@ MAX_MEMBERS = 100
 
 
 def list_members(user_id: int, space_id: int) -> list[MemberOut]:
-    """The members of a space, the owner first; its owner also sees addresses and open invitations. Raises NotFound."""
+    """Return the members of a space, the owner first; its owner also sees addresses and open invitations. Raises
+    NotFound.
+    """
     get_space(user_id, space_id)
     rows = db.session.execute(
         select(SpaceMember, User.name, User.email)

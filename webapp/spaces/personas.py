@@ -58,7 +58,9 @@ _ALWAYS = (
 
 
 def persona_prompt(persona_id: str | None, name: str) -> str:
-    """The instructions that open the replies of a persona about somebody; the default persona's for an unknown one."""
+    """Return the instructions that open the replies of a persona about somebody; the default persona's for an unknown
+    one.
+    """
     persona = PERSONAS.get(persona_id or "", PERSONAS[DEFAULT])
     name_line = " ".join(name.split())
     return f"{persona.prompt}\n\n{_ALWAYS}".replace("{name}", name_line)

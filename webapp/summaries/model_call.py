@@ -25,7 +25,8 @@ RESTORE_SHARE = 3
 def ask(
     transcript: Sequence[TranscriptMessage], earlier: str, instructions: str, *, with_facts: bool
 ) -> tuple[ConversationSummary, str]:
-    """The summary of these messages, in a legacy with its facts, and the model's name; no connection may be held.
+    """Return the summary of these messages, in a legacy with its facts, and the model's name; no connection may be
+    held.
 
     Raises ModelError with nothing half-done.
     """

@@ -60,7 +60,7 @@ class LegacySummary(ConversationSummary):
 
     @property
     def readable(self) -> list[LegacyFact]:
-        """The well-formed facts."""
+        """Return the well-formed facts."""
         return readable_items(LegacyFact, self.facts)
 
 
@@ -123,7 +123,9 @@ _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
 
 
 def particulars(text: str) -> dict[str, str]:
-    """The numbers and names of a text, each with its sentence; a capital at the sentence's beginning is no name."""
+    """Return the numbers and names of a text, each with its sentence; a capital at the sentence's beginning is
+    no name.
+    """
     values: dict[str, str] = {}
     for sentence in sentence_texts(text):
         if is_question(sentence):

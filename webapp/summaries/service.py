@@ -73,7 +73,9 @@ def closed_through(conversation_id: int) -> int:
 
 
 def chunks_of(conversation_id: int) -> Sequence[Row[int, str, int, int, datetime, int]]:
-    """The chunks of a conversation, oldest first: id, content, first and last message, when it was made, its level."""
+    """Return the chunks of a conversation, oldest first: id, content, first and last message, when it was made, its
+    level.
+    """
     return db.session.execute(
         select(
             ConversationChunk.chunk_id,

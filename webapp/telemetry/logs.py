@@ -74,8 +74,9 @@ def _text_escape(ch: str) -> str:
 
 
 def _visible(line: str, escape: Callable[[str], str] = _text_escape) -> str:
-    """The line with every control character spelled out, so that nobody's input can begin a new line or control the
-    terminal that shows it."""
+    """Return the line with every control character spelled out, so that nobody's input can begin a new line or control
+    the terminal that shows it.
+    """
     if line.isprintable():
         return line
     return "".join(ch if ch.isprintable() or ch == " " else escape(ch) for ch in line)

@@ -40,7 +40,8 @@ def is_on() -> bool:
 
 
 def begin(name: str, kind: Kind = "internal", traceparent: str | None = None, began_ns: int | None = None) -> Span:
-    """A span that has begun: below `traceparent` if it is valid, else below the current span, else the root of a trace.
+    """Return a span that has begun: below `traceparent` if it is valid, else below the current span, else the root of a
+    trace.
 
     It becomes the parent of others only once it is made current; end it with its `end`. Only while `is_on`.
     """

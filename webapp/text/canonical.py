@@ -21,7 +21,8 @@ def plain_text(text: str) -> str:
 
 
 def canonical_statement(text: str) -> str:
-    """The form in which two statements are compared: NFKC, casefolded, single spaces, no punctuation at the edges.
+    """Return the form in which two statements are compared: NFKC, casefolded, single spaces, no punctuation at the
+    edges.
 
     Symbols and inner punctuation are kept, so "C" and "C++", "80 kg" and "-80 kg", "I ❤️ tea" and "I 💔 tea" stay
     different. Idempotent. A text of nothing but punctuation is kept as it is, since an empty form would equal every

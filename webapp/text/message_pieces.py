@@ -72,7 +72,9 @@ def _trim(text: str, piece: Piece) -> Piece:
 
 
 def _units(text: str, limit: int) -> Iterator[tuple[Piece, bool]]:
-    """The units that are never cut, in order, and whether each is prose: sentences, lines of code, rows of tables."""
+    """Yield the units that are never cut, in order, and whether each is prose: sentences, lines of code, rows of
+    tables.
+    """
     for block, is_prose in _blocks(text):
         if is_prose:
             ends = [match.end() for match in _SENTENCE_END.finditer(text, block.start, block.end)]
@@ -99,7 +101,7 @@ def _words(text: str, start: int, end: int, limit: int) -> Iterator[Piece]:
 
 
 def _blocks(text: str) -> Iterator[tuple[Piece, bool]]:
-    """Runs of lines, and whether each is prose rather than code or a table."""
+    """Yield runs of lines, and whether each is prose rather than code or a table."""
     start = index = 0
     fence = ""
     is_prose_before = True

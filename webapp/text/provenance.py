@@ -94,7 +94,7 @@ def _blocks(text: str) -> Iterator[Span]:
 
 
 def _fenced(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """Fences of Markdown; one that is not closed reaches to the end."""
+    """Yield fences of Markdown; one that is not closed reaches to the end."""
     start, fence = -1, ""
     for line in lines:
         mark = _FENCE.match(text[line.start : line.end])
@@ -167,7 +167,7 @@ def _mail(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _transcript(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """Turns of a conversation with speakers' labels: in brackets, after a time, or two that alternate."""
+    """Yield turns of a conversation with speakers' labels: in brackets, after a time, or two that alternate."""
     labelled = []
     for number, line in enumerate(lines):
         text_line = text[line.start : line.end]

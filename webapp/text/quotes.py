@@ -38,8 +38,9 @@ def merge_spans(spans: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
 
 
 def places_of(quote: str, text: str) -> Iterator[Span]:
-    """Every place where `quote` occurs verbatim in `text`; never splitting a character, a word, or a word and its sign
-    ("C" is not in "C++", "80 kg" not in "-80 kg")."""
+    """Yield every place where `quote` occurs verbatim in `text`; never splitting a character, a word, or a word and its
+    sign ("C" is not in "C++", "80 kg" not in "-80 kg").
+    """
     # Stripped before it is folded: some characters fold to a space and a mark, such as "¸".
     needle, _ = _fold(quote.strip())
     if not needle.strip():

@@ -80,7 +80,9 @@ def shorten(text: str, limit: int) -> str:
 
 
 def without_middle(text: str, limit: int) -> str:
-    """A text without its middle if it is longer than `limit` characters; cut at word boundaries if there are any."""
+    """Return a text without its middle if it is longer than `limit` characters; cut at word boundaries if there are
+    any.
+    """
     text = text.strip()
     if len(text) <= limit:
         return text

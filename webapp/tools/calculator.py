@@ -33,7 +33,9 @@ class Unanswerable(ValueError):
 
 
 def calculate(expression: str) -> dict[str, str]:
-    """The value of an expression: `result` in decimals, and `exact` if that is a fraction. Raises Unanswerable."""
+    """Return the value of an expression: `result` in decimals, and `exact` if that is a fraction. Raises
+    Unanswerable.
+    """
     if len(expression) > LONGEST:
         raise Unanswerable(f"An expression has at most {LONGEST} characters.")
     reader = _Reader(expression)

@@ -17,7 +17,9 @@ _CHECKED_ANYWAY = ("title", "default", "minLength", "maxLength", "minimum", "max
 
 @cache
 def definition_of(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
-    """The definition of a tool; its description is the model's docstring. Created once: it must not be changed."""
+    """Return the definition of a tool; its description is the model's docstring. Created once: it must not be
+    changed.
+    """
     schema = arguments.model_json_schema()
     properties = {field: _short(value) for field, value in schema["properties"].items()}
     parameters: dict[str, Any] = {"type": "object", "properties": properties}

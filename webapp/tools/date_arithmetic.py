@@ -102,7 +102,7 @@ def _span(first: date, last: date) -> str:
 
 
 def _working_days(first: date, last: date) -> int:
-    """Mondays to Fridays from the first day on, without the last day."""
+    """Return Mondays to Fridays from the first day on, without the last day."""
     sign, (first, last) = (-1, (last, first)) if last < first else (1, (first, last))
     weeks, left = divmod((last - first).days, 7)
     return sign * (weeks * 5 + sum((first.weekday() + number) % 7 < 5 for number in range(left)))

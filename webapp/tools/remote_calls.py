@@ -78,11 +78,11 @@ class RemoteResponse:
 
     @property
     def kind(self) -> str:
-        """Its media type."""
+        """Return its media type."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def whole(self) -> bytes:
-        """All of it."""
+        """Return all of it."""
         data = bytearray()
         async with aclosing(self.pieces) as pieces:
             async for piece in pieces:
@@ -154,7 +154,9 @@ async def _closing(response: Any) -> AsyncIterator[Any]:
 
 
 async def _place(url: str) -> str:
-    """The IP address to connect to. Raises ToolFailed if any of the host's addresses is not on the open internet."""
+    """Return the IP address to connect to. Raises ToolFailed if any of the host's addresses is not on the open
+    internet.
+    """
     parts = urlsplit(url)
     host = (parts.hostname or "").partition("%")[0]
     try:

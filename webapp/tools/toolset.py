@@ -64,7 +64,7 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """Its name in calls."""
+        """Return its name in calls."""
         return str(self.definition["function"]["name"])
 
 
@@ -93,7 +93,7 @@ class Toolset:
 
     @property
     def definition_tokens(self) -> int:
-        """The tokens of the definitions of added tools, which must be kept free in the model's window, too."""
+        """Return the tokens of the definitions of added tools, which must be kept free in the model's window, too."""
         return sum(estimate_tokens(str(tool.definition)) for tool in self.tools if tool.kind in ("far", "client"))
 
     def result_tokens(self, window: int) -> int:

@@ -44,7 +44,9 @@ _BLANK = r"(?:…|\.\.\.)"
 
 
 def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: bool) -> str:
-    """The Markdown reply: the example if the last message asks for it, otherwise that and how a model is connected."""
+    """Return the Markdown reply: the example if the last message asks for it, otherwise that and how a model is
+    connected.
+    """
     question = _text(messages)
     if _asks_to_be_shown(question.rstrip().rpartition("\n")[2]):
         rows = [f"| `{key}` | {tour_text(use, language)} |" for key, use in _KEYS.items()]
@@ -101,7 +103,7 @@ def _either_apostrophe(text: str) -> str:
 
 
 def tour_text(text: str, language: str) -> str:
-    """One of the tour's texts; English for an unknown language."""
+    """Return one of the tour's texts; English for an unknown language."""
     return _catalog(language if language in LANGUAGES else SOURCE).gettext(text)
 
 

@@ -197,8 +197,8 @@ def reports(user_id: int) -> Iterator[tuple[str, bytes]]:
 
 
 def stored_files(user_id: int) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """The bytes of the user's files, and of the originals of documents in their spaces: the name in the export and the
-    content, in pieces; each content once.
+    """Yield the bytes of the user's files, and of the originals of documents in their spaces: the name in the export
+    and the content, in pieces; each content once.
 
     No connection is held meanwhile.
     """

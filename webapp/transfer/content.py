@@ -210,8 +210,9 @@ def parent_links(
 def shown_path(
     rows: Mapping[str, dict[str, Any]], parent: str, leaf: object, get_time: Callable[[dict[str, Any]], datetime | None]
 ) -> list[str]:
-    """The ids of the branch that was shown last, oldest first: the one that ends in `leaf`, else in the newest message;
-    all of them, in order, if no row names another in its field `parent`."""
+    """Return the ids of the branch that was shown last, oldest first: the one that ends in `leaf`, else in the newest
+    message; all of them, in order, if no row names another in its field `parent`.
+    """
     times = {key: moment.timestamp() for key, row in rows.items() if (moment := get_time(row))}
     parents = parent_links(rows, parent, times)
     if all(parent_key is None for parent_key in parents.values()):

@@ -48,13 +48,13 @@ class Import(Base):
 
     @property
     def left_out(self) -> dict[str, int]:
-        """The counts of what was not taken in, by kind."""
+        """Return the counts of what was not taken in, by kind."""
         counts = self.counts.items()
         return {name.removesuffix(LEFT_OUT): count for name, count in counts if name.endswith(LEFT_OUT)}
 
     @property
     def stage(self) -> str:
-        """The status as it is shown: `undoing` while a job undoes it."""
+        """Return the status as it is shown: `undoing` while a job undoes it."""
         return "undoing" if self.undo_status == "running" else self.status
 
     @property

@@ -59,7 +59,7 @@ class Upload:
 
     @property
     def names(self) -> list[str]:
-        """The members, without folders and files that operating systems add."""
+        """Return the members, without folders and files that operating systems add."""
         return [self.filename] if self._archive is None else self._archive.names
 
     def has(self, name: str) -> bool:
@@ -162,14 +162,15 @@ class Upload:
 
     @property
     def json_names(self) -> list[str]:
-        """The members that may be JSON: by their ending in a ZIP, by how it begins if one file was uploaded."""
+        """Return the members that may be JSON: by their ending in a ZIP, by how it begins if one file was uploaded."""
         if self.is_archive:
             return [name for name in self.names if name.lower().endswith((".json", ".jsonl", ".ndjson"))]
         return self.names if self.peek(self.filename).lstrip()[:1] in ("[", "{") else []
 
     def records(self, name: str, is_record: Callable[[Any], bool]) -> Iterator[Any]:
-        """The records of a member, one at a time: of an array, of JSON lines, of an object that wraps an array of them,
-        or the only one. Raises ValueError where the JSON stops being valid."""
+        """Yield the records of a member, one at a time: of an array, of JSON lines, of an object that wraps an array of
+        them, or the only one. Raises ValueError where the JSON stops being valid.
+        """
         if not self.peek(name).lstrip().startswith("{"):
             yield from self.items(name)
         elif self._is_lines(name):

@@ -113,7 +113,8 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
 
 @contextmanager
 def _separate_transaction() -> Iterator[Connection]:
-    """A transaction that declares at its start that it writes, on a connection of its own; the session is left alone.
+    """Yield a transaction that declares at its start that it writes, on a connection of its own; the session is left
+    alone.
 
     No other writing may be started within it: on SQLite that would wait for it.
     """

@@ -57,8 +57,8 @@ def add_up(*, seconds: float | None = None) -> bool:
 
 
 def used(first: datetime, after: datetime, user_id: int | None, by: str) -> Select[*tuple[Any, ...]]:
-    """The statement for what was used from one midnight until before another, by what its cost depends on and by a key:
-    `day`, `model`, `user`, or `conversation`, of which there are no sums.
+    """Return the statement for what was used from one midnight until before another, by what its cost depends on and by
+    a key: `day`, `model`, `user`, or `conversation`, of which there are no sums.
     """
     since = select(*_of_records(by)).where(UsageRecord.created_at >= first, UsageRecord.created_at < after)
     if user_id is not None:
@@ -96,7 +96,7 @@ def _of_sums(by: str) -> list[Any]:
 
 
 def _of_records(by: str) -> list[Any]:
-    """The columns of `_of_sums`, of each record."""
+    """Return the columns of `_of_sums`, of each record."""
     key = {
         "day": DAY,
         "model": UsageRecord.model,

@@ -33,8 +33,9 @@ class Weights:
 
 
 def fit_weights(seen: Sequence[tuple[int, int, int]]) -> Weights:
-    """The weights that best explain the counts, from (counted, estimated, characters); close to the usual ones if there
-    are few. Each reply weighs the same, however long."""
+    """Return the weights that best explain the counts, from (counted, estimated, characters); close to the usual ones
+    if there are few. Each reply weighs the same, however long.
+    """
     rows = [(e / counted, c / 4 / counted) for counted, e, c in seen if 0.2 * e < counted < 1.6 * e]
     if not rows:
         return Weights()

@@ -34,7 +34,7 @@ class Webhook(Base):
 
     @property
     def kind_list(self) -> list[str]:
-        """The kinds of events it is told about."""
+        """Return the kinds of events it is told about."""
         return [kind for kind in self.kinds.split(",") if kind]
 
 

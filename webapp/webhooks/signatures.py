@@ -38,5 +38,5 @@ def headers(secret: str, event_id: str, timestamp: int, body: bytes) -> dict[str
 
 
 def wait_after(attempts: int) -> int | None:
-    """Seconds until the next attempt, after so many; None if there is none."""
+    """Return seconds until the next attempt, after so many; None if there is none."""
     return WAITS[attempts - 1] if attempts <= len(WAITS) else None

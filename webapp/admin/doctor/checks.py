@@ -236,7 +236,7 @@ def model() -> Iterator[Finding]:
 
 
 def web_settings(settings: Settings) -> Iterator[Finding]:
-    """Settings of the web server that contradict each other or leave the site unprotected."""
+    """Yield settings of the web server that contradict each other or leave the site unprotected."""
     if settings.session_cookie_secure and not settings.trusted_proxies:
         advice = "Set TRUSTED_PROXIES to how many proxies stand in front; without TLS nobody can sign in."
         yield warning("web", "SESSION_COOKIE_SECURE is set and no proxy is trusted", advice)
@@ -254,7 +254,9 @@ def assets(folder: Path = VENDOR) -> Iterator[Finding]:
 
 
 def web() -> Iterator[Finding]:
-    """The same for the settings of this installation, and whether an address can be taken before its owner comes."""
+    """Yield the same for the settings of this installation, and whether an address can be taken before its
+    owner comes.
+    """
     settings = app_settings()
     yield from web_settings(settings)
     if settings.oidc_issuer and not settings.smtp_host and site.registration_is_open():

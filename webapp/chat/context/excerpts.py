@@ -33,7 +33,9 @@ class Excerpt:
     parts: list[RetrievedPassage] = field(default_factory=list)
 
     def line(self, number: int) -> Line:
-        """The item of a prompt. Its source is not kept: a conversation's title is deleted with the conversation."""
+        """Return the item of a prompt. Its source is not kept: a conversation's title is deleted with the
+        conversation.
+        """
         first = self.parts[0]
         words: Sequence[Segment]
         if first.group:

@@ -65,7 +65,9 @@ def _fact_line(fact: Fact) -> Line:
 
 
 def _group_lines(facts: Sequence[Fact]) -> list[Line]:
-    """One line for all facts that begin and end alike: same category, same visibility, same member who said them."""
+    """Return one line for all facts that begin and end alike: same category, same visibility, same member who said
+    them.
+    """
     ordered = sorted(facts, key=lambda fact: (fact.before, fact.after, fact.id))
     lines: list[Line] = []
     for (before, after), group in groupby(ordered, key=lambda fact: (fact.before, fact.after)):

@@ -38,8 +38,9 @@ def parts_of(row: Row[*tuple[Any, ...]]) -> Parts:
 
 @cache
 def read_rows() -> Select[*tuple[Any, ...]]:
-    """Everything a prompt is made from, in one statement: reply, conversation, owner, question, the number of tool
-    servers the owner can use, the position of their passages, and the prompt's version and text."""
+    """Return everything a prompt is made from, in one statement: reply, conversation, owner, question, the number of
+    tool servers the owner can use, the position of their passages, and the prompt's version and text.
+    """
     question = aliased(Message)
     tool_servers = (
         select(func.count())

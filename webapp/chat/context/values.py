@@ -228,5 +228,5 @@ class Step:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The data, written down."""
+        """Return the data, written down."""
         return self.data() if callable(self.data) else self.data

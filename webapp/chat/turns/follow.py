@@ -114,7 +114,8 @@ def _rest(stored: list[Entry], after: str) -> list[Entry]:
 
 
 def _stored_turn(app: Flask, turn_id: int, start: float, patience: float | None) -> Iterator[Entry | None]:
-    """A turn while Redis is unreachable: all of it from the beginning, as far as it is stored, until it has ended.
+    """Yield a turn while Redis is unreachable: all of it from the beginning, as far as it is stored, until it has
+    ended.
 
     A viewer that already has some of the text goes by the offsets.
     """
@@ -143,8 +144,9 @@ def _stored_turn(app: Flask, turn_id: int, start: float, patience: float | None)
 
 
 def _so_far(app: Flask, turn_id: int) -> tuple[dict[str, int | None], str, Entry | None] | None:
-    """A turn as the tables have it: its first event, its text, and its last event if it has ended; None if the turn is
-    gone."""
+    """Return a turn as the tables have it: its first event, its text, and its last event if it has ended; None if the
+    turn is gone.
+    """
     with app.app_context():
         row = db.session.get(Message, turn_id)
         if row is None:

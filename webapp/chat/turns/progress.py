@@ -196,7 +196,7 @@ def _result(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def storable(text: str) -> str:
-    """Text as the database can hold it: without NUL, and with a replacement for halves of surrogate pairs."""
+    """Return text as the database can hold it: without NUL, and with a replacement for halves of surrogate pairs."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 

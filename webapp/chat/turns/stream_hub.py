@@ -80,7 +80,7 @@ class Hub:
 
     @property
     def viewers(self) -> int:
-        """The number of viewers connected to this process."""
+        """Return the number of viewers connected to this process."""
         with self._lock:
             return sum(len(queues) for queues in self._queues.values())
 

@@ -154,7 +154,9 @@ class Turn:
             return Outcome("failed", progress.text, error_code="internal", error_detail=detail)
 
     async def _assemble(self) -> AssembledPrompt:
-        """The prompt, once every earlier reply of the conversation is final: turns of a conversation run in order."""
+        """Return the prompt, once every earlier reply of the conversation is final: turns of a conversation run in
+        order.
+        """
         while True:
             assembled = await self.services.tables.assemble(self.id, self.embedded, self.client)
             if assembled.waits_for is None:
@@ -193,7 +195,7 @@ class Turn:
             self.progress.count_repeated_prompt(assembled.tokens, messages)
 
     async def _one_call(self, prompt: list[dict[str, Any]], assembled: AssembledPrompt) -> list[ToolCall]:
-        """One model call, streamed; returns the tools it asks for."""
+        """Stream one model call; return the tools it asks for."""
         calls: list[ToolCall] = []
         progress = self.progress
         follows, begins_at = bool(progress.text), len(progress.text)

@@ -185,8 +185,9 @@ class TurnWriter:
                 self._work.set()
 
     def _next(self) -> list[int]:
-        """The turns to write now: urgent ones do not take the others along, or each turn that begins would interrupt
-        the readers of all that are running."""
+        """Return the turns to write now: urgent ones do not take the others along, or each turn that begins would
+        interrupt the readers of all that are running.
+        """
         self._work.clear()
         self._hurry.clear()
         is_due = self._due is None or self._due <= time.monotonic()

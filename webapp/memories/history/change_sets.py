@@ -78,7 +78,7 @@ def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] 
 
 
 def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
-    """One change set. Raises NotFound."""
+    """Return one change set. Raises NotFound."""
     return view_change_sets([_own_change_set(user_id, change_set_id)])[0]
 
 

@@ -172,7 +172,9 @@ def _drop_evidence_of_deleted(_sender: object, *, conversation: Conversation, fo
 
 
 def dependent_ids(conversation_ids: Collection[int]) -> list[int]:
-    """Ids of the memories with evidence in these conversations, to be recounted once the conversations are gone."""
+    """Return ids of the memories with evidence in these conversations, to be recounted once the conversations
+    are gone.
+    """
     return list(forgetting.memories_with_evidence(_in_conversations(conversation_ids))) if conversation_ids else []
 
 

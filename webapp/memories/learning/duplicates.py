@@ -70,7 +70,7 @@ class Pair:
 
     @property
     def mark(self) -> str:
-        """The key it is remembered under."""
+        """Return the key it is remembered under."""
         return f"{self.kept_id}.{self.revisions[0]}:{self.other}.{self.revisions[1]}"
 
 
@@ -103,7 +103,7 @@ def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
 
 
 def _pairs(user_id: int) -> list[Pair]:
-    """Pairs of a user's memories in use, of the same place and kind, that may say the same; the nearest first.
+    """Return pairs of a user's memories in use, of the same place and kind, that may say the same; the nearest first.
 
     Without those set aside before: the user restored them, and should not have to do so every day.
     """

@@ -97,17 +97,17 @@ class Marks:
 
     @property
     def recall(self) -> float:
-        """The share of the right statements that were found."""
+        """Return the share of the right statements that were found."""
         return self.matches / self.right
 
     @property
     def key_share(self) -> float:
-        """The share of their keys that were given with their values."""
+        """Return the share of their keys that were given with their values."""
         return self.given / self.keys
 
     @property
     def false_share(self) -> float:
-        """The share of the wrong statements that were made."""
+        """Return the share of the wrong statements that were made."""
         return self.inventions / self.wrong
 
 

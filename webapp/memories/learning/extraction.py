@@ -81,7 +81,7 @@ def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], N
 
 
 def _step(batch: ExtractionInput) -> Result:
-    """One model call, if one is needed, and its effects."""
+    """Return one model call, if one is needed, and its effects."""
     answer = None
     if batch.call.is_needed and batch.has_substance:
         try:
@@ -161,7 +161,8 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: Nearby | None 
 
 
 def last_message_read(batch: ExtractionInput, answer: Answer | None) -> int | None:
-    """The message up to which a call has read: all it covers or, if cut off, all before the one it was cut off in.
+    """Return the message up to which a call has read: all it covers or, if cut off, all before the one it was cut off
+    in.
 
     The first message counts as read in any case: the same call would be cut off at the same place again.
     """

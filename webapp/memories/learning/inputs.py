@@ -122,7 +122,9 @@ def has_newer(conversation: Conversation, watermark: int) -> bool:
 
 
 def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
-    """The messages after one, with a few before it; those waiting for a reply still being written are left out."""
+    """Return the messages after one, with a few before it; those waiting for a reply still being written are
+    left out.
+    """
     messages = select(Message).where(current(conversation_id))
     new = db.session.scalars(
         messages.where(Message.message_id > after).order_by(Message.message_id).limit(MAX_LINES)

@@ -36,7 +36,7 @@ class Result:
     unreadable: int = 0
 
     def plus(self, later: Result) -> Result:
-        """Both together; the change set is the last one."""
+        """Return both together; the change set is the last one."""
         return Result(
             later.change_set_id or self.change_set_id,
             {name: self.counts.get(name, 0) + later.counts.get(name, 0) for name in self.counts | later.counts},

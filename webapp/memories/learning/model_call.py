@@ -120,7 +120,9 @@ def _last_number(items: Sequence[Any], batch: ExtractionInput) -> int | None:
 
 
 def vectors_of(operations: Sequence[MemoryOperation]) -> tuple[dict[str, np.ndarray], str | None]:
-    """The vectors of the proposed statements, by text, and the embedder's model; none while it is unavailable."""
+    """Return the vectors of the proposed statements, by text, and the embedder's model; none while it is
+    unavailable.
+    """
     texts = sorted({operation.content for operation in operations if operation.content})
     if not texts:
         return {}, None

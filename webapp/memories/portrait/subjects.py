@@ -69,7 +69,7 @@ class Person:
 
     @property
     def key(self) -> dict[str, int]:
-        """The column of a portrait that names it."""
+        """Return the column of a portrait that names it."""
         return {"user_id": self.user_id}
 
     def lock(self) -> None:

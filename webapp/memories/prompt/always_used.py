@@ -41,7 +41,8 @@ _PROFILE = frozenset(KEYS.values())
 
 
 def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:
-    """The memories in every prompt of the user's personal conversations, or of a space's; budgets are up to the prompt.
+    """Return the memories in every prompt of the user's personal conversations, or of a space's; budgets are up to the
+    prompt.
 
     Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others, in a stable order. In a space,
     only that space's: the user's own and what others share. With `since`, memories that changed later come last, as

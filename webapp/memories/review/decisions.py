@@ -167,7 +167,9 @@ def confirm_memory(user_id: int, memory_id: int) -> Memory:
 
 
 def _other_of(user_id: int, memory: Memory, other_id: int | None) -> int | None:
-    """The memory that the decision is also about: the one named, contradicted, holding the key, or in its place now."""
+    """Return the memory that the decision is also about: the one named, contradicted, holding the key, or in its place
+    now.
+    """
     other = other_id or memory.contradicts_id
     if other is None and memory.fact_key:
         other = key_holder(user_id, memory.fact_key, memory.category, memory.space_id)

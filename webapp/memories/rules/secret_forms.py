@@ -138,7 +138,7 @@ def _looks_random(value: str) -> bool:
 
 
 def _entropy(value: str) -> float:
-    """Bits per character."""
+    """Return bits per character."""
     counts = [value.count(ch) for ch in set(value)]
     return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
 

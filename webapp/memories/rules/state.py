@@ -40,7 +40,7 @@ class SourceMessage:
 
     @property
     def others(self) -> tuple[Span, ...]:
-        """The parts that its author did not type."""
+        """Return the parts that its author did not type."""
         return spans_of_others(self.content, self.spans)
 
 
@@ -85,7 +85,7 @@ class Draft:
 
     @property
     def value(self) -> str:
-        """The comparable value of the slot."""
+        """Return the comparable value of the slot."""
         return canonical_value(self.fact_value, self.content)
 
 

@@ -113,7 +113,7 @@ class TombstoneSet:
 
     @property
     def key_id(self) -> str:
-        """The id of the key for new tombstones."""
+        """Return the id of the key for new tombstones."""
         return key_id(self._keys[0])
 
     def tombstones_for(

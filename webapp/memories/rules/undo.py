@@ -29,7 +29,7 @@ class Snapshot:
 
     @property
     def slot(self) -> str | None:
-        """The key that it occupies while current."""
+        """Return the key that it occupies while current."""
         if any(self.fields.get(name) for name in ("valid_to", "is_archived", "needs_review")):
             return None
         return canonical_fact_key(self.fields.get("fact_key"), self.fields.get("category"))

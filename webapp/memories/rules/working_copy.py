@@ -49,7 +49,7 @@ class Plan:
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Rejected operations by reason, for logs and the change set's report."""
+        """Return rejected operations by reason, for logs and the change set's report."""
         return dict(sorted(Counter(reason.value for reason in self.rejections.values()).items()))
 
 
@@ -70,7 +70,7 @@ class Board:
         return next(self.find_all(predicate), None)
 
     def find_all(self, predicate: Callable[[KnownMemory], bool]) -> Iterator[KnownMemory]:
-        """All matches, in the order of `find`."""
+        """Return all matches, in the order of `find`."""
         ranked = sorted(self._memories.values(), key=_sort_key)
         return (memory for memory in ranked if predicate(memory))
 

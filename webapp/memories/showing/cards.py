@@ -148,7 +148,7 @@ def cards_of(user_id: int, rows: Iterable[Memory]) -> list[Card]:
 
 
 def card(user_id: int, memory_id: int) -> Card:
-    """One memory that the user may read. Raises NotFound."""
+    """Return one memory that the user may read. Raises NotFound."""
     return cards_of(user_id, [service.read_memory(user_id, memory_id)])[0]
 
 
@@ -157,7 +157,9 @@ def has_any(user_id: int) -> bool:
 
 
 def counts(user_id: int, space_id: int | None = None) -> Counts:
-    """The numbers on the badges, of a panel that lists everything or a space; counts nothing of a foreign space."""
+    """Return the numbers on the badges, of a panel that lists everything or a space; counts nothing of a
+    foreign space.
+    """
     values = {"user": user_id, "space": space_id}
     return Counts(*db.session.execute(_counts(space_id is not None), values).one())
 

@@ -50,7 +50,7 @@ class ChangeLine:
 
     @property
     def short(self) -> str:
-        """The line in a few words."""
+        """Return the line in a few words."""
         now = shorten_statement(self.text)
         if self.kind == "overruled":
             statement = shorten_statement(self.before)

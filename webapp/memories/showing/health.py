@@ -47,8 +47,8 @@ def check_health(user_id: int) -> dict[Finding, Groups]:
 
 
 def examine(memories: Iterable[Memory], moment: datetime) -> dict[Finding, Groups]:
-    """All findings about one user's open memories, in the order of the view, and each in order of id; those that may
-    be over start with the longest past.
+    """Return all findings about one user's open memories, in the order of the view, and each in order of id; those that
+    may be over start with the longest past.
 
     What the user wrote or brought in needs no evidence, and pinned memories are never stale.
     """
@@ -101,7 +101,7 @@ def find_duplicates(memories: Sequence[Memory]) -> Groups:
 
 
 def _near_pairs(memories: list[Memory]) -> Iterable[tuple[Memory, Memory, float]]:
-    """Pairs by cosine, one block of rows at a time, so that memory use stays bounded for large collections."""
+    """Return pairs by cosine, one block of rows at a time, so that memory use stays bounded for large collections."""
     matrix = np.stack([np.frombuffer(memory.embedding or b"", np.float32) for memory in memories])
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     matrix /= np.where(norms > 0, norms, 1)

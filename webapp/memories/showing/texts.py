@@ -184,7 +184,9 @@ def _separate_waiting(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def remembered_label(counts: Mapping[str, int]) -> str:
-    """The label under a reply: "Remembered 1", "Changed 1 memory", "1 to review"; empty when there is nothing."""
+    """Return the label under a reply: "Remembered 1", "Changed 1 memory", "1 to review"; empty when there is
+    nothing.
+    """
     counts = _separate_waiting(counts)
     if added_count := counts.get("added", 0):
         return _("Remembered %(n)s", n=added_count)
@@ -201,5 +203,5 @@ def remembered_label(counts: Mapping[str, int]) -> str:
 
 
 def category_name(category: str) -> str:
-    """The name of a category for its reader."""
+    """Return the name of a category for its reader."""
     return _(CATEGORIES[category]) if category in CATEGORIES else category.replace("_", " ")

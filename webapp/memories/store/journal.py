@@ -32,12 +32,14 @@ DATE_FIELDS = ("until",)
 
 
 def statement_hash(content: str) -> str:
-    """A hash that statements in the same words share, for look-ups; not a secret, and deleted with its memory."""
+    """Return a hash that statements in the same words share, for look-ups; not a secret, and deleted with its
+    memory.
+    """
     return hashlib.sha256(canonical_statement(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def snapshot(memory: Memory) -> dict[str, Any]:
-    """Everything a revision keeps of a memory, as JSON."""
+    """Return everything a revision keeps of a memory, as JSON."""
     fields = {name: getattr(memory, name) for name in (*TEXT_FIELDS, *STATE_FIELDS)}
     times = {name: getattr(memory, name) for name in (*TIME_FIELDS, *DATE_FIELDS)}
     return fields | {name: value.isoformat() if value else None for name, value in times.items()}
@@ -84,7 +86,7 @@ class Journal:
 
     @property
     def id(self) -> int:
-        """The change set's id."""
+        """Return the change set's id."""
         return self.change_set.change_set_id
 
     def created(self, memory: Memory) -> None:

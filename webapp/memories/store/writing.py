@@ -71,7 +71,9 @@ def _state_of(row: Memory, evidence: list[Evidence], earlier: set[str]) -> Known
 def candidates(
     user_id: int, space_id: int | None, operations: Sequence[MemoryOperation], message_ids: Collection[int]
 ) -> set[int]:
-    """Ids of the memories that operations name by key or by statement, and of those resting on these messages."""
+    """Return ids of the memories that operations name by key or by statement, and of those resting on these
+    messages.
+    """
     scope = scope_of(user_id, space_id)
     keys = {key for item in operations if (key := canonical_fact_key(item.fact_key, item.category))}
     hashes = {statement_hash(item.content) for item in operations if item.content}

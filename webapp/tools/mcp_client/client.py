@@ -141,7 +141,9 @@ async def call(server: Server, name: str, arguments: dict[str, Any]) -> Output:
 
 
 def name_for(server: str, tool: str, names: set[str]) -> str:
-    """The name by which a model calls a server's tool: one that every model server accepts, and not taken yet."""
+    """Return the name by which a model calls a server's tool: one that every model server accepts, and not
+    taken yet.
+    """
     plain, tool_name = ("_".join(filter(None, _FOREIGN.split(part))) for part in (server, tool))
     name = "_".join(filter(None, (plain, tool_name)))
     is_cut = not tool_name or len(name) > _LONGEST_NAME

@@ -106,7 +106,9 @@ class _Cleaner:
         return self._part(items, seen, depth + 1) if depth < self._depth else {"type": "string"}
 
     def _flat(self, value: object, seen: Open) -> tuple[Schema, list[Any], Open]:
-        """A schema with its references followed and `allOf` merged, its options apart from it, and what is open."""
+        """Return a schema with its references followed and `allOf` merged, its options apart from it, and what
+        is open.
+        """
         self._left -= 1
         if not isinstance(value, Mapping):
             return {}, [], seen
@@ -126,7 +128,7 @@ class _Cleaner:
         return flat, options, seen
 
     def _union(self, flat: Schema, options: Sequence[object], seen: Open) -> Schema:
-        """One object with the properties of all options; required of them is what each one requires."""
+        """Return one object with the properties of all options; required of them is what each one requires."""
         result = {**flat, "type": "object"}
         needed = []
         for option in options:
@@ -153,7 +155,7 @@ class _Cleaner:
 
 
 def _merged(under: Schema, override: Schema) -> Schema:
-    """Two schemas that both apply; where both say something that cannot be joined, the second counts."""
+    """Return two schemas that both apply; where both say something that cannot be joined, the second counts."""
     result = {**under, **override}
     parts = [schema["properties"] for schema in (under, override) if isinstance(schema.get("properties"), Mapping)]
     if parts:

@@ -151,7 +151,9 @@ def _name(record: _Activity) -> str:
 
 
 def _json(upload: Upload) -> list[str]:
-    """The JSON files in the folders in which a file has Gemini's records: one may be damaged from its beginning on."""
+    """Return the JSON files in the folders in which a file has Gemini's records: one may be damaged from its beginning
+    on.
+    """
     names = upload.json_names
     found = {_folder(name) for name in names if upload.first_record(name, partial(_is_record, name)) is not None}
     return [name for name in names if _folder(name) in found]

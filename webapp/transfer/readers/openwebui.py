@@ -43,7 +43,9 @@ class OpenWebUI:
         return upload.has_record(upload.json_names, _is_chat)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The chats of one account: an admin's export of all users also has those of others, which are theirs alone."""
+        """Yield the chats of one account: an admin's export of all users also has those of others, which are theirs
+        alone.
+        """
         account = ""
 
         def convert(item: Any) -> Iterator[Part]:
@@ -93,8 +95,9 @@ def _conversation(item: Any) -> ReadConversation:
 
 
 def _path(rows: dict[str, dict[str, Any]], keys: list[Any]) -> list[str]:
-    """The ids of the branch that was seen last: through the named message and on along its last children, as Open WebUI
-    repairs it; else to the newest message. A lone reply without a time was left by a broken stream."""
+    """Return the ids of the branch that was seen last: through the named message and on along its last children, as
+    Open WebUI repairs it; else to the newest message. A lone reply without a time was left by a broken stream.
+    """
     times = {key: moment.timestamp() for key, row in rows.items() if (moment := instant(row.get("timestamp")))}
     parents = parent_links(rows, "parentId", times)
     leaf = next((str(key) for key in keys if str(key) in rows), None)

@@ -197,7 +197,7 @@ class RestoreBatch:
 
     @cached_property
     def _journeys(self) -> dict[str, int]:
-        """The ids of the journeys that the user may see here, by slug."""
+        """Return the ids of the journeys that the user may see here, by slug."""
         rows = select(Journey.slug, Journey.journey_id).where(
             or_(Journey.owner_id.is_(None), Journey.owner_id == self.user_id)
         )

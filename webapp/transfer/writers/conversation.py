@@ -50,7 +50,7 @@ class ExportedConversation:
 
     @property
     def file_stem(self) -> str:
-        """A name for its file that every system accepts."""
+        """Return a name for its file that every system accepts."""
         return re.sub(r"[^\w\- ]+", "", self.title, flags=re.UNICODE).strip()[:80].rstrip() or "conversation"
 
 
