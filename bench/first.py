@@ -25,7 +25,7 @@ from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
 from webapp.config import Settings
 from webapp.db.base import db, write_transaction
-from webapp.providers.catalogue import KEPT_SECONDS
+from webapp.providers.catalogue import CACHE_SECONDS
 from webapp.providers.schemas import NewConnection, OfferFields
 from webapp.providers.service import create_connection
 
@@ -64,7 +64,7 @@ def connect(stack: Stack) -> None:
             offers = [OfferFields(model=MODEL, label=f"Model {number}", fallback_rank=number + 1)]
             server = {"name": f"Server {number}", "base_url": stack.model_url, "api_key": f"key-{number}"}
             create_connection(NewConnection(**server, models=offers))
-    time.sleep(KEPT_SECONDS + 1)  # every web process has read them since
+    time.sleep(CACHE_SECONDS + 1)  # every web process has read them since
 
 
 def remember(stack: Stack) -> None:

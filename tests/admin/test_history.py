@@ -154,7 +154,7 @@ def test_the_page_lives_without_redis(
 def test_its_statements_do_not_grow(
     app: Flask, login: Callable, make_user: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "KEPT_SECONDS", 3_600.0)
+    monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
     admin = make_user(is_admin=True)
     browser, sent = login(admin), []
     for size in (2, 150):

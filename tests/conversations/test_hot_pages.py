@@ -34,9 +34,9 @@ STATEMENTS = {
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a process knows for some seconds does not lapse in the middle of a count."""
-    monkeypatch.setattr(catalogue, "KEPT_SECONDS", 3_600.0)
-    monkeypatch.setattr(web, "KEPT_SECONDS", 3_600.0)
-    monkeypatch.setattr(usage, "QUOTAS_KEPT", 3_600.0)
+    monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
+    monkeypatch.setattr(web, "CACHE_SECONDS", 3_600.0)
+    monkeypatch.setattr(usage, "CACHE_SECONDS", 3_600.0)
     monkeypatch.setattr(usage, "_quotas", (0.0, False))
     for known in (catalogue.catalogue, web.web):
         known.forget()

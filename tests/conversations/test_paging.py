@@ -197,7 +197,7 @@ def test_a_search_asks_about_some_conversations_at_a_time_and_finds_all_of_them(
     if pinned_first:
         wanted.sort(key=lambda number: not rows[number].is_pinned)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lists, "SEARCHED_AT_ONCE", at_once)
+        patch.setattr(lists, "SEARCH_BATCH", at_once)
         found: list[int] = []
         cursor = None
         while True:
@@ -214,7 +214,7 @@ def test_a_search_asks_about_some_conversations_at_a_time_and_finds_all_of_them(
 def test_no_statement_of_a_search_looks_through_more_than_some_conversations(
     app: Flask, user: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lists, "SEARCHED_AT_ONCE", 2)
+    monkeypatch.setattr(lists, "SEARCH_BATCH", 2)
     for number in range(5):
         add_messages(app, add_conversation(app, user.user_id, at=NOON + timedelta(seconds=number)), 2)
     with app.app_context(), count_queries() as sent:

@@ -83,7 +83,7 @@ def left(app, ids):
 @pytest.mark.parametrize("how", ["forgotten", "withdrawn"])
 def test_those_that_tell_it_go_from_every_batch(app, user, make_user, monkeypatch, chosen, how):
     """Two versions each, of which the older tells it: a batch may end between the two."""
-    monkeypatch.setattr(index_hints, "AT_ONCE", SIZE)
+    monkeypatch.setattr(index_hints, "BATCH_SIZE", SIZE)
     count = 2 * SIZE + 1
     topics = [[SECRET if number in chosen else f"Herons {number}", "Tides"] for number in range(count)]
     ids = add_digests(app, user.user_id, topics)
@@ -103,7 +103,7 @@ def test_those_that_tell_it_go_from_every_batch(app, user, make_user, monkeypatc
 
 
 def test_digests_are_looked_through_a_few_at_a_time(app, user, monkeypatch):
-    monkeypatch.setattr(index_hints, "AT_ONCE", 8)
+    monkeypatch.setattr(index_hints, "BATCH_SIZE", 8)
     ids = add_digests(app, user.user_id, [["Herons"]] * 120 + [[SECRET]])
     with app.app_context():
         last = db.session.scalar(select(func.max(ConversationMemoryVersion.version_id)))

@@ -141,7 +141,7 @@ def test_the_report_counts_what_others_lost_and_what_they_quote(app: Flask, fami
 
 def test_a_large_account_takes_it_along_before_its_job_has_run(app, family, monkeypatch, run_jobs):
     anna, ben, space_id, talk = family
-    monkeypatch.setattr(deletion, "AT_ONCE", 0)
+    monkeypatch.setattr(deletion, "SMALL_ACCOUNT", 0)
     deletes_it(app, anna, ben, space_id)
     assert "walnuts" not in str(ben.get(f"/api/conversations/{talk}/messages").get_json())
     assert facts(ben, space_id) == {}

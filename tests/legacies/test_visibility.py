@@ -62,7 +62,7 @@ def sent() -> Iterator[list[tuple[str, Any]]]:
 @pytest.mark.parametrize(("count", "chosen"), [(7, {SIZE - 1, SIZE, 6}), (5, set(range(5)))], ids=["some", "all"])
 def test_it_leaves_the_replies_of_every_batch(app, user, monkeypatch, sent, count, chosen):
     """In two conversations, of which one was older and went on later; what their owner said stays, and is counted."""
-    monkeypatch.setattr(index_hints, "AT_ONCE", SIZE)
+    monkeypatch.setattr(index_hints, "BATCH_SIZE", SIZE)
     texts = [f"{TOLD}. {HARMLESS}" if number in chosen else f"{HARMLESS} {number}" for number in range(count)]
     talks = [add_conversation(app, user.user_id) for _ in range(2)]
     said = add_replies(app, talks[0], [f"{TOLD}?"] * SIZE, role="user")
@@ -94,7 +94,7 @@ def test_what_is_only_thought_counts_once(app: Flask, user: Person, sent: list[A
 
 
 def test_conversations_are_looked_through_a_few_at_a_time(app, user, monkeypatch):
-    monkeypatch.setattr(index_hints, "AT_ONCE", 8)
+    monkeypatch.setattr(index_hints, "BATCH_SIZE", 8)
     long = "Herons. " * 1_000
     talk = add_conversation(app, user.user_id)
     ids = add_replies(app, talk, [*[long] * 120, f"{TOLD}."], tool_calls=[{"tool_name": "x", "output": long}])

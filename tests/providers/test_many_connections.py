@@ -23,9 +23,9 @@ from webapp.usage import service as usage
 @pytest.fixture(autouse=True)
 def _kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a process knows for some seconds lapses when a test says so, and no reply is stored halfway."""
-    monkeypatch.setattr(catalogue, "KEPT_SECONDS", 3_600.0)
-    monkeypatch.setattr(web, "KEPT_SECONDS", 3_600.0)
-    monkeypatch.setattr(usage, "QUOTAS_KEPT", 3_600.0)
+    monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
+    monkeypatch.setattr(web, "CACHE_SECONDS", 3_600.0)
+    monkeypatch.setattr(usage, "CACHE_SECONDS", 3_600.0)
     monkeypatch.setattr(usage, "_quotas", (0.0, False))
     monkeypatch.setattr(turn, "FIRST_SAVE", 3_600.0)
     monkeypatch.setattr(lookup, "FRESH_SECONDS", 3_600.0)

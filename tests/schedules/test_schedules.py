@@ -455,7 +455,7 @@ def test_a_saved_prompt_fills_the_form(client: ApiClient, user: Person, login: C
 def test_old_runs_are_forgotten(
     app: Flask, client: ApiClient, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "KEPT_RUNS", 2)
+    monkeypatch.setattr(sending, "MAX_RUNS", 2)
     made = make(client)
     for number in range(4):
         with app.app_context(), write_transaction():

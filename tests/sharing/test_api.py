@@ -9,7 +9,7 @@ from testkit.people import WAYS_OUT, browser_client, post_form, put_back, put_ou
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.sharing.models import ConversationShare
-from webapp.sharing.service import SHOWN_AT_ONCE
+from webapp.sharing.service import PAGE_LENGTH
 
 
 @pytest.fixture
@@ -158,14 +158,14 @@ def test_lists_are_paged_and_the_same_key_makes_one_link(client, talk):
 
 def test_long_conversations_come_in_parts(app, client, talk):
     conversation_id, _ = talk
-    for number in range(SHOWN_AT_ONCE):
+    for number in range(PAGE_LENGTH):
         last = _say(app, conversation_id, f"Line {number}.")
     for live in (False, True):
         made = _share(client, conversation_id, live=live)
         text = _page(browser_client(app), made["url"]).text
-        assert f"Line {SHOWN_AT_ONCE - 5}." in text and f"Line {SHOWN_AT_ONCE - 1}." not in text
+        assert f"Line {PAGE_LENGTH - 5}." in text and f"Line {PAGE_LENGTH - 1}." not in text
         rest = _page(browser_client(app), made["url"] + f"?after={last - 4}").text
-        assert f"Line {SHOWN_AT_ONCE - 1}." in rest and "From the beginning" in rest
+        assert f"Line {PAGE_LENGTH - 1}." in rest and "From the beginning" in rest
 
 
 def test_links_are_made_and_revoked_on_their_page(app, user, talk):

@@ -148,7 +148,7 @@ def close(world: World, who: int, way: str) -> None:
         with write_transaction():
             delete_user(person)
     else:
-        with write_transaction(), patch.object(deletion, "AT_ONCE", -1):
+        with write_transaction(), patch.object(deletion, "SMALL_ACCOUNT", -1):
             if way == "large":
                 deletion.end(person)
             else:

@@ -38,7 +38,7 @@ def add_summaries(app: Flask, user_id: int, contents: list[str]) -> tuple[int, l
 
 @pytest.mark.parametrize("chosen", [{SIZE - 1, SIZE, 2 * SIZE}, set(range(2 * SIZE + 1))], ids=["some", "all"])
 def test_what_retells_it_goes_from_every_batch(app, user, monkeypatch, chosen):
-    monkeypatch.setattr(index_hints, "AT_ONCE", SIZE)
+    monkeypatch.setattr(index_hints, "BATCH_SIZE", SIZE)
     count = 2 * SIZE + 1
     contents = [RETOLD if number in chosen else f"{HARMLESS} {number}" for number in range(count)]
     conversation_id, ids = add_summaries(app, user.user_id, contents)
@@ -56,7 +56,7 @@ def test_what_retells_it_goes_from_every_batch(app, user, monkeypatch, chosen):
 
 
 def test_somebody_elses_and_other_conversations_keep_theirs(app, user, make_user, monkeypatch):
-    monkeypatch.setattr(index_hints, "AT_ONCE", SIZE)
+    monkeypatch.setattr(index_hints, "BATCH_SIZE", SIZE)
     other = make_user()
     _, theirs = add_summaries(app, other.user_id, [RETOLD] * (SIZE + 1))
     here, mine = add_summaries(app, user.user_id, [RETOLD] * (SIZE + 1))
@@ -71,7 +71,7 @@ def test_somebody_elses_and_other_conversations_keep_theirs(app, user, make_user
 
 
 def test_summaries_are_looked_through_a_few_at_a_time(app, user, monkeypatch):
-    monkeypatch.setattr(index_hints, "AT_ONCE", 8)
+    monkeypatch.setattr(index_hints, "BATCH_SIZE", 8)
     long = "Herons. " * 1_000
     _, ids = add_summaries(app, user.user_id, [long] * 200 + [RETOLD])
     with app.app_context():

@@ -79,7 +79,9 @@ def test_the_page_says_what_goes_and_what_stays_and_what_others_have_stays(app, 
         assert db.session.query(Memory).one().content == "Theirs"
         with write_transaction():
             assert deletion.purge(now()) == 0
-            assert deletion.purge(now() + deletion.REPORT_KEPT + timedelta(seconds=1)) == 1, "reports go after a time"
+            assert deletion.purge(now() + deletion.REPORT_RETENTION + timedelta(seconds=1)) == 1, (
+                "reports go after a time"
+            )
     assert account_erasure._is_of(b"limit/user:1/x", 1) and not account_erasure._is_of(b"user:11", 1)
 
 
@@ -220,7 +222,7 @@ def test_over_the_api_it_is_gone_at_once_and_what_is_much_goes_by_a_job(
     assert session_api(little).delete("/api/account", json={"password": PASSWORD}).status_code == 204
     with app.app_context():
         assert db.session.get(User, little.user_id) is None
-    monkeypatch.setattr(deletion, "AT_ONCE", 2)
+    monkeypatch.setattr(deletion, "SMALL_ACCOUNT", 2)
     assert session_api(much).delete("/api/account", json={"password": PASSWORD}).status_code == 204
     assert api(much).get("/api/account").status_code == 401
     _, answer = _try_to_sign_in(app, much)
@@ -297,7 +299,7 @@ def test_a_passkey_is_a_way_back_without_a_second_step(app, login, user, anonymo
 def test_nobody_comes_back_to_an_account_that_is_being_deleted_or_was_stopped(app, login, user, anonymous, monkeypatch):
     key = Authenticator()
     assert add_passkey(login(user), key).status_code == 303
-    monkeypatch.setattr(deletion, "AT_ONCE", -1)
+    monkeypatch.setattr(deletion, "SMALL_ACCOUNT", -1)
     with app.app_context(), write_transaction():
         deletion.end(user.user_id)
     assert sign_in_with_passkey(anonymous, key).status_code == 401

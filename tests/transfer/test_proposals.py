@@ -29,7 +29,7 @@ def decide(browser: FlaskClient, number: int, decision: str, page: str = "/memor
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine, a request has time for a whole group, and for more than is decided at once."""
     monkeypatch.setattr(proposal_pages, "SECONDS", math.inf)
-    monkeypatch.setattr(proposals, "AT_ONCE", 5)
+    monkeypatch.setattr(proposals, "BATCH_SIZE", 5)
 
 
 @pytest.fixture

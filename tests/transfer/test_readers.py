@@ -36,7 +36,7 @@ from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import common_beginning
 from webapp.transfer.readers.openwebui import without_details
 from webapp.transfer.readers.pasted_list import PastedList
-from webapp.transfer.sources import LOOKED_AT, Upload
+from webapp.transfer.sources import MAX_SAMPLE, Upload
 
 
 @pytest.fixture
@@ -465,7 +465,7 @@ def test_of_a_zip_of_thousands_of_files_only_some_are_looked_at(tmp_path, monkey
         look = upload.open
         monkeypatch.setattr(upload, "open", lambda name: opened.add(name) or look(name))
         assert not READERS[program].looks_like(upload)
-    assert 0 < len(opened) <= LOOKED_AT
+    assert 0 < len(opened) <= MAX_SAMPLE
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b" [] \n"])

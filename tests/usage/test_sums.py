@@ -28,7 +28,7 @@ PRICES = ((None, None), (2.5, 10.0), (0.15, 0.6), (None, 0.7))
 @pytest.fixture(autouse=True)
 def _in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "LAG", timedelta())
-    monkeypatch.setattr(sums, "AT_ONCE", 40)
+    monkeypatch.setattr(sums, "BATCH_SIZE", 40)
 
 
 def spend(people: list[Person], count: int, chance: Random, **same: Any) -> None:
@@ -231,7 +231,7 @@ def test_pages_read_few_rows_however_many_there_are(
         same = {"model": "gpt-4o", "target": None, "input_price": None, "output_price": None, "kind": "chat"}
         with write_transaction():
             spend([admin], 3_000, Random(8), **same, created_at=now() - timedelta(days=1))
-        monkeypatch.setattr(sums, "AT_ONCE", 2_000)
+        monkeypatch.setattr(sums, "BATCH_SIZE", 2_000)
         sums.add_up()
         db.session.execute(text("ANALYZE TABLE usage_records, usage_sums"))
         db.session.rollback()

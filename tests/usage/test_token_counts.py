@@ -58,7 +58,7 @@ def test_what_was_counted_is_looked_for_among_the_newest_only(
     app_context: Flask, make_user: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that reports nothing leaves a table of estimates; no page goes through all of it."""
-    monkeypatch.setattr(token_counts, "LOOKED_AT", 3)
+    monkeypatch.setattr(token_counts, "MAX_SAMPLE", 3)
     mine = make_user()
     told = {"kind": "chat", "input_tokens": 60, "estimated_tokens": 100, "characters": 320}
     db.session.add(UsageRecord(user_id=mine.user_id, **told))

@@ -341,7 +341,7 @@ def test_pages_of_usage_are_for_those_whose_it_is(app, user, login, make_user):
 
 @pytest.mark.parametrize(("path", "sent"), [("/usage", 5), ("/usage?by=conversation", 6), ("/admin/usage?by=user", 5)])
 def test_statements_of_a_page_do_not_grow_with_what_was_used(app, make_user, login, path, sent, monkeypatch):
-    monkeypatch.setattr(catalogue, "KEPT_SECONDS", 3_600.0)
+    monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
     admin = make_user(is_admin=True)
     browser = login(admin)
     counted = []

@@ -59,8 +59,8 @@ __all__ = [
 
 
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-TOKEN_USE_NOTED_EVERY = timedelta(minutes=1)
-VISIT_NOTED_EVERY = timedelta(minutes=5)
+TOKEN_USE_INTERVAL = timedelta(minutes=1)
+VISIT_INTERVAL = timedelta(minutes=5)
 
 
 def start_session(user: User, *, is_renewed: bool = False) -> None:
@@ -244,7 +244,7 @@ def _from_session(secret: str) -> Identity | None:
     if session is None:
         return None
     user, row = session.User, session.UserSession
-    before = now() - VISIT_NOTED_EVERY
+    before = now() - VISIT_INTERVAL
     if user.last_seen_at is None or user.last_seen_at < before or row.last_seen_at < before:
         user_id, session_id = user.user_id, row.session_id
 
@@ -263,7 +263,7 @@ def _from_token(_request: Request) -> Identity | None:
     row = tokens.find_by_secret(secret) if secret else None
     if row is None:
         return None
-    before = now() - TOKEN_USE_NOTED_EVERY
+    before = now() - TOKEN_USE_INTERVAL
     if row.last_used_at is None or row.last_used_at < before:
         token_id, address = row.token_id, request.remote_addr or ""
         g.note_use = lambda: tokens.note_use(token_id, before, address)

@@ -19,9 +19,9 @@ from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, require
 from webapp.extensions import app_settings
 
-AT_ONCE = 1_000
+SMALL_ACCOUNT = 1_000
 """An account with at most this many messages, memories and the like is deleted within the request."""
-REPORT_KEPT = timedelta(days=90)
+REPORT_RETENTION = timedelta(days=90)
 
 size_asked = Signal()
 """`user_id=`: receivers return how much data the user has, as far as they count it."""
@@ -46,7 +46,7 @@ def close(user_id: int, password: str) -> str:
 
 def keep(user_id: int) -> None:
     """Restore the account as it was; sessions from before stay ended. Raises Conflict once deleting has begun."""
-    if not rows_changed(delete(AccountDeletion).where(AccountDeletion.user_id == user_id, *service.CAN_BE_KEPT)):
+    if not rows_changed(delete(AccountDeletion).where(AccountDeletion.user_id == user_id, *service.IS_REVERSIBLE)):
         raise Conflict("This account is already being deleted.")
     user = service.get_user(user_id)
     user.is_active = True
@@ -66,7 +66,7 @@ def end(user_id: int) -> None:
 
     Either way it can no longer be used, and its address is free again. Raises Conflict for the last admin, NotFound.
     """
-    if sum(count for _, count in size_asked.send(None, user_id=user_id)) <= AT_ONCE:
+    if sum(count for _, count in size_asked.send(None, user_id=user_id)) <= SMALL_ACCOUNT:
         service.delete_user(user_id)
         db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
         return
@@ -117,7 +117,7 @@ def due_deletions(limit: int = 50) -> list[int]:
 
 def purge(moment: datetime) -> int:
     """Delete expired reports; returns how many."""
-    return rows_changed(delete(AccountDeletion).where(AccountDeletion.done_at < moment - REPORT_KEPT))
+    return rows_changed(delete(AccountDeletion).where(AccountDeletion.done_at < moment - REPORT_RETENTION))
 
 
 def _add(user_id: int, due_at: datetime) -> str:

@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 
 PER_HOUR = 5
 """The most mails of one kind that an address gets in an hour, no matter who asks for them."""
-KEPT_DAYS = 30
-OWED_HOURS = 24
+RETENTION_DAYS = 30
+MAX_DELAY_HOURS = 24
 
 
 class InvalidLink(DomainError):
@@ -103,7 +103,7 @@ def overdue_mails() -> list[int]:
     moment = now()
     statement = select(AccountMail.mail_id).where(
         AccountMail.sent_at.is_(None),
-        AccountMail.created_at > moment - timedelta(hours=OWED_HOURS),
+        AccountMail.created_at > moment - timedelta(hours=MAX_DELAY_HOURS),
         AccountMail.created_at < moment - timedelta(seconds=30),
     )
     return list(db.session.scalars(statement.limit(1_000)))
@@ -111,7 +111,7 @@ def overdue_mails() -> list[int]:
 
 def purge() -> int:
     """Delete old requests; returns how many."""
-    return rows_changed(delete(AccountMail).where(AccountMail.created_at < now() - timedelta(days=KEPT_DAYS)))
+    return rows_changed(delete(AccountMail).where(AccountMail.created_at < now() - timedelta(days=RETENTION_DAYS)))
 
 
 def check(kind: str, token: str) -> AccountMail:

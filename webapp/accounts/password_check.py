@@ -20,11 +20,11 @@ from webapp.extensions import redis
 from webapp.http.answers import redirect_to
 from webapp.http.views import wants_json
 
-PROVED_FOR = timedelta(minutes=30)
+PROOF_DURATION = timedelta(minutes=30)
 NEW_PASSWORD, CONFIRM, CONTINUE = "/new-password", "/confirm", "/confirm/continue"
 
 
-KEPT_SECONDS = 1_800
+RETENTION_SECONDS = 1_800
 MAX_CHARACTERS = 100_000
 _LEFT_OUT = {"csrf_token"}
 
@@ -37,7 +37,7 @@ def next_step(view: Callable[..., Any], identity: Identity | None, access: str) 
         return _first(NEW_PASSWORD, "", "Change the password that you were given first.")
     if not getattr(view, "recently_proved", False):
         return None
-    if identity.proved_at is not None and now() - identity.proved_at < PROVED_FOR:
+    if identity.proved_at is not None and now() - identity.proved_at < PROOF_DURATION:
         return None
     next_url = "" if wants_json() else _way_back(identity.user_id, keeps_form=not getattr(view, "asks_again", False))
     return _first(CONFIRM, next_url, "Give your password again first: POST /api/account/proof.")
@@ -69,7 +69,7 @@ def keep_form(user_id: int) -> str:
         return ""
     key = secrets.token_urlsafe(16)
     try:
-        redis().set(_form_key(key), sealed_form, ex=KEPT_SECONDS)
+        redis().set(_form_key(key), sealed_form, ex=RETENTION_SECONDS)
     except RedisError:
         return ""  # the form is asked for again
     return key

@@ -15,7 +15,7 @@ MAX_PASSWORD = 1_000
 
 # 19 MiB and two passes (OWASP): a crowd signing in at once must not exhaust the memory of a small machine.
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
-_AT_ONCE = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
+_SLOTS = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
 _RUNS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop")
 
 
@@ -36,7 +36,7 @@ def password_problem(password: str, email: str = "") -> str | None:
 
 def hash_password(password: str) -> str:
     """Return the Argon2id hash to keep."""
-    with _AT_ONCE:
+    with _SLOTS:
         return _HASHER.hash(_canonical(password))
 
 
@@ -44,7 +44,7 @@ def verify_password(password: str, password_hash: str | None) -> bool:
     """Return whether the password matches the stored hash; takes as long when there is no hash at all."""
     if len(password) > MAX_PASSWORD:
         return False
-    with _AT_ONCE:
+    with _SLOTS:
         try:
             _HASHER.verify(password_hash or _decoy_hash(), _canonical(password))
         except (VerificationError, InvalidHashError):

@@ -29,11 +29,11 @@ from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: the account that inserts it is the first, and an admin
-CAN_BE_KEPT = AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
+IS_REVERSIBLE = AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
 """The deletions that their owners can still take back."""
 _MAY_SIGN_IN = or_(
     User.is_active,
-    select(AccountDeletion.deletion_id).where(AccountDeletion.user_id == User.user_id, *CAN_BE_KEPT).exists(),
+    select(AccountDeletion.deletion_id).where(AccountDeletion.user_id == User.user_id, *IS_REVERSIBLE).exists(),
 )
 
 

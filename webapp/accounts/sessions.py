@@ -15,7 +15,7 @@ from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 
 MAX_SECRET = 100
-KEPT_DAYS = 7
+RETENTION_DAYS = 7
 """How long an ended session's row may stay before it is purged."""
 
 
@@ -97,7 +97,7 @@ def update_last_seen(session_id: int, before: datetime) -> None:
 
 def purge() -> int:
     """Delete the rows of sessions that ended a while ago; returns how many."""
-    past = UserSession.expires_at < now() - timedelta(days=KEPT_DAYS)
+    past = UserSession.expires_at < now() - timedelta(days=RETENTION_DAYS)
     return rows_changed(delete(UserSession).where(past))
 
 

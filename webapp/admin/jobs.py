@@ -18,7 +18,7 @@ from webapp.db.base import now
 from webapp.errors import Conflict, NotFound
 
 PAGE_LENGTH = 25
-AT_ONCE = 500
+MAX_PER_REQUEST = 500
 """The most jobs that one click requeues or deletes."""
 
 STATES = ("queued", "started", "scheduled", "deferred", "failed", "finished", "canceled")
@@ -106,15 +106,15 @@ def delete(client: Redis, job_id: str) -> None:
 
 
 def requeue_all(client: Redis, queue: Queue) -> int:
-    """Put up to `AT_ONCE` failed jobs of a queue back; returns how many."""
-    return sum(_succeeds(requeue, client, job_id) for job_id in _ids(client, queue, "failed", 0, AT_ONCE))
+    """Put up to `MAX_PER_REQUEST` failed jobs of a queue back; returns how many."""
+    return sum(_succeeds(requeue, client, job_id) for job_id in _ids(client, queue, "failed", 0, MAX_PER_REQUEST))
 
 
 def delete_all(client: Redis, queue: Queue, state: str) -> int:
-    """Delete up to `AT_ONCE` jobs of a queue in a state; returns how many. Raises Conflict for running ones."""
+    """Delete up to `MAX_PER_REQUEST` jobs of a queue in a state; returns how many. Raises Conflict for running ones."""
     if state == "started":
         raise Conflict("Running jobs are cancelled one by one.")
-    return sum(_succeeds(delete, client, job_id) for job_id in _ids(client, queue, state, 0, AT_ONCE))
+    return sum(_succeeds(delete, client, job_id) for job_id in _ids(client, queue, state, 0, MAX_PER_REQUEST))
 
 
 def start(client: Redis, name: str) -> bool:

@@ -48,7 +48,7 @@ def spans_within(text: str, spans: Sequence[SpanFields]) -> list[tuple[int, int,
     return [span for span in bounds if span[0] < span[1]]
 
 
-FOR_IT = "For the replies to this message only, before what the conversation and the model set."
+MESSAGE_ONLY = "For the replies to this message only, before what the conversation and the model set."
 
 
 def _payload(parameters: ReplyParameters | None, **fields: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class NewMessage(BaseModel):
     file_ids: FileIds = []
     purpose: Line | None = Field(None, max_length=100, description="Why it is sent; kept with the message.")
     model: Line | None = Field(None, max_length=200)
-    parameters: ReplyParameters | None = Field(None, description=FOR_IT)
+    parameters: ReplyParameters | None = Field(None, description=MESSAGE_ONLY)
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class ChatRequest(BaseModel):
     space_id: Id | None = None
     context: JsonObject | None = Field(None, description="Anything the client wants to keep with the message.")
     model: Line | None = Field(None, max_length=200)
-    parameters: ReplyParameters | None = Field(None, description=FOR_IT)
+    parameters: ReplyParameters | None = Field(None, description=MESSAGE_ONLY)
 
     @property
     def payload(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def is_answering() -> bool:
 
 PORTION = 900
 """Messages; MariaDB looks up longer lists of ids (from 1,000 on) by way of a table that it makes of them."""
-IDS_AT_ONCE = 10_000
+ID_BATCH = 10_000
 
 
 def replies_of(user_id: int) -> Iterator[Sequence[int]]:
@@ -53,7 +53,7 @@ def replies_of(user_id: int) -> Iterator[Sequence[int]]:
         select(Message.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(Conversation.user_id == user_id, Message.role == "assistant")
-        .execution_options(yield_per=IDS_AT_ONCE)
+        .execution_options(yield_per=ID_BATCH)
     )
     reply_ids = array("q")
     for batch in db.session.scalars(statement).partitions():

@@ -23,7 +23,7 @@ from webapp.rendering import highlight
 from webapp.spaces.service import require_member
 from webapp.text.words import search_form
 
-SEARCHED_AT_ONCE = 500
+SEARCH_BATCH = 500
 """Conversations whose messages one statement looks through."""
 
 
@@ -132,7 +132,7 @@ def _first_mentions(
     mentions: list[int] = []
     while len(mentions) < limit:
         rows = db.session.execute(
-            _after_position(places, position, pinned_first=pinned_first).limit(SEARCHED_AT_ONCE)
+            _after_position(places, position, pinned_first=pinned_first).limit(SEARCH_BATCH)
         ).all()
         if not rows:
             break
@@ -140,7 +140,7 @@ def _first_mentions(
         mentioning = set(db.session.scalars(_mentions(q, ids)))
         mentions += [number for number in ids if number in mentioning]
         position = _place(rows[-1], pinned_first=pinned_first)
-        if len(rows) < SEARCHED_AT_ONCE:
+        if len(rows) < SEARCH_BATCH:
             break
     return mentions[:limit]
 
@@ -160,7 +160,7 @@ def _mentions(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
     return union(statement, mentions)
 
 
-MESSAGES_LOOKED_AT = 200
+MAX_MESSAGES = 200
 _MARKS = re.compile(r"[*`|]+|^[ \t]*(?:[#>]+|[-+](?= ))|[-:]{3,}", re.MULTILINE)
 
 
@@ -210,7 +210,7 @@ def _newest_mentions(conversation_ids: list[int], q: str) -> dict[int, tuple[int
             contains_words(Message.content, q),
         )
         .order_by(Message.message_id.desc())
-        .limit(MESSAGES_LOOKED_AT)
+        .limit(MAX_MESSAGES)
     )
     mentions: dict[int, tuple[int, str]] = {}
     for conversation_id, message_id, content in db.session.execute(statement):

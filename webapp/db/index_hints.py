@@ -15,7 +15,7 @@ from webapp.db.base import Base, db
 
 Statement = TypeVar("Statement", bound=Select[*tuple[Any, ...]])
 Entity = TypeVar("Entity", bound=Base)
-AT_ONCE = 40
+BATCH_SIZE = 40
 """Rows that may hold some kilobytes of JSON each, read into memory together."""
 
 
@@ -37,7 +37,7 @@ def stream_rows(statement: Select[*tuple[Any, ...]]) -> Iterator[Row[*tuple[Any,
 
     Send nothing else before the last has been read: MySQL's connections do one thing at a time.
     """
-    return iter(db.session.execute(statement.execution_options(yield_per=AT_ONCE)))
+    return iter(db.session.execute(statement.execution_options(yield_per=BATCH_SIZE)))
 
 
 def batches_to_change(statement: Select[Entity], key: InstrumentedAttribute[int]) -> Iterator[Sequence[Entity]]:
@@ -47,6 +47,6 @@ def batches_to_change(statement: Select[Entity], key: InstrumentedAttribute[int]
     First only the keys: paging through the statement would have the database look for the rows again for every few.
     """
     keys = sorted(db.session.scalars(statement.with_only_columns(key)))
-    for start in range(0, len(keys), AT_ONCE):
-        batch = statement.where(key.in_(keys[start : start + AT_ONCE])).order_by(key)
+    for start in range(0, len(keys), BATCH_SIZE):
+        batch = statement.where(key.in_(keys[start : start + BATCH_SIZE])).order_by(key)
         yield db.session.scalars(use_primary_key(batch, cast("type[Base]", key.class_))).all()

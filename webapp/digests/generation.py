@@ -161,7 +161,7 @@ def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:
     return text, texts
 
 
-AT_ONCE = 10_000
+MAX_PER_RUN = 10_000
 """The most conversations in one run; the next run continues with what is left."""
 
 
@@ -176,7 +176,7 @@ def choose(
         idle=timedelta(minutes=app_settings().digest_idle_minutes),
         only_needing=only_needing,
         include_empty=include_empty,
-        limit=AT_ONCE if clamp < 0 else min(clamp, AT_ONCE),
+        limit=MAX_PER_RUN if clamp < 0 else min(clamp, MAX_PER_RUN),
     )
 
 

@@ -25,7 +25,7 @@ from webapp.gateway.service import LaunchableReply, Preferences
 from webapp.http import problems
 from webapp.http.validation import parse_id
 
-PATIENCE = 600.0
+WAIT_SECONDS = 600.0
 """How many seconds to wait for a reply that is not streamed."""
 SPACE, MEMORY, CONVERSATION = "X-Commonplace-Space", "X-Commonplace-Memory", "X-Commonplace-Conversation"
 _Body = TypeVar("_Body", bound=BaseModel)
@@ -197,7 +197,7 @@ def _pieces(pieces: Iterator[Entry | None]) -> Generator[str | End | None]:
 
 def wait_for(reply: LaunchableReply) -> End | Response:
     """Return the end of a reply that is not streamed; if it failed or takes too long, the response to send instead."""
-    end = next((piece for piece in _pieces(_entries(reply, PATIENCE)) if isinstance(piece, End)), None)
+    end = next((piece for piece in _pieces(_entries(reply, WAIT_SECONDS)) if isinstance(piece, End)), None)
     if end is None:
         return refusal(wire.error("The reply takes too long. It goes on in the conversation.", 504), 504)
     return refusal(*end.error) if end.kind == "error" else end

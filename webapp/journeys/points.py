@@ -20,7 +20,7 @@ from webapp.memories.models import IN_USE, Memory, MemoryEvidence
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.kinds import MemoryType
 
-MEMORIES_LOOKED_AT = 400
+MAX_MEMORIES = 400
 PREFILLED = 5
 
 
@@ -210,7 +210,7 @@ def _prefilled(
         )
         .options(load_only(Memory.memory_id, Memory.content, Memory.created_at))  # no vectors
         .order_by(Memory.importance.desc(), Memory.memory_id.desc())
-        .limit(MEMORIES_LOOKED_AT)
+        .limit(MAX_MEMORIES)
     ).all()
     by_id = {memory.memory_id: memory for memory in memories}
     hits: dict[int, dict[int, int]] = {}

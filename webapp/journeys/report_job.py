@@ -110,7 +110,7 @@ def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
     return True
 
 
-AT_ONCE = 20
+BATCH_SIZE = 20
 
 
 def request_reports(user_id: int, journey_id: int, *, but: int | None = None) -> None:
@@ -120,7 +120,7 @@ def request_reports(user_id: int, journey_id: int, *, but: int | None = None) ->
         .join(Conversation, Conversation.conversation_id == ConversationReport.conversation_id)
         .where(Conversation.user_id == user_id, Conversation.journey_id == journey_id)
         .order_by(ConversationReport.updated_at.desc())
-        .limit(AT_ONCE)
+        .limit(BATCH_SIZE)
     ).all()
     for conversation_id in ids:
         if conversation_id != but:

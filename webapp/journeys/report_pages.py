@@ -7,7 +7,7 @@ from fpdf.enums import Align, MethodReturnValue, WrapMode, XPos, YPos
 
 INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90, 15)
 MARGIN, INDENT = 24, 5
-KEPT_TOGETHER = 70
+UNBROKEN_HEIGHT = 70
 """Millimetres up to which a quotation is kept on one page."""
 
 
@@ -87,7 +87,7 @@ class Pages(FPDF):
         """Write what somebody said between quotation marks, and below it whose words they are, beside a line."""
         quoted = f"“{text}”"
         self.set_font("serif", "I", 10.5)
-        self.ensure_room(min(self.height_of(quoted, self.epw - indent - 2, 5.6) + 8, KEPT_TOGETHER))
+        self.ensure_room(min(self.height_of(quoted, self.epw - indent - 2, 5.6) + 8, UNBROKEN_HEIGHT))
         top, first = self.get_y(), self.page_no()
         self.set_font("serif", "I", 10.5)
         self.set_text_color(*INK)

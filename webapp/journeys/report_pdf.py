@@ -8,7 +8,7 @@ from pathlib import Path
 
 from webapp.journeys.report_content import ENGLISH, Answer, Report, ReportTexts, label
 from webapp.journeys.report_fonts import add_fonts, printable_texts, texts_of
-from webapp.journeys.report_pages import INDENT, INK, KEPT_TOGETHER, LINE, MUTED, Pages
+from webapp.journeys.report_pages import INDENT, INK, LINE, MUTED, UNBROKEN_HEIGHT, Pages
 
 NAMES_WIDTH = 46
 SHORT = 4
@@ -136,7 +136,7 @@ def _value(pages: _Pages, name: str, value: str) -> None:
     """Write a value beside its name, each as high as it needs to be."""
     width = pages.epw - INDENT - NAMES_WIDTH
     pages.set_font("sans", size=11)
-    pages.ensure_room(min(pages.height_of(value, width, 5.8), KEPT_TOGETHER))
+    pages.ensure_room(min(pages.height_of(value, width, 5.8), UNBROKEN_HEIGHT))
     top, page = pages.get_y(), pages.page_no()
     pages.set_font("sans", "B", 10)
     pages.set_text_color(*MUTED)

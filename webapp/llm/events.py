@@ -91,9 +91,7 @@ class StreamDecoder:
         return self._read(self._lines.feed(chunk))
 
     def end(self) -> list[Event]:
-        """Return the events left at the end of the bytes; unless `finished` is true afterwards, the answer was cut
-        short.
-        """
+        """Return the events left at the end of the bytes; the answer was cut short unless `finished` is true then."""
         rest = [self._lines.rest(), b""]
         if not self.started and self._plain:  # no stream: an object over several lines
             rest = [b"\n".join(self._plain).replace(b"\n", b" ") + rest[0], b""]
@@ -297,8 +295,6 @@ def text_of_parts(parts: object, fields: Sequence[str] = _TEXT) -> str:
 
 
 def _thoughts_of_parts(parts: object) -> list[str]:
-    """Return the thinking parts of a content list: `{"type": "thinking", "thinking": [{"type": "text", "text":
-    …}]}`.
-    """
+    """Return the thinking in a content list: `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`."""
     thoughts = [part.get("thinking") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
     return list(filter(None, map(text_of_parts, thoughts)))

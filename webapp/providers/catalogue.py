@@ -13,13 +13,13 @@ from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings, Target
 from webapp.providers.repository import LoadedConnections, OfferedModel, load
 
-KEPT_SECONDS = 10.0
+CACHE_SECONDS = 10.0
 HOME_ID = "default"
 """The id of the model that the environment names."""
 
 
 class Catalogue:
-    """All models as one process knows them, reloaded when older than KEPT_SECONDS."""
+    """All models as one process knows them, reloaded when older than CACHE_SECONDS."""
 
     def __init__(self) -> None:
         self.last_read = LoadedConnections()
@@ -42,7 +42,7 @@ class Catalogue:
         self.last_read = load(app_settings().model)
         if not is_open:
             db.session.rollback()  # nothing stays open for code that calls a model next
-        self._is_fresh_until = time.monotonic() + KEPT_SECONDS
+        self._is_fresh_until = time.monotonic() + CACHE_SECONDS
         return self.last_read
 
 

@@ -31,7 +31,7 @@ ALIVE_SECONDS = 75
 """A pull that has reported nothing for so long has died with its process."""
 SILENT_SECONDS = 60.0
 REPORT_SECONDS = 0.5
-KEPT_SECONDS = 86_400
+RETENTION_SECONDS = 86_400
 LONGEST_LINE = 1_000_000
 PROBLEMS = N_(
     {
@@ -93,7 +93,7 @@ def cancel_pull(name: str) -> None:
     """Stop fetching, with what Ollama says next; what has been fetched is kept by Ollama."""
     client, pull = redis(), find_pull(name)
     if pull is not None and pull.state in ("running", "failed"):
-        client.set(_stop(name), 1, ex=KEPT_SECONDS)
+        client.set(_stop(name), 1, ex=RETENTION_SECONDS)
         _store(client, name, replace(pull, state="cancelled", problem=""))
 
 
@@ -163,7 +163,7 @@ def _problem(text: str) -> str:
 
 
 def _store(client: Redis, name: str, pull: Pull) -> None:
-    client.set(_key(name), json.dumps(asdict(pull)), ex=KEPT_SECONDS)
+    client.set(_key(name), json.dumps(asdict(pull)), ex=RETENTION_SECONDS)
 
 
 def _key(name: str) -> str:

@@ -21,7 +21,7 @@ from webapp.text.words import stems, words
 
 MAX_FACTS = 8
 """The most facts returned for one question."""
-LOOKED_AT = 50
+MAX_CANDIDATES = 50
 SCANNED = 20
 
 MANY_CHANGES = 500
@@ -80,7 +80,7 @@ def exact_facts(text: str, scope: Scope, position: Position) -> list[FoundPassag
         ids = _current_keys(cache, scope.user_id, position.memory_version).matching_ids(query_words)
     if not ids:
         return []
-    statement = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
+    statement = usable_memories().where(Memory.memory_id.in_(ids[:MAX_CANDIDATES]))
     return load_memory_hits(statement, scope, "exact fact")[:MAX_FACTS]
 
 

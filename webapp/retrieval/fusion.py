@@ -16,8 +16,8 @@ from webapp.retrieval.weights import (
     LENDING,
     LENT_AMONG,
     LISTED,
-    LOOKED_AT,
     MANY_WORDS,
+    MAX_CANDIDATES,
     NEARBY,
     NEARLY,
     SIMILAR_QUESTION,
@@ -151,7 +151,7 @@ def rerank(
 ) -> NDArray[np.int64]:
     """Rank rows again, best first, by how much they resemble the best few; the scores change in place."""
     for store in stores if weight else ():
-        rows = store.rows_with_vector(ranked[:LOOKED_AT].tolist())
+        rows = store.rows_with_vector(ranked[:MAX_CANDIDATES].tolist())
         if len(rows) > STANDING:
             rescore_rest(scores, rows, store.likeness(rows, rows[:ALIKE_TO]), weight)
     return ranked[best_rows(scores[ranked], times[ranked], len(ranked))]

@@ -13,7 +13,7 @@ from webapp.retrieval.fusion import best_rows_of_groups, diversify, fuse, rerank
 from webapp.retrieval.hits import KeywordScores, hits_of
 from webapp.retrieval.passages import KINDS, NO_SPACE, PIECES, SPEAKERS, Filter, Groups, Hit, Key, Passage, Place
 from webapp.retrieval.vectors import VectorStore, floor
-from webapp.retrieval.weights import ALIKE_VECTORS, LOOKED_AT, FusionWeights, Weights
+from webapp.retrieval.weights import ALIKE_VECTORS, MAX_CANDIDATES, FusionWeights, Weights
 from webapp.text.words import asks_something
 
 Floats = NDArray[np.float32]
@@ -226,7 +226,7 @@ class UserIndex:
             scores -= np.float32(self._fusion.asking) * columns["asking"]
             pool = k if per_group is None or per_group >= k else k * 4
             groups = np.where(columns["kind"] == _MESSAGE, columns["group"], 0)
-            times, among = columns["time"], max(pool, LOOKED_AT)
+            times, among = columns["time"], max(pool, MAX_CANDIDATES)
             ranked = best_rows_of_groups(scores, times, among, groups, self._fusion.conversation)
             second_weight = 0.0 if z is None or per_group is None else self._fusion.second
             rows = rerank(scores, ranked, times, self._vectors.values(), second_weight)[:pool].tolist()

@@ -26,7 +26,7 @@ FOUND = "retrieved"
 """The part of the context that holds what was found for the question."""
 FOUND_BY = ("words", "words nearby", "meaning", "words and meaning", "words nearby and meaning")
 """The reasons of what was found, also of what is in another part of the context because every reply sees it."""
-COPIED_AT_ONCE = 40
+COPY_BATCH = 40
 _COPIED = ("kind", "revision", "stage", "rank", "injected", "from_char", "to_char")
 
 
@@ -58,8 +58,8 @@ def copy(replies: Mapping[int, int]) -> None:
     """Give replies that are copies the receipts of their originals, by whose ids they are."""
     columns = [column for column in table_of(TurnReceipt).columns if column.name != "receipt_id"]
     originals = sorted(replies)
-    for start in range(0, len(originals), COPIED_AT_ONCE):
-        condition = TurnReceipt.message_id.in_(originals[start : start + COPIED_AT_ONCE])
+    for start in range(0, len(originals), COPY_BATCH):
+        condition = TurnReceipt.message_id.in_(originals[start : start + COPY_BATCH])
         rows = db.session.execute(select(*columns).where(condition).order_by(TurnReceipt.receipt_id)).mappings().all()
         if rows:
             copied = [{**row, "message_id": replies[row["message_id"]]} for row in rows]

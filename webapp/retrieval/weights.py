@@ -59,9 +59,9 @@ class FusionWeights:
 LENDING, DECAY, LENT_AMONG = 5, 0.8, 256
 """How many of the best messages of a conversation lend to the others, by what factor each lends less than the one
 before it, and among how many of the overall best they are chosen."""
-STANDING, ALIKE_TO, LOOKED_AT = 10, 3, 128
-"""A second look leaves the first STANDING of a ranking as they are and ranks the others of the first LOOKED_AT again,
-by how much they resemble the best ALIKE_TO."""
+STANDING, ALIKE_TO, MAX_CANDIDATES = 10, 3, 128
+"""A second look leaves the first STANDING of a ranking as they are and ranks the others of the first MAX_CANDIDATES
+again, by how much they resemble the best ALIKE_TO."""
 FEW, RARE = 5, 0.02
 """Passages, or share of all, up to which a name is rare: where two people talk, each is named all the time."""
 ALIKE_VECTORS = 0.96

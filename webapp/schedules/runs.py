@@ -34,7 +34,7 @@ BATCH = 200
 CLAIM_SECONDS = 10.0
 LATE = timedelta(minutes=10)
 MAX_FAILURES = 5
-KEPT_RUNS = 200
+MAX_RUNS = 200
 TURN_SECONDS = 600.0
 TOKEN_ENDED = N_("The token that made it has ended. Resume it to have it sent for you.")
 
@@ -192,7 +192,7 @@ def _end(run_id: int, problem: str | None) -> None:
             select(ScheduleRun.run_id)
             .where(ScheduleRun.schedule_id == run_row.schedule_id)
             .order_by(ScheduleRun.run_id.desc())
-            .offset(KEPT_RUNS)
+            .offset(MAX_RUNS)
             .limit(BATCH)
         )
         for row in db.session.scalars(old).all():

@@ -21,7 +21,7 @@ from webapp.i18n.marks import say
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import LATEST_YEAR, NewShare, ShareQuery
 
-SHOWN_AT_ONCE = 100
+PAGE_LENGTH = 100
 MAX_MESSAGES = 5_000
 """The most messages in one snapshot."""
 MAX_LINKS = 200
@@ -172,8 +172,8 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> SharedConve
     if share.audience == "accounts" and not is_signed_in:
         return None
     rows = _messages_after(share, after)
-    has_more = len(rows) > SHOWN_AT_ONCE
-    rows = rows[:SHOWN_AT_ONCE]
+    has_more = len(rows) > PAGE_LENGTH
+    rows = rows[:PAGE_LENGTH]
     is_range = share.first_message_id is not None or share.last_message_id is not None
     return SharedConversation(
         None if is_range else title, share.is_live, rows, rows[-1].message_id if has_more else None
@@ -197,7 +197,7 @@ def _note_live(conversation_id: int) -> None:
 
 
 def _messages_after(share: ConversationShare, after: int) -> Sequence[Message]:
-    """Return the messages after `after`, at most one more than SHOWN_AT_ONCE."""
+    """Return the messages after `after`, at most one more than PAGE_LENGTH."""
     statement = select(Message).where(
         Message.conversation_id == share.conversation_id, Message.message_id > after, _is_showable()
     )
@@ -209,8 +209,8 @@ def _messages_after(share: ConversationShare, after: int) -> Sequence[Message]:
             statement = statement.where(Message.message_id <= share.last_message_id)
     else:
         following = [i for i in share.message_ids or () if i > after]
-        statement = statement.where(Message.message_id.in_(following[: SHOWN_AT_ONCE + 1]))
-    return db.session.scalars(statement.order_by(Message.message_id).limit(SHOWN_AT_ONCE + 1)).all()
+        statement = statement.where(Message.message_id.in_(following[: PAGE_LENGTH + 1]))
+    return db.session.scalars(statement.order_by(Message.message_id).limit(PAGE_LENGTH + 1)).all()
 
 
 def _is_showable() -> ColumnElement[bool]:

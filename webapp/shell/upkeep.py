@@ -34,7 +34,7 @@ from webapp.usage.sums import add_up
 from webapp.webhooks import delivery
 from webapp.webhooks import service as webhooks
 
-OWED_DAYS = 7
+MAX_DELAY_DAYS = 7
 IDEMPOTENCY_HOURS = 24
 TEMPORARY_HOURS = 24
 READ_BY_A_MODEL = ("extract", "summary", "learn")
@@ -48,7 +48,7 @@ def sweep() -> dict[str, int]:
     with write_transaction():
         notice_model()
     owed: dict[str, Sequence[int | str]] = {
-        "title": conversations.conversations_without_title(since=now() - timedelta(days=OWED_DAYS)),
+        "title": conversations.conversations_without_title(since=now() - timedelta(days=MAX_DELAY_DAYS)),
         "extract": due_extractions(),
         "summary": owed_summaries(),
         "index": users_awaiting_vectors(),

@@ -22,14 +22,14 @@ from webapp.providers.clients import embedder
 from webapp.spaces.chunks import PAGE_END, parts_of
 from webapp.spaces.members import display_name
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
-from webapp.spaces.originals import IS_WHOLE, NONE, OWED_SECONDS, Original, has_older_vectors, lacks_vector
+from webapp.spaces.originals import IS_WHOLE, NONE, STALLED_SECONDS, Original, has_older_vectors, lacks_vector
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
 from webapp.spaces.service import get_space, require_member
 from webapp.spaces.signals import originals_left, touch
 
 log = logging.getLogger(__name__)
 
-OWED_DAYS = 7
+MAX_DELAY_DAYS = 7
 _COLUMNS = tuple(getattr(SpaceDocument, name) for name in DocumentOut.model_fields if name != "added_by")
 
 
@@ -181,8 +181,8 @@ def documents_awaiting_index(*, limit: int = 200) -> Sequence[int]:
         select(SpaceDocument.document_id)
         .where(
             SpaceDocument.status.in_(("queued", "indexing")),
-            SpaceDocument.updated_at < moment - timedelta(seconds=OWED_SECONDS),
-            or_(SpaceDocument.created_at > moment - timedelta(days=OWED_DAYS), IS_WHOLE),
+            SpaceDocument.updated_at < moment - timedelta(seconds=STALLED_SECONDS),
+            or_(SpaceDocument.created_at > moment - timedelta(days=MAX_DELAY_DAYS), IS_WHOLE),
         )
         .order_by(SpaceDocument.updated_at)
         .limit(limit)

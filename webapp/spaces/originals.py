@@ -53,7 +53,7 @@ def original_of(user_id: int, space_id: int, document_id: int) -> StoredOriginal
     return StoredOriginal(row.digest, row.media_type, row.file_name, row.pages)
 
 
-OWED_SECONDS = 120
+STALLED_SECONDS = 120
 """After this long without progress, no job is working on a document."""
 
 
@@ -66,7 +66,7 @@ def queue_outdated_documents(model: str) -> None:
     db.session.execute(
         update(SpaceDocument)
         .where(SpaceDocument.status.in_(("indexing", "ready")), other.exists())
-        .values(status="queued", updated_at=now() - timedelta(seconds=OWED_SECONDS))
+        .values(status="queued", updated_at=now() - timedelta(seconds=STALLED_SECONDS))
         .execution_options(synchronize_session=False)
     )
 

@@ -12,7 +12,7 @@ from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 EVERY_MS = 2_000
-PATIENCE_SECONDS = 2.0
+RETRY_LIMIT_SECONDS = 2.0
 """How long a collector is waited for, by a thread of its own or by the process of jobs that is about to end."""
 
 _propagator = TraceContextTextMapPropagator()
@@ -56,5 +56,5 @@ class Traces:
 
     def processor(self) -> SpanProcessor:
         """Return the batches in which ended spans are sent."""
-        exporter = OTLPSpanExporter(self._endpoint, headers=self._headers, timeout=PATIENCE_SECONDS)
+        exporter = OTLPSpanExporter(self._endpoint, headers=self._headers, timeout=RETRY_LIMIT_SECONDS)
         return BatchSpanProcessor(exporter, schedule_delay_millis=EVERY_MS)

@@ -239,7 +239,7 @@ def _is_of(key: bytes, user_id: int) -> bool:
 @deletion.size_asked.connect
 def _size(_sender: object, *, user_id: int) -> int:
     """Return how many messages and memories there are; counting stops once it is more than matters."""
-    limit = deletion.AT_ONCE + 1
+    limit = deletion.SMALL_ACCOUNT + 1
     messages = select(Message.message_id).join(Conversation).where(Conversation.user_id == user_id).limit(limit)
     statement = select(Memory.memory_id).where(Memory.user_id == user_id).limit(limit)
     return sum(

@@ -35,7 +35,7 @@ from webapp.transfer.writers import conversation as conversations
 from webapp.transfer.writers import memories
 
 LIFETIME = timedelta(days=1)
-AT_ONCE = 3
+MAX_CONCURRENT = 3
 FORMATS = {
     "account": ("zip",),
     "conversation": ("markdown", "json", "html", "pdf"),
@@ -62,9 +62,11 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
         if fields.conversation_id is None:
             raise Invalid.field("conversation_id", "says which conversation; it is missing")
         get_conversation(user_id, fields.conversation_id)
-    pending = _exports_of(user_id).where(Export.status == "waiting").limit(AT_ONCE)
-    if len(db.session.scalars(pending).all()) >= AT_ONCE:
-        raise Conflict(say("%(at_once)s exports are already being made. Wait for one to finish.", at_once=AT_ONCE))
+    pending = _exports_of(user_id).where(Export.status == "waiting").limit(MAX_CONCURRENT)
+    if len(db.session.scalars(pending).all()) >= MAX_CONCURRENT:
+        raise Conflict(
+            say("%(at_once)s exports are already being made. Wait for one to finish.", at_once=MAX_CONCURRENT)
+        )
     row = Export(
         user_id=user_id,
         what=fields.what,

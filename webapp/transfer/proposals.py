@@ -19,9 +19,9 @@ from webapp.transfer.service import PASTED_NAME, get_import
 
 GROUPS = 20
 """The most groups; the newest."""
-LOOKED_AT = 1_000
+MAX_IMPORTS = 1_000
 """The most imports, the newest, that are searched for waiting memories."""
-AT_ONCE = 100
+BATCH_SIZE = 100
 """The most proposals decided on in one transaction."""
 
 
@@ -57,14 +57,14 @@ def group_of(row: Import) -> Group:
 
 
 def decide_batch(user_id: int, import_id: int, decision: Decision, *, after: int = 0) -> DecisionCounts:
-    """Keep or drop the next proposals of an import, up to AT_ONCE, after an id. Raises NotFound.
+    """Keep or drop the next proposals of an import, up to BATCH_SIZE, after an id. Raises NotFound.
 
     The caller commits, and continues after `last_id`. What contradicts another memory is not kept, but left for a
     decision of its own; dropping applies to all.
     """
     row = get_import(user_id, import_id)
     ids = db.session.scalars(
-        _select_waiting(row).where(Memory.memory_id > after).order_by(Memory.memory_id).limit(AT_ONCE)
+        _select_waiting(row).where(Memory.memory_id > after).order_by(Memory.memory_id).limit(BATCH_SIZE)
     ).all()
     if not ids:
         return DecisionCounts(0, 0, 0)
@@ -89,7 +89,7 @@ def _groups(_sender: object, *, user_id: int) -> list[Group]:
     if not pending:
         return []
     rows: Any = db.session.scalars(
-        select(Import).where(Import.user_id == user_id).order_by(Import.import_id.desc()).limit(LOOKED_AT)
+        select(Import).where(Import.user_id == user_id).order_by(Import.import_id.desc()).limit(MAX_IMPORTS)
     )
     newest = islice((row for row in rows.all() if pending.intersection(row.change_set_ids)), GROUPS)
     return [group for row in newest if (group := group_of(row)).count]

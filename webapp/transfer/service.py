@@ -30,7 +30,7 @@ from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport, Taken
 
 PASTED_NAME = "Pasted text.txt"
 """The name of an import that was pasted."""
-AT_ONCE = 3
+MAX_CONCURRENT = 3
 """The most imports of one user that are examined or run at the same time."""
 MAX_RESUMED = 50
 """The most that are resumed of each kind at a time."""
@@ -176,7 +176,7 @@ def undo(user_id: int, import_id: int) -> Import:
 def _check(user_id: int, wish: str | None) -> None:
     if wish and wish not in READERS:
         raise Invalid.field("format", say("is not one of %(names)s", names=", ".join(READERS)))
-    for statuses, limit in ((("reading", "running"), AT_ONCE), (("ready",), MAX_READY)):
+    for statuses, limit in ((("reading", "running"), MAX_CONCURRENT), (("ready",), MAX_READY)):
         statement = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(statuses)).limit(limit)
         if len(db.session.scalars(statement).all()) >= limit:
             raise Conflict(

@@ -22,7 +22,7 @@ from webapp.transfer.archives import Archive, ImportRefused
 from webapp.transfer.json_text import StrictText
 
 PEEK_BYTES = 64 * 1024
-LOOKED_AT = 20
+MAX_SAMPLE = 20
 """How many items of an array, and how many members of a ZIP, are looked at to find out what they are of."""
 MAX_DEPTH = 5_000
 """How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
@@ -183,12 +183,12 @@ class Upload:
     def first_record(self, name: str, is_record: Callable[[Any], bool]) -> Any:
         """Return the first record of a member, some of whose items may be damaged; None if there is none."""
         with suppress(ValueError, RecursionError):
-            return next(filter(is_record, islice(self.records(name, is_record), LOOKED_AT)), None)
+            return next(filter(is_record, islice(self.records(name, is_record), MAX_SAMPLE)), None)
         return None
 
     def has_record(self, names: Iterable[str], is_record: Callable[[Any], bool]) -> bool:
         """Return whether a record is among the first of one of the first of these members."""
-        return any(self.first_record(name, is_record) is not None for name in islice(names, LOOKED_AT))
+        return any(self.first_record(name, is_record) is not None for name in islice(names, MAX_SAMPLE))
 
     def _is_lines(self, name: str) -> bool:
         """Tell whether a member has an object on its first line, and another below it."""

@@ -58,7 +58,7 @@ def _largest(numbers: Sequence[Number | None]) -> Number | None:
 
 NEAR = 0.8
 """The share of a limit from which people are told."""
-QUOTAS_KEPT = 10.0
+CACHE_SECONDS = 10.0
 _quotas: tuple[float, bool] = (0.0, False)
 
 
@@ -166,7 +166,7 @@ def _any_quotas() -> bool:
     global _quotas  # noqa: PLW0603  # as above
     if _quotas[0] <= time.monotonic():
         exists = db.session.scalar(select(Quota.quota_id).limit(1)) is not None
-        _quotas = (time.monotonic() + QUOTAS_KEPT, exists)
+        _quotas = (time.monotonic() + CACHE_SECONDS, exists)
     return _quotas[1]
 
 

@@ -17,7 +17,7 @@ from webapp.background.time_slices import Slice
 from webapp.db.base import db, now, write_transaction
 from webapp.usage.models import BACKGROUND, CHAT, REPLIES, UsageMark, UsageRecord, UsageSum
 
-AT_ONCE = 2_000
+BATCH_SIZE = 2_000
 LAG = timedelta(minutes=5)
 """Younger records are left alone: one with a smaller id may be committed after them."""
 SOURCE = case((UsageRecord.kind.in_(REPLIES), UsageRecord.kind), else_=BACKGROUND)
@@ -51,7 +51,7 @@ def add_up(*, seconds: float | None = None) -> bool:
     while turn.has_time():
         with write_transaction():
             count = _add_some()
-        if count < AT_ONCE:
+        if count < BATCH_SIZE:
             return False
     return True
 
@@ -164,7 +164,7 @@ def _add_some() -> int:
     mark = lock_mark()
     before = now() - LAG
     oldest = select(UsageRecord.usage_id, UsageRecord.created_at).where(UsageRecord.usage_id > mark.usage_id)
-    rows = db.session.execute(oldest.order_by(UsageRecord.usage_id).limit(AT_ONCE)).all()
+    rows = db.session.execute(oldest.order_by(UsageRecord.usage_id).limit(BATCH_SIZE)).all()
     ids = [row.usage_id for row in takewhile(lambda row: row.created_at <= before, rows)]
     if ids:
         add(sums_of(UsageRecord.usage_id > mark.usage_id, UsageRecord.usage_id <= ids[-1]))

@@ -9,7 +9,7 @@ from webapp.db.base import db
 from webapp.usage.models import REPLIES, UsageRecord
 
 LAST = 40
-LOOKED_AT = 1_000
+MAX_SAMPLE = 1_000
 """Of the newest records: if no server reports anything, the search would never end."""
 USUAL = 0.8
 """Estimates are too high; for English this is about the right factor. It is used until a model has reported."""
@@ -53,7 +53,7 @@ def weights_of(user_id: int) -> Weights:
         select(UsageRecord).where(UsageRecord.user_id == user_id).order_by(UsageRecord.created_at.desc()),
         select(UsageRecord).order_by(UsageRecord.usage_id.desc()),
     ):
-        newest_rows = newest.limit(LOOKED_AT).subquery().c
+        newest_rows = newest.limit(MAX_SAMPLE).subquery().c
         statement = select(newest_rows.input_tokens, newest_rows.estimated_tokens, newest_rows.characters).where(
             newest_rows.kind.in_(REPLIES),
             newest_rows.is_estimated.is_(False),

@@ -14,7 +14,7 @@ from testkit.people import post_form
 from testkit.processes import wait_until
 from testkit.waiting import finished
 from webapp.chat.turns import start_queue, turn_database
-from webapp.chat.turns.start_queue import AT_ONCE, init_gate, starts_turn
+from webapp.chat.turns.start_queue import MAX_CONCURRENT, init_gate, starts_turn
 
 
 @pytest.fixture
@@ -61,14 +61,14 @@ def _posts(app: Flask, path: str, count: int) -> list[threading.Thread]:
 
 def test_one_after_the_other_and_all_of_them_in_the_end(site, monkeypatch):
     app, go, inside, most = site
-    monkeypatch.setattr(start_queue, "PATIENCE", 20)
-    threads = _posts(app, "/start", AT_ONCE + 5)
-    wait_until(lambda: len(inside) == AT_ONCE, "as many as may")
+    monkeypatch.setattr(start_queue, "MAX_WAIT_SECONDS", 20)
+    threads = _posts(app, "/start", MAX_CONCURRENT + 5)
+    wait_until(lambda: len(inside) == MAX_CONCURRENT, "as many as may")
     assert app.test_client().get("/read").status_code == 200  # others pass by
     go.set()
     for thread in threads:
         thread.join(20)
-    assert most[0] == AT_ONCE and not inside
+    assert most[0] == MAX_CONCURRENT and not inside
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_one_after_the_other_and_all_of_them_in_the_end(site, monkeypatch):
 )
 def test_more_go_on_at_once(site, monkeypatch, path, patience):
     app, go, inside, _ = site
-    monkeypatch.setattr(start_queue, "PATIENCE", patience)
-    threads = _posts(app, path, AT_ONCE + 3)
-    wait_until(lambda: len(inside) == AT_ONCE + 3, "all of them")
+    monkeypatch.setattr(start_queue, "MAX_WAIT_SECONDS", patience)
+    threads = _posts(app, path, MAX_CONCURRENT + 3)
+    wait_until(lambda: len(inside) == MAX_CONCURRENT + 3, "all of them")
     go.set()
     for thread in threads:
         thread.join(20)
@@ -92,8 +92,8 @@ def test_failures_and_streams_leave_the_gate_open(site):
     app, go, _, _ = site
     go.set()
     client = app.test_client()
-    streams = [client.post("/start", buffered=False) for _ in range(AT_ONCE + 2)]  # none of them read
-    for _ in range(AT_ONCE + 2):
+    streams = [client.post("/start", buffered=False) for _ in range(MAX_CONCURRENT + 2)]  # none of them read
+    for _ in range(MAX_CONCURRENT + 2):
         assert client.post("/fail").status_code == 500
     for stream in streams:
         assert b"".join(stream.response) == b"xxx"
@@ -101,7 +101,7 @@ def test_failures_and_streams_leave_the_gate_open(site):
 
 def test_nobody_waits_for_somebody_elses_network(site, monkeypatch):
     app, go, _, _ = site
-    monkeypatch.setattr(start_queue, "PATIENCE", 20)
+    monkeypatch.setattr(start_queue, "MAX_WAIT_SECONDS", 20)
     go.set()
     asked, sent = threading.Event(), threading.Event()
 

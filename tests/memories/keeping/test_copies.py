@@ -28,7 +28,7 @@ NOISE = [f"heron {number} at the mill" for number in range(60)]
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fifth of the usual rows at once."""
-    monkeypatch.setattr(index_hints, "AT_ONCE", index_hints.AT_ONCE // 5)
+    monkeypatch.setattr(index_hints, "BATCH_SIZE", index_hints.BATCH_SIZE // 5)
     monkeypatch.setattr(current_messages, "PORTION", current_messages.PORTION // 5)
 
 

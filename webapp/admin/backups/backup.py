@@ -35,7 +35,7 @@ from webapp.readiness import current_revision, newest_revision
 
 log = logging.getLogger(__name__)
 
-ROWS_AT_ONCE = 500
+ROW_BATCH = 500
 LAST = "last_backup"
 
 
@@ -186,7 +186,7 @@ def _select(connection: Connection, table: str, columns: list[tuple[str, bool]])
     # MySQL prints a four-byte float with six digits; multiplied by one it becomes a double, with all its digits.
     exact = connection.dialect.name != "sqlite"
     column_list = ", ".join(f"{quote(name)} * 1e0" if exact and is_float else quote(name) for name, is_float in columns)
-    streaming = connection.execution_options(stream_results=True, yield_per=ROWS_AT_ONCE)
+    streaming = connection.execution_options(stream_results=True, yield_per=ROW_BATCH)
     with streaming.exec_driver_sql(f"SELECT {column_list} FROM {quote(table)}") as result:
         for row in result:
             yield tuple(row)

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.site import has_users
 from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_table, reason
-from webapp.admin.backups.backup import ROWS_AT_ONCE, check_backup, columns_of, key_mark
+from webapp.admin.backups.backup import ROW_BATCH, check_backup, columns_of, key_mark
 from webapp.db.base import db, expect_writes
 from webapp.db.engine import public_url
 from webapp.extensions import app_settings
@@ -133,7 +133,7 @@ def _insert(connection: Connection, archive: zipfile.ZipFile, table: str) -> Non
 
 
 def _parameters(rows: Iterator[list[Any]]) -> Iterator[dict[str, Any]]:
-    for row in islice(rows, ROWS_AT_ONCE):
+    for row in islice(rows, ROW_BATCH):
         yield {f"c{number}": value for number, value in enumerate(row)}
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from flask import Flask, current_app, g, request
 
-AT_ONCE = 1
+MAX_CONCURRENT = 1
 """How many requests of a process may start turns at the same time: with two, the running streams were measured to lag
 half as much again, and the turns came no sooner."""
-PATIENCE = 0.5
+MAX_WAIT_SECONDS = 0.5
 """Seconds after which a request proceeds anyway: those before it may be waiting for a lock."""
 
 
@@ -33,14 +33,14 @@ def leave() -> None:
 
 def init_gate(app: Flask) -> None:
     """Hold marked requests back while others are served; register it before any hook that computes for a request."""
-    gate = threading.Semaphore(AT_ONCE)
+    gate = threading.Semaphore(MAX_CONCURRENT)
 
     @app.before_request
     def _queue_request() -> None:
         view = current_app.view_functions.get(request.endpoint or "")
         if getattr(view, "starts_turn", False):
             request.get_data()  # read the whole body, however slow: nobody waits in line for another's network
-            if gate.acquire(timeout=PATIENCE):
+            if gate.acquire(timeout=MAX_WAIT_SECONDS):
                 g.gate = gate
 
     @app.teardown_request

@@ -38,7 +38,7 @@ WAIT_FOR_EARLIER = 0.25
 """Seconds between checks of an earlier reply of the conversation that is still being written."""
 FIRST_SAVE = 1.0
 """Seconds after which a reply so far is stored for the first time: most are done sooner."""
-FINISH_PATIENCE = 300.0
+FINISH_SECONDS = 300.0
 """Seconds to keep trying to store a reply while the database is away; after that the sweep finishes the row."""
 
 LONG_READING = 3.0
@@ -260,7 +260,7 @@ class Turn:
     async def _conclude(self, outcome: Outcome) -> None:
         """Store the outcome, then emit `done` or `error`, then queue the turn's jobs: in this order."""
         tables, writer = self.services.tables, self.services.writer
-        deadline = time.monotonic() + FINISH_PATIENCE
+        deadline = time.monotonic() + FINISH_SECONDS
         pause = 0.2
         while True:
             try:

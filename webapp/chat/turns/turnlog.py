@@ -28,7 +28,7 @@ GONE = {"code": "gone", "detail": "The reply was deleted while it was written.",
 """The data of the `error` that a program gets when a reply settles without an end."""
 
 # How long the keys that jobs leave may outlive their use.
-_OWED_SECONDS = 3_600
+_PENDING_SECONDS = 3_600
 
 
 def log_key(turn_id: int) -> str:
@@ -192,7 +192,7 @@ def note_pending_jobs(client: Redis, turn_id: int, jobs: Iterable[str]) -> None:
         return
     with client.pipeline(transaction=True) as pipe:
         pipe.sadd(pending_jobs_key(turn_id), *names)
-        pipe.expire(pending_jobs_key(turn_id), _OWED_SECONDS)
+        pipe.expire(pending_jobs_key(turn_id), _PENDING_SECONDS)
         pipe.execute()
 
 

@@ -19,7 +19,7 @@ OPTIONS = {"find-links": "--find-links", "constraint": "--constraint", "trusted-
 VARIABLES = {"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "cert": "SSL_CERT_FILE"}
 """What pip may be told, each with several values, and uv's word for it: an address may hold a password, which a list of
 processes would show."""
-OF_NO_MATTER = {
+IGNORED_OPTIONS = {
     *("disable-pip-version-check", "default-timeout", "timeout", "retries", "cache-dir", "no-cache-dir", "no-color"),
     *("progress-bar", "quiet", "verbose", "no-input", "root-user-action", "require-virtualenv"),
     *("break-system-packages", "use-feature", "prefer-binary"),
@@ -41,7 +41,7 @@ def install_file(text: str, *options: str, uv: bool = True) -> bool:
 
 def _install_with_uv(arguments: list[str]) -> bool:
     configuration = _pip_configuration()
-    if set(configuration) - OPTIONS.keys() - VARIABLES.keys() - OF_NO_MATTER or not _has_uv():
+    if set(configuration) - OPTIONS.keys() - VARIABLES.keys() - IGNORED_OPTIONS or not _has_uv():
         return False
     # pip takes the best version of all indexes, too; what is locked is held to its hash, wherever it comes from.
     command = [UV, "pip", "install", "-q", "--no-config", "--python", PYTHON, "--index-strategy", "unsafe-best-match"]

@@ -38,7 +38,7 @@ CONSTRAINTS = ROOT / "constraints.txt"
 MYSQL_HEADERS = ("libmariadb-dev", "pkg-config", "gcc", "libc6-dev", f"python{VERSION}-dev")
 BUCKET = ("boto3", "botocore", "s3transfer", "jmespath")
 """What a bucket needs: 33 MB that nobody else has a use for."""
-LEFT_FOR_LATER = ("mysqlclient", *BUCKET)
+DEFERRED = ("mysqlclient", *BUCKET)
 LEFT_OUT = (
     "mysqlclient is left out (it is compiled, and there is no compiler or no MariaDB headers): SQLite works, MySQL "
     f"does not. To have it: sudo apt-get install {' '.join(MYSQL_HEADERS)}"
@@ -64,7 +64,7 @@ def _install_requirements(path: Path, label: str) -> None:
     say(f"installing {label} from {path.name}")
     lines = [line for line in path.read_text().splitlines() if not line.startswith(("mysqlclient", "boto3"))]
     if path == RUNTIME and wants_hashes():
-        blocks = {name: block for name, block in locked_packages().items() if name not in LEFT_FOR_LATER}
+        blocks = {name: block for name, block in locked_packages().items() if name not in DEFERRED}
         if not install_file("".join(blocks.values()), "--require-hashes"):
             raise SetupError(
                 f"The packages of {LOCK.name} could not be installed; the output is above. Check the network and the "

@@ -40,7 +40,7 @@ MAX_PAIRS = 20
 MAX_COMPARED = 20_000
 """Of each group (same place and kind), only so many pairs, the nearest, are compared by words: a thousand similar
 memories make half a million pairs."""
-LOOKED_AT_DAYS = 180
+COMPARISON_DAYS = 180
 MAX_TOKENS = 400
 INSTRUCTIONS = """\
 You compare notes about one person. Each line has a pair of notes, `one` and `other`. List in `same` the numbers of \
@@ -207,7 +207,7 @@ def _unseen(user_id: int, pairs: Sequence[Pair]) -> list[Pair]:
 def _note(user_id: int, pairs: Sequence[Pair]) -> None:
     with suppress(RedisError), redis().pipeline() as pipe:
         pipe.sadd(_key(user_id), *[pair.mark for pair in pairs])
-        pipe.expire(_key(user_id), LOOKED_AT_DAYS * 86_400)
+        pipe.expire(_key(user_id), COMPARISON_DAYS * 86_400)
         pipe.execute()
 
 

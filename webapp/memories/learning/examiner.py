@@ -25,7 +25,7 @@ from webapp.providers.models import MemoryGrade
 
 log = logging.getLogger(__name__)
 
-KEPT_SECONDS = 86_400
+RETENTION_SECONDS = 86_400
 """How long the marks of an unfinished exam are kept."""
 
 
@@ -47,7 +47,7 @@ def examine(model_id: str) -> bool:
         marks[number] = _answer_paper(target, papers()[number], instructions)
         with redis().pipeline() as pipe:
             pipe.hset(key, str(number), json.dumps(astuple(marks[number])))
-            pipe.expire(key, KEPT_SECONDS)
+            pipe.expire(key, RETENTION_SECONDS)
             pipe.execute()
     if len(marks) < len(papers()):
         return True

@@ -29,7 +29,7 @@ from webapp.memories.learning.later_domains import COUNTS, Result, reader_of
 from webapp.memories.prompt.conversation_memory import memory_is_on
 
 IDLE_SECONDS = 60
-OWED_DAYS = 7
+MAX_DELAY_DAYS = 7
 RUN_SECONDS = 86_400
 SYNC_RUNS = 5
 
@@ -181,7 +181,7 @@ def due_extractions(*, limit: int = 200) -> Sequence[int]:
         .where(
             Conversation.extraction_due == db.true(),
             Conversation.updated_at < moment - timedelta(seconds=IDLE_SECONDS),
-            Conversation.updated_at > moment - timedelta(days=OWED_DAYS),
+            Conversation.updated_at > moment - timedelta(days=MAX_DELAY_DAYS),
             Conversation.deleted_at.is_(None),
         )
         .order_by(Conversation.updated_at)

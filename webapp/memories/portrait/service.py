@@ -29,7 +29,7 @@ from webapp.spaces.models import Space
 from webapp.spaces.service import get_space, spaces_of
 from webapp.spaces.signals import portrait_ends
 
-PATIENCE = timedelta(minutes=5)
+WRITING_TIME = timedelta(minutes=5)
 """How long after it was asked for a portrait is said to be on its way."""
 
 
@@ -87,7 +87,7 @@ def portrait_of(user_id: int, space_id: int | None = None) -> PortraitView:
         sources=_sources(user_id, [memories[number] for number in ids]),
         made_at=row.made_at if row else None,
         is_current=row is not None and row.made_from == digest_of(items),
-        is_coming=requested_at is not None and now() - requested_at < PATIENCE and not (row and row.problem),
+        is_coming=requested_at is not None and now() - requested_at < WRITING_TIME and not (row and row.problem),
         problem=row.problem if row else None,
         is_on=subject.is_on(),
         has_model=has_worker(),

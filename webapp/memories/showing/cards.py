@@ -29,7 +29,7 @@ COUNTED_TO = 1_000
 """Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""
 CATEGORIES = 100
 LOGGED = 8
-AT_ONCE = 4
+BATCH_SIZE = 4
 """How many memories at a time the health view asks about, whether they are still true: few enough not to annoy."""
 MAX_GROUPS = 50
 """Of any other finding."""
@@ -216,7 +216,7 @@ def health(user_id: int) -> dict[Finding, list[list[Card]]]:
     duplicates.
     """
     findings = {
-        finding: groups[: AT_ONCE if finding is Finding.STILL_TRUE else MAX_GROUPS]
+        finding: groups[: BATCH_SIZE if finding is Finding.STILL_TRUE else MAX_GROUPS]
         for finding, groups in check_health(user_id).items()
     }
     ids = {ref for groups in findings.values() for group in groups for ref in group}

@@ -13,7 +13,7 @@ from webapp.tools.toolset import ToolFailed
 from webapp.tools.web.definitions import Engine
 from webapp.tools.web.providers import PAGES_ONLY, PROVIDERS
 
-KEPT_SECONDS = 10.0
+CACHE_SECONDS = 10.0
 TEST_SECONDS = 20.0
 
 
@@ -30,11 +30,11 @@ class _CachedAccess:
 
     def get(self) -> Web | None:
         """Return what is set up, None if the web is off; reads the table if what is known is older than
-        KEPT_SECONDS.
+        CACHE_SECONDS.
         """
         entry = self._entry
         if entry is None or entry[0] < time.monotonic():
-            entry = self._entry = (time.monotonic() + KEPT_SECONDS, _of(access()))
+            entry = self._entry = (time.monotonic() + CACHE_SECONDS, _of(access()))
         return entry[1]
 
     def forget(self) -> None:

@@ -12,7 +12,7 @@ from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, Notes
 from webapp.transfer.readers.openwebui import OpenWebUI
 from webapp.transfer.readers.pasted_list import PastedList
 from webapp.transfer.readers.sharegpt import ShareGPT
-from webapp.transfer.sources import LOOKED_AT, Upload
+from webapp.transfer.sources import MAX_SAMPLE, Upload
 
 READERS: dict[str, Reader] = {
     reader.name: reader
@@ -47,7 +47,7 @@ def recognise(upload: Upload, wish: str | None = None) -> Reader:
     names = upload.names
     if not names or (len(names) == 1 and upload.peek(names[0]).strip() in ("", "[]", "{}", "null")):
         raise ImportRefused("There is nothing in this file that could be imported.")
-    if any(map(upload.is_damaged, upload.json_names[:LOOKED_AT])):
+    if any(map(upload.is_damaged, upload.json_names[:MAX_SAMPLE])):
         raise ImportRefused("The file is damaged, or was not uploaded whole.")
     raise ImportRefused(
         "This is not an export that Commonplace recognises: ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat, "
