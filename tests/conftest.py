@@ -140,9 +140,9 @@ HASHER = passwords._HASHER
 def real_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Passwords are hashed as in production."""
     monkeypatch.setattr(passwords, "_HASHER", HASHER)
-    passwords._decoy.cache_clear()
+    passwords._decoy_hash.cache_clear()
     yield
-    passwords._decoy.cache_clear()
+    passwords._decoy_hash.cache_clear()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -88,8 +88,8 @@ def reply_parameters(question: Mapping[str, Any] | None, reply: Mapping[str, Any
 
     The messages may come from a restored file: nothing but these parameters gets into a request, least of all a model.
     """
-    wishes = [RequestParameters.of((message or {}).get(PAYLOAD)).given for message in (question, reply)]
-    return wishes[0] | wishes[1]
+    layers = [RequestParameters.of((message or {}).get(PAYLOAD)).given for message in (question, reply)]
+    return layers[0] | layers[1]
 
 
 def longest_reply(parameters: Mapping[str, Any]) -> int:

@@ -130,8 +130,8 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     db.session.rollback()
     db.session.remove()
     with ThreadPoolExecutor(len(prompted)) as pool:
-        wishes = [(client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
-        futures = [pool.submit(_in_context, app, _answer, *wish) for wish in wishes]
+        calls = [(client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
+        futures = [pool.submit(_in_context, app, _answer, *arguments) for arguments in calls]
         result.replies.extend(future.result() for future in futures)
     return result
 
@@ -177,10 +177,10 @@ def _tokens(messages: Sequence[dict[str, Any]]) -> int:
     return sum(estimate_tokens(message["content"]) for message in messages)
 
 
-def _in_context(app: Flask, answer: Callable[..., Reply], *wish: Any) -> Reply:
+def _in_context(app: Flask, answer: Callable[..., Reply], *arguments: Any) -> Reply:
     """Answer in another thread, which needs an application context to look up the chosen model."""
     with app.app_context():
-        return answer(*wish)
+        return answer(*arguments)
 
 
 def _answer(client: BackgroundClient, version: int, messages: list[dict[str, Any]], max_tokens: int) -> Reply:

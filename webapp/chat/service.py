@@ -105,8 +105,8 @@ def retry_turn(user_id: int, reply_id: int) -> StartedTurn:
     reply, conversation = _reply(user_id, reply_id)
     if reply.status not in ("failed", "interrupted", "stopped"):
         raise Conflict("Only a reply that was not finished can be retried.")
-    wishes = reply.custom_payload or {}
-    return store_reply_options(_answer_again(conversation, reply), {name: wishes.get(name) for name in REPLY_OPTIONS})
+    options = reply.custom_payload or {}
+    return store_reply_options(_answer_again(conversation, reply), {name: options.get(name) for name in REPLY_OPTIONS})
 
 
 def regenerate(
@@ -123,14 +123,14 @@ def regenerate(
     reply, conversation = _reply(user_id, reply_id)
     if reply.status == "streaming":
         raise Conflict("This reply is still being written. Stop it first.")
-    wishes = {MODEL: model or (reply.custom_payload or {}).get(MODEL), PAYLOAD: dict(parameters or {})}
-    return store_reply_options(_answer_again(conversation, reply), {"instruction": instruction, **wishes})
+    options = {MODEL: model or (reply.custom_payload or {}).get(MODEL), PAYLOAD: dict(parameters or {})}
+    return store_reply_options(_answer_again(conversation, reply), {"instruction": instruction, **options})
 
 
-def store_reply_options(turn: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
+def store_reply_options(turn: StartedTurn, options: Mapping[str, Any]) -> StartedTurn:
     """Keep with a reply what was asked for it alone (WISHES): a retry and another version ask it again."""
-    if wishes := {name: value for name, value in wishes.items() if value}:
-        payload = (turn.reply.custom_payload or {}) | wishes
+    if options := {name: value for name, value in options.items() if value}:
+        payload = (turn.reply.custom_payload or {}) | options
         turn.reply.custom_payload, turn.reply.model = payload, str(payload.get(MODEL) or "")[:200] or None
         db.session.flush()
     return turn
@@ -141,8 +141,8 @@ def continue_reply(user_id: int, reply_id: int, words: str) -> StartedTurn:
     reply, conversation = _reply(user_id, reply_id)
     if not reply.can_go_on or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
-    talk = conversation.conversation_id
-    return start_turn(user_id, words, conversation_id=talk, custom_payload={"purpose": "continue"})
+    conversation_id = conversation.conversation_id
+    return start_turn(user_id, words, conversation_id=conversation_id, custom_payload={"purpose": "continue"})
 
 
 def _answer_again(conversation: Conversation, reply: Message) -> StartedTurn:

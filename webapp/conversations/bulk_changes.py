@@ -49,34 +49,34 @@ class BulkResult:
 
 
 def change_many(
-    user_id: int, conversation_ids: Sequence[int], wish: str, *, folder_id: int | None = None, tag: str = ""
+    user_id: int, conversation_ids: Sequence[int], action: str, *, folder_id: int | None = None, tag: str = ""
 ) -> BulkResult:
     """Apply a wish to those that are the user's.
 
     Raises Invalid for a wish that is not one of TEXTS, that lacks its tag or would add one too many, NotFound for a
     folder that is not the user's.
     """
-    if wish not in TEXTS:
+    if action not in TEXTS:
         raise Invalid.field("wish", "is not a possible action")
-    if wish in ("tag", "untag") and not (0 < len(tag) <= 50 and tag.isprintable()):
+    if action in ("tag", "untag") and not (0 < len(tag) <= 50 and tag.isprintable()):
         raise Invalid.field("to_tag", "must have 1 to 50 characters")
-    if wish == "move" and folder_id is not None:
+    if action == "move" and folder_id is not None:
         get_folder(user_id, folder_id)
     # In the order of their ids, as everybody locks them: two orders of locking end in deadlocks.
     statement = owned_conversations(user_id).where(Conversation.conversation_id.in_(conversation_ids))
     rows = db.session.scalars(statement.order_by(Conversation.conversation_id).with_for_update()).all()
-    deleted_at = now() if wish == "delete" and rows else None
+    deleted_at = now() if action == "delete" and rows else None
     before = {}
     for row in rows:
-        if wish == "delete":
+        if action == "delete":
             hide_conversation(user_id, row.conversation_id, moment=deleted_at)
             continue
-        changes = _changes(row, wish, folder_id, tag)
+        changes = _changes(row, action, folder_id, tag)
         values = {name: getattr(row, name) for name in changes.model_fields_set}
         if values != changes.model_dump(include=changes.model_fields_set):
             before[row.conversation_id] = values
             update_conversation(user_id, row.conversation_id, changes)
-    return BulkResult(say_n(*TEXTS[wish], len(rows)), deleted_at, before)
+    return BulkResult(say_n(*TEXTS[action], len(rows)), deleted_at, before)
 
 
 def undelete_many(user_id: int, deleted_at: datetime) -> str:
@@ -88,11 +88,11 @@ def undelete_many(user_id: int, deleted_at: datetime) -> str:
     return say_n("Restored 1 conversation.", "Restored %(num)s conversations.", len(rows))
 
 
-def _changes(row: Conversation, wish: str, folder_id: int | None, tag: str) -> ConversationChanges:
+def _changes(row: Conversation, action: str, folder_id: int | None, tag: str) -> ConversationChanges:
     others = [other for other in row.tags if other.casefold() != tag.casefold()]
-    if wish == "move":
+    if action == "move":
         return ConversationChanges(folder_id=folder_id)
-    if wish == "tag":
+    if action == "tag":
         if len(others) >= MAX_TAGS:
             raise Invalid.field(
                 "to_tag",
@@ -103,11 +103,11 @@ def _changes(row: Conversation, wish: str, folder_id: int | None, tag: str) -> C
                 ),
             )
         return ConversationChanges(tags=[*others, tag])
-    if wish == "untag":
+    if action == "untag":
         return ConversationChanges(tags=others)
-    if wish in ("pin", "unpin"):
-        return ConversationChanges(is_pinned=wish == "pin")
-    return ConversationChanges(is_archived=wish == "archive")
+    if action in ("pin", "unpin"):
+        return ConversationChanges(is_pinned=action == "pin")
+    return ConversationChanges(is_archived=action == "archive")
 
 
 SECONDS = 600

@@ -48,13 +48,13 @@ def index() -> str:
 def change_many() -> Any:
     """Do one thing to all that are selected."""
     ids = [number for value in request.form.getlist("id")[:500] if (number := parse_id(value)) is not None]
-    wish = request.form.get("wish", "")
+    action = request.form.get("wish", "")
     query_filters = _filters(_query())
     if not ids:
         flash(_("Select at least one conversation."), "message")
         return redirect(url_for(".index", **query_filters), 303)
     result = bulk_changes.change_many(
-        current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
+        current_user_id(), ids, action, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
     )
     db.session.commit()
     undo = "message"
@@ -101,10 +101,10 @@ def pin(conversation_id: int) -> Any:
 @blueprint.post("/c/<int:conversation_id>/model")
 def choose_model(conversation_id: int) -> ViewResult:
     """Choose the model that answers in a conversation from now on."""
-    wish = request.form.get("model", "").strip()[:220] or None
-    check_choice(wish)
-    service.update_conversation(current_user_id(), conversation_id, ConversationChanges(model=wish))
-    remember_choice(wish)
+    model = request.form.get("model", "").strip()[:220] or None
+    check_choice(model)
+    service.update_conversation(current_user_id(), conversation_id, ConversationChanges(model=model))
+    remember_choice(model)
     db.session.commit()
     if wants_partial():
         return "", 204

@@ -28,12 +28,12 @@ def show(message_id: int) -> ViewResult:
 def rate(message_id: int) -> ViewResult:
     """A thumb: rates the reply, or removes that rating if it is already set."""
     row = feedback.find_feedback(current_user_id(), message_id)
-    wish = "down" if request.form.get("rating") == "down" else "up"
-    if row is not None and row.rating == wish:
+    rating = "down" if request.form.get("rating") == "down" else "up"
+    if row is not None and row.rating == rating:
         feedback.take_back(current_user_id(), message_id)
         row = None
     else:
-        row = feedback.give_feedback(current_user_id(), message_id, NewFeedback(rating=wish))
+        row = feedback.give_feedback(current_user_id(), message_id, NewFeedback(rating=rating))
     db.session.commit()
     if wants_partial():
         return render_template("conversations/_rated.html", id=message_id, row=row, **_words(row))

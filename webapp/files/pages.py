@@ -41,11 +41,11 @@ def largest_file() -> int:
     return app_settings().max_file_bytes
 
 
-def _chosen_model(wish: str) -> Target | None:
+def _chosen_model(model_id: str) -> Target | None:
     """Return the chosen model; for any other value the default, None if there is none."""
     offers = choices()
     default = next((offer.target for offer in offers if offer.is_default), None)
-    return next((offer.target for offer in offers if offer.target.id == wish), default)
+    return next((offer.target for offer in offers if offer.target.id == model_id), default)
 
 
 def _room_for(model: Target | None) -> int:

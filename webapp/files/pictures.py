@@ -50,25 +50,25 @@ def draw_view(digest: str, media_type: str, page: int, query: PictureQuery) -> b
         raise NotFound("The content of this file is gone.") from None
 
 
-def draw_picture(digest: str, media_type: str, wish: PictureRequest) -> bytes:
+def draw_picture(digest: str, media_type: str, picture_request: PictureRequest) -> bytes:
     """Return the requested picture, drawn if it is not there yet.
 
     Raises Invalid if the file cannot be drawn, FileNotFoundError if its bytes are gone, Unavailable.
     """
     try:
-        return file_storage().read(picture_key(digest, wish.name))
+        return file_storage().read(picture_key(digest, picture_request.name))
     except FileNotFoundError:
         with file_storage().on_disk(key_of(digest)) as path:
-            (picture,) = draw(path, media_type, [wish])
-    return _store(digest, wish, picture)
+            (picture,) = draw(path, media_type, [picture_request])
+    return _store(digest, picture_request, picture)
 
 
 def first_look(path: Path, digest: str, media_type: str) -> int:
     """Draw a picture, at this path, as it will be shown and sent; returns its tokens. Raises Invalid, Unavailable."""
-    wishes = [PictureRequest(edge=app_settings().image_edge), PictureRequest(edge=THUMBNAIL)]
-    pictures = draw(path, media_type, wishes)
-    for wish, picture in zip(wishes, pictures, strict=True):
-        _store(digest, wish, picture)
+    requests = [PictureRequest(edge=app_settings().image_edge), PictureRequest(edge=THUMBNAIL)]
+    pictures = draw(path, media_type, requests)
+    for picture_request, picture in zip(requests, pictures, strict=True):
+        _store(digest, picture_request, picture)
     return picture_tokens(pictures[0]["width"], pictures[0]["height"])
 
 
@@ -122,9 +122,9 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def draw(path: Path, media_type: str, wishes: Sequence[PictureRequest]) -> list[dict[str, Any]]:
+def draw(path: Path, media_type: str, requests: Sequence[PictureRequest]) -> list[dict[str, Any]]:
     """Draw pictures of the file at a path, which are not kept. Raises Invalid, Unavailable."""
-    request = json.dumps([{"page": wish.page, "edge": wish.edge, "words": wish.words} for wish in wishes])
+    request = json.dumps([{"page": p.page, "edge": p.edge, "words": p.words} for p in requests])
     answer = run_bounded(DRAWING, str(path), media_type, request)
     if "error" in answer:
         raise Invalid.field("file", str(answer["error"])[:255])
@@ -132,10 +132,10 @@ def draw(path: Path, media_type: str, wishes: Sequence[PictureRequest]) -> list[
     return pictures
 
 
-def _store(digest: str, wish: PictureRequest, picture: dict[str, Any]) -> bytes:
+def _store(digest: str, picture_request: PictureRequest, picture: dict[str, Any]) -> bytes:
     data = base64.b64decode(picture["data"])
     views = sorted(file_storage().entries(picture_key(digest)), key=lambda entry: entry[1])
     if len(views) >= MAX_KEPT:
         file_storage().delete(views[0][0])
-    file_storage().write(picture_key(digest, wish.name), data)
+    file_storage().write(picture_key(digest, picture_request.name), data)
     return data

@@ -1,6 +1,6 @@
-"""Draws pictures of a file, in a separate process: `python -m webapp.files.previews PATH MEDIA_TYPE WISHES`.
+"""Draws pictures of a file, in a separate process: `python -m webapp.files.previews PATH MEDIA_TYPE REQUESTS`.
 
-WISHES is a JSON list of {"page", "edge", "words"}. Writes one JSON line: {"pictures": [{"data", "width", "height"}]}
+REQUESTS is a JSON list of {"page", "edge", "words"}. Writes one JSON line: {"pictures": [{"data", "width", "height"}]}
 with JPEGs in base64, or {"error": "..."}. A picture is turned the way it was held, scaled to fit a square of `edge`,
 and encoded again, so that nothing is left but what can be seen: no location, no camera, no preview.
 """
@@ -31,12 +31,12 @@ class NotDrawable(ValueError):
     """It cannot be drawn; the message says why."""
 
 
-def main(path: str, media_type: str, wishes: str) -> None:
+def main(path: str, media_type: str, requests: str) -> None:
     """Draw the requested pictures and write them."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     try:
-        answer: dict[str, Any] = {"pictures": draw(Path(path).read_bytes(), media_type, json.loads(wishes))}
+        answer: dict[str, Any] = {"pictures": draw(Path(path).read_bytes(), media_type, json.loads(requests))}
     except NotDrawable as error:
         answer = {"error": str(error)}
     except MemoryError:
@@ -46,10 +46,10 @@ def main(path: str, media_type: str, wishes: str) -> None:
     sys.stdout.write(json.dumps(answer))
 
 
-def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def draw(data: bytes, media_type: str, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the pictures as JPEGs. Raises NotDrawable, and anything libraries raise for broken files."""
     if media_type == PDF:
-        return _pages(data, wishes)
+        return _pages(data, requests)
     import PIL.Image  # noqa: PLC0415 - in this process only
     import PIL.ImageOps  # noqa: PLC0415
 
@@ -61,10 +61,10 @@ def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dic
     with PIL.Image.open(io.BytesIO(data)) as image:
         if image.width * image.height > MAX_PIXELS:
             raise NotDrawable("The picture is too large: it can have at most 80 megapixels.")
-        image.draft("RGB", (max(wish["edge"] for wish in wishes),) * 2)
+        image.draft("RGB", (max(request["edge"] for request in requests),) * 2)
         turned = PIL.ImageOps.exif_transpose(image)
         flat = _flat(turned)
-    return [_jpeg(flat, wish["edge"]) for wish in wishes]
+    return [_jpeg(flat, request["edge"]) for request in requests]
 
 
 def _flat(picture: Image) -> Image:
@@ -86,21 +86,21 @@ def _jpeg(picture: Image, edge: int) -> dict[str, Any]:
     return {"data": base64.b64encode(out.getvalue()).decode(), "width": small.width, "height": small.height}
 
 
-def _pages(data: bytes, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _pages(data: bytes, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     import pypdfium2  # noqa: PLC0415
 
     document = pypdfium2.PdfDocument(data)
     drawn = []
-    for wish in wishes:
-        if not 1 <= wish["page"] <= len(document):
+    for request in requests:
+        if not 1 <= request["page"] <= len(document):
             raise NotDrawable("There is no such page.")
-        page = document[wish["page"] - 1]
+        page = document[request["page"] - 1]
         width, height = page.get_size()
-        scale = min(wish["edge"] / max(width, height, 1), 8.0)
+        scale = min(request["edge"] / max(width, height, 1), 8.0)
         picture = page.render(scale=scale).to_pil().convert("RGB")
-        if wish.get("words"):
-            picture = _marked(picture, _places(page, wish["words"]), height, scale)
-        drawn.append(_jpeg(picture, wish["edge"]))
+        if request.get("words"):
+            picture = _marked(picture, _places(page, request["words"]), height, scale)
+        drawn.append(_jpeg(picture, request["edge"]))
     return drawn
 
 

@@ -138,8 +138,8 @@ def _as_json(result: Any, status: int) -> Any:
     return result
 
 
-def _described_once(model: type[BaseModel], *args: Any, **wishes: Any) -> dict[str, Any]:
-    return _describe(model, *args, **wishes) if args or wishes else _plain(model)
+def _described_once(model: type[BaseModel], *args: Any, **options: Any) -> dict[str, Any]:
+    return _describe(model, *args, **options) if args or options else _plain(model)
 
 
 # Pydantic's own: a model whose parent describes once would inherit that otherwise, and be described as its parent.

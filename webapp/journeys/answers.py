@@ -215,14 +215,14 @@ def accept_disagreement(user_id: int, conversation_id: int, slug: str) -> PointV
     return lock.finish()
 
 
-def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
+def skip(user_id: int, conversation_id: int, slug: str, choice: str) -> PointView:
     """Stop asking the user about a point (`skip`), or ask about it after all others (`later`).
 
     Raises NotFound.
     """
     lock = LockedPoint(user_id, conversation_id, slug)
     lock.remember()
-    set_point_aside(lock.conversation, lock.point, wish)
+    set_point_aside(lock.conversation, lock.point, choice)
     return lock.finish()
 
 

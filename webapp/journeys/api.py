@@ -125,8 +125,8 @@ def answer(conversation_id: Id, point: Slug, body: PointAnswer) -> PointOut:
 @blueprint.post(f"{PLACE}/skip")
 def skip(conversation_id: Id, point: Slug, body: SkipWish) -> PointOut:
     """Do not be asked about a point, or only after all others."""
-    wish = "later" if body.until == "later" else "skip"
-    return _point_response(conversation_id, answers.skip(current_user_id(), conversation_id, point, wish))
+    choice = "later" if body.until == "later" else "skip"
+    return _point_response(conversation_id, answers.skip(current_user_id(), conversation_id, point, choice))
 
 
 @blueprint.put("/conversations/<int:conversation_id>/guide")

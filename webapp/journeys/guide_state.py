@@ -69,10 +69,10 @@ def note_opened(conversation: Conversation, point: ConversationPoint) -> None:
     guide.point_id, guide.is_paused = point.point_id, False
 
 
-def set_point_aside(conversation: Conversation, point: ConversationPoint, wish: str | None) -> None:
+def set_point_aside(conversation: Conversation, point: ConversationPoint, choice: str | None) -> None:
     """Note that a point is to be skipped, left for later, or (None) asked about again."""
     row = hold_memory(conversation.user_id, point)
-    row.set_aside, row.set_aside_at = wish, now() if wish else None
+    row.set_aside, row.set_aside_at = choice, now() if choice else None
     guide = hold_guide(conversation.conversation_id)
     if guide.point_id == point.point_id:
         guide.point_id = None

@@ -116,10 +116,10 @@ def change(conversation_id: int, slug: str) -> ViewResult:
     """Change a point by hand; `do` says how."""
     key = (current_user_id(), conversation_id, slug)
     match request.form.get("do"):
-        case "skip" | "later" as wish:
-            answers.skip(*key, wish)
-        case "stop" | "resume" as wish:
-            pause(current_user_id(), conversation_id, paused=wish == "stop")
+        case "skip" | "later" as choice:
+            answers.skip(*key, choice)
+        case "stop" | "resume" as choice:
+            pause(current_user_id(), conversation_id, paused=choice == "stop")
         case "again":
             answers.ask_again(*key)
         case "undo":

@@ -33,20 +33,20 @@ class BackgroundClient:
         self._clients: dict[ModelSettings, CompletionClient] = {}
         self._lock = Lock()
 
-    def complete_text(self, messages: Any, **wishes: Any) -> Completion:
+    def complete_text(self, messages: Any, **options: Any) -> Completion:
         target = self._choose()
-        completion = self._client(target).complete_text(messages, **(wishes | _model_argument(target)))
+        completion = self._client(target).complete_text(messages, **(options | _model_argument(target)))
         self._observe("text", completion, target.id if target else None)
         return completion
 
     def complete_structured(
-        self, messages: Any, schema: type[SchemaT], name: str, **wishes: Any
+        self, messages: Any, schema: type[SchemaT], name: str, **options: Any
     ) -> tuple[SchemaT, Completion]:
         target = self._choose()
         target_id = target.id if target else None
         try:
             parsed, completion = self._client(target).complete_structured(
-                messages, schema, name, **(wishes | _model_argument(target))
+                messages, schema, name, **(options | _model_argument(target))
             )
         except ModelError as error:
             if error.answer is not None:

@@ -98,22 +98,22 @@ def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
     return others if settings.offline_model and others else [home, *others]
 
 
-def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Target]:
+def targets_for(model_id: str | None, user_id: int, *, is_admin: bool) -> list[Target]:
     """Return the chosen model, or the default, and its fallbacks; empty if only the environment's server is left.
 
     A name that is not an id is that of a model on the environment's server. The default stands in for a chosen model
     that is gone, or not for this person; a model for admins or for a group never answers anybody else.
     """
     settings = app_settings()
-    if wish and wish != HOME_ID and not is_offered_id(wish):
-        return [Target(wish, wish, settings.model)]
+    if model_id and model_id != HOME_ID and not is_offered_id(model_id):
+        return [Target(model_id, model_id, settings.model)]
     models = _offers_for(user_id, is_admin=is_admin)
     if not models:
         return []
-    choice = next((offer for offer in models if offer.target.id == wish), None)
+    choice = next((offer for offer in models if offer.target.id == model_id), None)
     if choice is not None:
         first = choice.target
-    elif wish == HOME_ID or home_wins(settings):
+    elif model_id == HOME_ID or home_wins(settings):
         first = Target(HOME_ID, settings.model.chat_model, settings.model)
     else:
         first = next((offer for offer in models if offer.is_default), models[0]).target
@@ -207,6 +207,6 @@ def _offers_for(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
     return [offer for offer in models if not offer.for_admins or offer.groups & group_ids]
 
 
-def is_offered_id(wish: str) -> bool:
+def is_offered_id(model_id: str) -> bool:
     """Return whether a name has the form of the id of a connection's model, whether or not that exists."""
-    return wish.partition("/")[0].isdecimal() and "/" in wish
+    return model_id.partition("/")[0].isdecimal() and "/" in model_id

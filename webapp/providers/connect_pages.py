@@ -35,8 +35,8 @@ LABELS = N_({"name": "The name", "base_url": "The address", "api_key": "The key"
 @blueprint.get("/admin/models/new")
 def new() -> ViewResult:
     """Show what can be connected: the servers on this machine first, then providers by name."""
-    wish = request.args.get("provider", "")
-    return _start(wish if wish in PROVIDERS or wish in (LOCAL, ANOTHER) else next(iter(PROVIDERS)))
+    provider = request.args.get("provider", "")
+    return _start(provider if provider in PROVIDERS or provider in (LOCAL, ANOTHER) else next(iter(PROVIDERS)))
 
 
 @blueprint.post("/admin/models/new")

@@ -37,16 +37,16 @@ def choice() -> Choice:
     return Choice(liked, [offer for offer in models if offer.target.id not in likes], begins_with)
 
 
-def check_choice(wish: str | None) -> None:
+def check_choice(model_id: str | None) -> None:
     """Raise Invalid for the id of a model that is missing or not for the caller; other names are up to the server."""
-    if wish and is_offered_id(wish) and not any(offer.target.id == wish for offer in choices()):
+    if model_id and is_offered_id(model_id) and not any(offer.target.id == model_id for offer in choices()):
         raise Invalid.field("model", "is not one of the models you can choose")
 
 
-def remember_choice(wish: str | None) -> None:
+def remember_choice(model_id: str | None) -> None:
     """Start the caller's next conversation with this model. Costs nothing if it would anyway."""
-    if wish and wish != _settings().last_model:
-        _change(SettingsChanges(last_model=wish[:220]))
+    if model_id and model_id != _settings().last_model:
+        _change(SettingsChanges(last_model=model_id[:220]))
 
 
 def remembered_parameters() -> Parameters:
@@ -60,13 +60,13 @@ def remember_parameters(parameters: Parameters) -> None:
         _change(SettingsChanges(last_parameters=parameters))
 
 
-def like(wish: str, *, likes: bool) -> None:
+def like(model_id: str, *, likes: bool) -> None:
     """Add a model to the caller's favourites, or remove it. Raises Invalid for one they cannot choose."""
     favourites = _settings().favourite_models
-    if likes and not any(offer.target.id == wish for offer in choices()):
+    if likes and not any(offer.target.id == model_id for offer in choices()):
         raise Invalid.field("model", "is not one of the models you can choose")
-    names = [name for name in favourites if name != wish]
-    _change(SettingsChanges(favourite_models=[*names, wish][-50:] if likes else names))
+    names = [name for name in favourites if name != model_id]
+    _change(SettingsChanges(favourite_models=[*names, model_id][-50:] if likes else names))
 
 
 def _settings() -> UserSettings:

@@ -18,8 +18,8 @@ MAX_CHOICES = 100
 
 def chosen_space(user_id: int) -> Space | None:
     """Return the chosen space, as long as the user belongs to it; None for everything."""
-    wish = request.args.get("into") or request.cookies.get(COOKIE, "")
-    space_id = parse_id(wish)
+    value = request.args.get("into") or request.cookies.get(COOKIE, "")
+    space_id = parse_id(value)
     if space_id is None:
         return None
     return db.session.scalar(select(Space).where(Space.space_id == space_id, Space.space_id.in_(spaces_of(user_id))))

@@ -60,10 +60,10 @@ Events = AsyncGenerator[Event | ModelSwitched, None]
 class TracedChat(ChatPool):
     """For turns. If nothing is traced, events pass straight through."""
 
-    def stream(self, *args: Any, **wishes: Any) -> Events:
+    def stream(self, *args: Any, **options: Any) -> Events:
         """As `ChatPool.stream`."""
-        events = super().stream(*args, **wishes)
-        return _traced(events, wishes.get("targets") or ()) if tracing.is_on() else events
+        events = super().stream(*args, **options)
+        return _traced(events, options.get("targets") or ()) if tracing.is_on() else events
 
 
 async def _traced(events: Events, targets: Sequence[Target]) -> Events:
@@ -100,17 +100,17 @@ async def _traced(events: Events, targets: Sequence[Target]) -> Events:
 class TracedCompletions(BackgroundClient):
     """For background work."""
 
-    def complete_text(self, messages: Any, **wishes: Any) -> Completion:
+    def complete_text(self, messages: Any, **options: Any) -> Completion:
         """As `CompletionClient.complete_text`."""
         with tracing.span("complete", "client"):
-            return _note_completion(super().complete_text(messages, **wishes), "text")
+            return _note_completion(super().complete_text(messages, **options), "text")
 
     def complete_structured(
-        self, messages: Any, schema: type[SchemaT], name: str, **wishes: Any
+        self, messages: Any, schema: type[SchemaT], name: str, **options: Any
     ) -> tuple[SchemaT, Completion]:
         """As `CompletionClient.complete_structured`."""
         with tracing.span("complete", "client"):
-            parsed, completion = super().complete_structured(messages, schema, name, **wishes)
+            parsed, completion = super().complete_structured(messages, schema, name, **options)
             return parsed, _note_completion(completion, name)
 
 

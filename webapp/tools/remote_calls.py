@@ -91,27 +91,27 @@ class RemoteResponse:
 
 
 @asynccontextmanager
-async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
-    """Yield the response to a wish, after as many redirects as it allows. Raises ToolFailed with a sentence."""
+async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]:
+    """Yield the response to a request, after as many redirects as it allows. Raises ToolFailed with a sentence."""
     import httpx2  # noqa: PLC0415 - for whoever uses such a tool; the client of models has loaded it by then
 
     tls = await asyncio.to_thread(_tls)
     timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
     limits = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
-    url, host = wish.url, _name(wish.url)
+    url, host = outbound.url, _name(outbound.url)
     try:
         async with httpx2.AsyncClient(verify=tls, trust_env=False, timeout=timeout, limits=limits) as client:
-            for left in reversed(range(wish.redirects + 1)):
+            for left in reversed(range(outbound.redirects + 1)):
                 url, host = check_url(url), _name(url)
-                ip_address = None if wish.is_internal else await _place(url)
-                request = _request(client, wish, url, ip_address)
-                async with _closing(await client.send(request, stream=True)) as response:
+                ip_address = None if outbound.is_internal else await _place(url)
+                http_request = _request(client, outbound, url, ip_address)
+                async with _closing(await client.send(http_request, stream=True)) as response:
                     target = response.headers.get("location", "")
-                    if wish.redirects and response.status_code in _REDIRECTS and target:
+                    if outbound.redirects and response.status_code in _REDIRECTS and target:
                         if not left:
                             raise ToolFailed(f"{host} redirects too many times.")
                         target = urljoin(url, target)
-                        if wish.method != "GET" and urlsplit(target)[:2] != urlsplit(url)[:2]:  # it has a token
+                        if outbound.method != "GET" and urlsplit(target)[:2] != urlsplit(url)[:2]:  # it has a token
                             raise ToolFailed(f"{host} redirects to another address.")
                         url = target
                         continue
@@ -126,16 +126,16 @@ async def send_request(wish: RemoteRequest) -> AsyncIterator[RemoteResponse]:
         raise ToolFailed(f"{host} could not be reached.") from None
 
 
-async def json_of(wish: RemoteRequest) -> Any:
+async def json_of(outbound: RemoteRequest) -> Any:
     """Return the JSON of a response. Raises ToolFailed if it is an error or not JSON."""
-    async with send_request(wish) as response:
+    async with send_request(outbound) as response:
         if response.status >= 300:
-            raise ToolFailed(f"{_name(wish.url)} answered with an error ({response.status}).")
+            raise ToolFailed(f"{_name(outbound.url)} answered with an error ({response.status}).")
         data = await response.whole()
     try:
-        return mask(await asyncio.to_thread(json.loads, data), keys_in(wish.headers))
+        return mask(await asyncio.to_thread(json.loads, data), keys_in(outbound.headers))
     except (ValueError, RecursionError):
-        raise ToolFailed(f"{_name(wish.url)} answered with something that is not JSON.") from None
+        raise ToolFailed(f"{_name(outbound.url)} answered with something that is not JSON.") from None
 
 
 @cache
@@ -177,24 +177,24 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
 
-def _request(client: Any, wish: RemoteRequest, url: str, ip_address: str | None) -> Any:
+def _request(client: Any, outbound: RemoteRequest, url: str, ip_address: str | None) -> Any:
     """Return the request; with `ip_address`, to that very address, whatever the name resolves to by then.
 
     Raises ToolFailed for a header that cannot be sent.
     """
     import httpx2  # noqa: PLC0415 - as above
 
-    if not all(value.isascii() for value in wish.headers.values()):
-        raise ToolFailed(f"The token or key for {_name(wish.url)} has characters that cannot be sent.")
+    if not all(value.isascii() for value in outbound.headers.values()):
+        raise ToolFailed(f"The token or key for {_name(outbound.url)} has characters that cannot be sent.")
     target = httpx2.URL(url)
-    headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip", **wish.headers}
+    headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip", **outbound.headers}
     extensions: dict[str, Any] = {}
     if ip_address is not None:
         headers["Host"] = target.netloc.decode()
         extensions = {"sni_hostname": target.raw_host.decode()}
         target = target.copy_with(host=ip_address)
-    body = {} if wish.body is None else {"json": wish.body}
-    return client.build_request(wish.method, target, headers=headers, extensions=extensions, **body)
+    body = {} if outbound.body is None else {"json": outbound.body}
+    return client.build_request(outbound.method, target, headers=headers, extensions=extensions, **body)
 
 
 async def _decompress(response: Any, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:

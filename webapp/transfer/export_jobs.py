@@ -189,7 +189,7 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
         select(Message).where(current(conversation_id), Message.content != "").order_by(Message.message_id)
     ).all()
     wording = conversations.FileTexts() if form == "json" else texts_for(user_id)
-    talk = conversations.ExportedConversation(
+    transcript = conversations.ExportedConversation(
         row.title or wording.untitled,
         row.created_at,
         messages,
@@ -201,14 +201,14 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
         "html": conversations.as_html,
         "pdf": _as_pdf,
     }
-    data = writers[form](talk)
-    return talk.file_stem, data.encode() if isinstance(data, str) else data
+    data = writers[form](transcript)
+    return transcript.file_stem, data.encode() if isinstance(data, str) else data
 
 
-def _as_pdf(talk: conversations.ExportedConversation) -> bytes:
+def _as_pdf(transcript: conversations.ExportedConversation) -> bytes:
     from webapp.transfer.writers.conversation_pdf import as_pdf
 
-    return as_pdf(talk)
+    return as_pdf(transcript)
 
 
 def _memories(user_id: int, form: str) -> bytes:

@@ -264,18 +264,20 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
         if status == "done" and not any(count for name, count in row.counts.items() if name.endswith(GAINS)):
             row.error = row.error or "Nothing new was in this file; the list says why."
         storage.drop_file_of(row)
-        wish = (row.options or {}).get("learn")
-        if status == "done" and wish and not (row.options or {}).get("restore"):
-            _learn(row, wish)
+        options = (row.options or {}).get("learn")
+        if status == "done" and options and not (row.options or {}).get("restore"):
+            _learn(row, options)
         return row.status
 
 
-def _learn(row: Import, wish: Any) -> None:
+def _learn(row: Import, options: Any) -> None:
     """Start learning as requested when the import was started; if that is not possible, the import is done anyway."""
     try:
         with db.session.begin_nested():
             import_learning.begin(
-                row.user_id, row.import_id, LearnFields.model_validate(wish if wish is not True else {})
+                row.user_id,
+                row.import_id,
+                LearnFields.model_validate(options if options is not True else {}),
             )
     except DomainError:
         log.info("nothing learned from an import", exc_info=True)

@@ -154,16 +154,16 @@ def show_learning(import_id: int) -> ViewResult:
     return render_template("transfer/_learning.html", row=row, **context)
 
 
-@blueprint.post("/imports/<int:import_id>/learning/<wish>")
-def change_learning(import_id: int, wish: str) -> ViewResult:
+@blueprint.post("/imports/<int:import_id>/learning/<action>")
+def change_learning(import_id: int, action: str) -> ViewResult:
     """Start learning from an import, continue, pause or stop."""
     user_id = current_user_id()
-    if wish == "start":
+    if action == "start":
         import_learning.begin(
             user_id, import_id, LearnFields(most_tokens=parse_id(request.form.get("most_tokens", "")))
         )
-    elif wish in ("pause", "stop"):
-        (import_learning.pause if wish == "pause" else import_learning.stop)(user_id, import_id)
+    elif action in ("pause", "stop"):
+        (import_learning.pause if action == "pause" else import_learning.stop)(user_id, import_id)
     else:
         raise NotFound("There is no such choice.")
     return commit_and_redirect(url_for(".show_import", import_id=import_id, _anchor="learning"))

@@ -59,10 +59,10 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
         return row.status
 
 
-def _file_preview(stored: str, filename: str, wish: str | None) -> Work[tuple[str, dict[str, Any]]]:
+def _file_preview(stored: str, filename: str, reader_name: str | None) -> Work[tuple[str, dict[str, Any]]]:
     """Read a file; returns the name of its format and its preview."""
     with Upload(storage.path_of(stored), filename) as upload:
-        reader = recognise(upload, wish)
+        reader = recognise(upload, reader_name)
         yield None
         preview = yield from _preview(reader.read(upload))
         if reader.name == "commonplace" and (counts := (yield from restoring.counts(upload))):

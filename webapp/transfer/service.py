@@ -40,9 +40,9 @@ MAX_READY = 10
 """The most imports of one user that have been examined and wait to be started."""
 
 
-def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
+def upload(user_id: int, file: FileStorage, reader: str | None) -> Import:
     """Store an uploaded export and have it examined. Raises Invalid, TooLarge, Conflict."""
-    _check(user_id, wish)
+    _check(user_id, reader)
     stored_as, size = storage.keep(file)
     if size > app_settings().max_import_bytes:
         storage.drop(stored_as)
@@ -50,7 +50,7 @@ def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
     if not size:
         storage.drop(stored_as)
         raise Invalid.field("file", "is empty")
-    return _add(user_id, file.filename or "export", stored_as, size, wish)
+    return _add(user_id, file.filename or "export", stored_as, size, reader)
 
 
 def paste(user_id: int, fields: PastedImport) -> Import:
@@ -60,10 +60,10 @@ def paste(user_id: int, fields: PastedImport) -> Import:
     return _add(user_id, PASTED_NAME, stored_as, size, fields.format or "list")
 
 
-def add_stored(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:
+def add_stored(user_id: int, filename: str, stored_as: str, size: int, reader: str | None) -> Import:
     """Add an import of a file that is already stored; the caller examines it. Raises Invalid, Conflict."""
-    _check(user_id, wish)
-    return _add(user_id, filename, stored_as, size, wish, by_job=False)
+    _check(user_id, reader)
+    return _add(user_id, filename, stored_as, size, reader, by_job=False)
 
 
 def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
@@ -173,8 +173,8 @@ def undo(user_id: int, import_id: int) -> Import:
     return import_undo.begin(row)
 
 
-def _check(user_id: int, wish: str | None) -> None:
-    if wish and wish not in READERS:
+def _check(user_id: int, reader: str | None) -> None:
+    if reader and reader not in READERS:
         raise Invalid.field("format", say("is not one of %(names)s", names=", ".join(READERS)))
     for statuses, limit in ((("reading", "running"), MAX_CONCURRENT), (("ready",), MAX_READY)):
         statement = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(statuses)).limit(limit)
@@ -184,13 +184,13 @@ def _check(user_id: int, wish: str | None) -> None:
             )
 
 
-def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | None, *, by_job: bool = True) -> Import:
+def _add(user_id: int, filename: str, stored_as: str, size: int, reader: str | None, *, by_job: bool = True) -> Import:
     row = Import(
         user_id=user_id,
         filename=filename.replace("\x00", "")[-255:] or "export",
         stored_as=stored_as,
         size=min(size, MAX_ID),
-        format=wish,
+        format=reader,
         counts={},
         change_set_ids=[],
     )

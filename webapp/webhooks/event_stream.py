@@ -39,16 +39,16 @@ def listen(user_id: int) -> None:
     redis().set(_keys(user_id)[1], b"1", ex=RECORDING_SECONDS)
 
 
-def position(user_id: int, wish: str) -> tuple[str, bool]:
-    """Return where to continue (after `wish`, or from now on), and whether something is lost. Raises RedisError."""
+def position(user_id: int, last_id: str) -> tuple[str, bool]:
+    """Return where to continue (after `last_id`, or from now on), and whether something is lost. Raises RedisError."""
     stream = _keys(user_id)[0]
     ends = [redis().xrange(stream, count=1), redis().xrevrange(stream, count=1)]
     first, last = (_text(entries[0][0]) if entries else "" for entries in ends)
-    if not _POSITION.fullmatch(wish):
+    if not _POSITION.fullmatch(last_id):
         return last or "0-0", False
-    if not first or _number(wish) > _number(last):
+    if not first or _number(last_id) > _number(last):
         return last or "0-0", True
-    return wish, _number(wish) < _number(first)
+    return last_id, _number(last_id) < _number(first)
 
 
 def read(user_id: int, after: str) -> Iterator[tuple[str, str, str]]:

@@ -70,8 +70,8 @@ def import_file(
     if dry_run:
         api.post(f"/api/imports/{row['import_id']}/cancel")
     else:
-        wish: dict[str, Any] = {"take": list(take or TAKES), **({"space_id": space_id} if space_id else {})}
-        api.post(f"/api/imports/{row['import_id']}/start", wish)
+        fields: dict[str, Any] = {"take": list(take or TAKES), **({"space_id": space_id} if space_id else {})}
+        api.post(f"/api/imports/{row['import_id']}/start", fields)
         row = _until(api, "imports", row, ("ready", "running"))
     if as_json:
         output.dump(row)

@@ -28,7 +28,7 @@ from webapp.memories.schemas import MemoryChanges, MemoryQuery, ReviewDecision
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class QueuePosition:
     """Somebody's place in the queue at the URL `here`."""
 
     here: str
@@ -40,40 +40,42 @@ class Spot:
 
     def fields(self, **changes: Any) -> dict[str, Any]:
         """For a URL or a form: what differs from the beginning."""
-        spot = replace(self, **changes)
-        values = {name: getattr(spot, name) for name in ("done", "of", "cursor", "held", "last")}
+        position = replace(self, **changes)
+        values = {name: getattr(position, name) for name in ("done", "of", "cursor", "held", "last")}
         return {name: value for name, value in values.items() if value}
 
 
-def requested_position(page: str) -> Spot:
-    """Return the spot that a request names, in a URL or a form."""
+def requested_position(page: str) -> QueuePosition:
+    """Return the position that a request names, in a URL or a form."""
     form = request.values
     done_count, total = (min(max(form.get(name, 0, type=int), 0), 100_000) for name in ("done", "of"))
     held_id, last = (parse_id(form.get(name, "")) for name in ("held", "last"))
-    return Spot(page, done_count, total, requested_cursor() or form.get("cursor"), held_id, last)
+    return QueuePosition(page, done_count, total, requested_cursor() or form.get("cursor"), held_id, last)
 
 
 def show_queue(
     here: str, count: int, *conditions: ColumnElement[bool], part: str = "", error: str = "", **values: Any
 ) -> str:
     """Render the next decision among the `count` pending memories that meet `conditions`."""
-    user_id, spot = current_user_id(), requested_position(here)
-    if spot.held:
-        memory = db.session.scalar(service.visible(user_id).where(Memory.memory_id == spot.held))
-        conditions, count = (*conditions, Memory.memory_id != spot.held), count - (memory is not None)
+    user_id, position = current_user_id(), requested_position(here)
+    if position.held:
+        memory = db.session.scalar(service.visible(user_id).where(Memory.memory_id == position.held))
+        conditions, count = (*conditions, Memory.memory_id != position.held), count - (memory is not None)
         values["held"] = memory
     if error and (memory_id := parse_id(request.form.get("asked", ""))):
         conditions = (*conditions, Memory.memory_id == memory_id)  # the same question again
-    query = MemoryQuery(limit=1, cursor=None if error else spot.cursor)
+    query = MemoryQuery(limit=1, cursor=None if error else position.cursor)
     page = decisions.review_queue(user_id, query, *conditions, part=part)
-    spot = replace(spot, of=max(spot.of, spot.done + min(count, 1) if spot.of else spot.done + count))
+    position = replace(
+        position, of=max(position.of, position.done + min(count, 1) if position.of else position.done + count)
+    )
     template = "memories/_queue.html" if wants_partial() else "memories/review.html"
     return render_template(
         template,
         item=page.items[0] if page.items else None,
         later=page.next_cursor,
         left=max(count, 0),
-        spot=spot,
+        position=position,
         error=error,
         editing="edit" in request.args or "content" in request.form,
         **values,
@@ -82,22 +84,22 @@ def show_queue(
 
 def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
     """Carry out a decision made in the queue, and go on to the next question. Raises what `decide_review` raises."""
-    user_id, spot = current_user_id(), requested_position(safe_next(request.form.get("queue")))
-    if spot.held is not None:  # what was discarded one step before, unless a later decision kept it
+    user_id, position = current_user_id(), requested_position(safe_next(request.form.get("queue")))
+    if position.held is not None:  # what was discarded one step before, unless a later decision kept it
         with suppress(NotFound, Conflict):
-            decisions.decide_review(user_id, spot.held, ReviewDecision(decision=Decision.REJECT))
-    spot = replace(spot, done=spot.done + 1, held=None, last=None)
+            decisions.decide_review(user_id, position.held, ReviewDecision(decision=Decision.REJECT))
+    position = replace(position, done=position.done + 1, held=None, last=None)
     if body.decision is Decision.REJECT:
-        spot = replace(spot, held=service.get_memory(user_id, memory_id).memory_id)
+        position = replace(position, held=service.get_memory(user_id, memory_id).memory_id)
     else:
         if content := request.form.get("content"):
             service.update_memory(user_id, memory_id, MemoryChanges(content=content))
         decisions.decide_review(user_id, memory_id, body)
-        spot = replace(spot, last=revisions.revisions_of(user_id, memory_id)[-1].change_set_id)
+        position = replace(position, last=revisions.revisions_of(user_id, memory_id)[-1].change_set_id)
     db.session.commit()
-    return go_to(spot)
+    return go_to(position)
 
 
-def go_to(spot: Spot) -> ViewResult:
-    """Lead to a spot of its queue."""
-    return redirect(f"{spot.here}?{urlencode(spot.fields())}", 303)
+def go_to(position: QueuePosition) -> ViewResult:
+    """Lead to a position of its queue."""
+    return redirect(f"{position.here}?{urlencode(position.fields())}", 303)

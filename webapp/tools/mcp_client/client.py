@@ -110,15 +110,15 @@ async def tools(server: Server) -> tuple[str, list[ListedTool]]:
     """Return the revision that a server speaks, and its tools. Raises ToolFailed."""
     try:
         async with asyncio.timeout(LIST_SECONDS):
-            talk = _McpSession(server, STATELESS)
+            mcp = _McpSession(server, STATELESS)
             try:
-                return STATELESS, await _list_tools(talk)
+                return STATELESS, await _list_tools(mcp)
             except _HandshakeNeeded:
-                talk = await _start_session(server)
+                mcp = await _start_session(server)
             try:
-                return talk.age, await _list_tools(talk)
+                return mcp.age, await _list_tools(mcp)
             finally:
-                await talk.leave()
+                await mcp.leave()
     except TimeoutError:
         raise ToolFailed(f"{server.name} did not answer in time.") from None
 
@@ -127,17 +127,17 @@ async def call(server: Server, name: str, arguments: dict[str, Any]) -> Output:
     """Return a tool's result. Raises ToolFailed, and TimeoutError if the caller limits the time."""
     if server.age == STATELESS:
         try:
-            talk = _McpSession(server, STATELESS)
-            return wire.output_of(await talk.ask("tools/call", name=name, arguments=arguments))
+            mcp = _McpSession(server, STATELESS)
+            return wire.output_of(await mcp.ask("tools/call", name=name, arguments=arguments))
         except _HandshakeNeeded:
             raise ToolFailed(
                 f"{server.name} now speaks another version of the protocol. Test it again in the settings."
             ) from None
-    talk = await _start_session(server)
+    mcp = await _start_session(server)
     try:
-        return wire.output_of(await talk.ask("tools/call", name=name, arguments=arguments))
+        return wire.output_of(await mcp.ask("tools/call", name=name, arguments=arguments))
     finally:
-        await talk.leave()
+        await mcp.leave()
 
 
 def name_for(server: str, tool: str, names: set[str]) -> str:
@@ -159,23 +159,23 @@ def name_for(server: str, tool: str, names: set[str]) -> str:
 
 async def _start_session(server: Server) -> _McpSession:
     """Return a conversation with a server of the older age, after the handshake."""
-    talk = _McpSession(server, HANDSHAKE[0])
-    result = await talk.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
+    mcp = _McpSession(server, HANDSHAKE[0])
+    result = await mcp.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
     version = str(result.get("protocolVersion"))
     if not _DATED.fullmatch(version) or version >= STATELESS:
         raise ToolFailed(f"{server.name} does not speak any version of the protocol that is known here.")
-    talk.age = version  # lists and calls of tools are the same in all with a handshake
-    await talk.notify("notifications/initialized")
-    return talk
+    mcp.age = version  # lists and calls of tools are the same in all with a handshake
+    await mcp.notify("notifications/initialized")
+    return mcp
 
 
-async def _list_tools(talk: _McpSession) -> list[ListedTool]:
+async def _list_tools(mcp: _McpSession) -> list[ListedTool]:
     tools: dict[str, ListedTool] = {}
     cursor: str | int | None = None
     seen: set[str | int | None] = set()
     while cursor not in seen and len(seen) < wire.MAX_TOOLS:
         seen.add(cursor)
-        result = await talk.ask("tools/list", **({"cursor": cursor} if cursor else {}))
+        result = await mcp.ask("tools/list", **({"cursor": cursor} if cursor else {}))
         for tool in wire.tools_of(result):
             tools.setdefault(tool.name, tool)
         cursor = result.get("nextCursor")

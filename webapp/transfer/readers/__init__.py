@@ -37,10 +37,10 @@ READERS: dict[str, Reader] = {
 """By name; the ones that recognise their format most reliably come first."""
 
 
-def recognise(upload: Upload, wish: str | None = None) -> Reader:
+def recognise(upload: Upload, format_name: str | None = None) -> Reader:
     """Return the reader for an upload, or the one named. Raises ImportRefused if none fits."""
-    if wish:
-        return READERS[wish]
+    if format_name:
+        return READERS[format_name]
     for reader in READERS.values():
         if reader.looks_like(upload):
             return reader

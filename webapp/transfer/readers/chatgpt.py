@@ -79,10 +79,10 @@ class _Memories:
             if lines:
                 self._listed = (moment, [ReadMemory(text.strip(), instant(day)) for day, text in lines])
         elif kind == "user_editable_context" and moment >= self._instructions[0]:
-            wishes = [ReadMemory(text, at) for text in _lines(content.get("user_profile"))]
-            wishes += [ReadMemory(text, at, "instruction") for text in _lines(content.get("user_instructions"))]
-            if wishes:
-                self._instructions = (moment, wishes)
+            own_memories = [ReadMemory(text, at) for text in _lines(content.get("user_profile"))]
+            own_memories += [ReadMemory(text, at, "instruction") for text in _lines(content.get("user_instructions"))]
+            if own_memories:
+                self._instructions = (moment, own_memories)
 
     def memories(self) -> Iterator[ReadMemory]:
         """Yield the latest list or, without one, everything the `bio` tool was told; then the custom instructions."""
@@ -91,7 +91,7 @@ class _Memories:
 
 
 @dataclass
-class _Talk:
+class _ConversationBuilder:
     """The messages that a conversation becomes, one by one; files and thoughts wait for the reply they belong to."""
 
     assets: Assets
@@ -211,32 +211,34 @@ def _conversation(item: Any, memories: _Memories, assets: Assets) -> ReadConvers
     path = shown_path(
         nodes, "parent", item.get("current_node"), lambda node: instant(as_dict(node["message"]).get("create_time"))
     )
-    talk, moment, key = _Talk(assets, text_or_none(item.get("default_model_slug"))), None, ""
+    builder, moment, key = _ConversationBuilder(assets, text_or_none(item.get("default_model_slug"))), None, ""
     for key in path:
         message = nodes[key]["message"]
         if message is None:
             continue
         moment = instant(message.get("create_time"))
         if _is_shown(message):
-            talk.show(key, message, moment)
+            builder.show(key, message, moment)
             continue
         if remembers:
             memories.note(message, moment)
-        if not talk.use_tool(key, message, moment):
-            talk.left_out[HIDDEN] += 1
-    talk.finish(key, moment)
+        if not builder.use_tool(key, message, moment):
+            builder.left_out[HIDDEN] += 1
+    builder.finish(key, moment)
     seen = set(path)
-    talk.left_out[OTHER_VERSIONS] += sum(node["message"] is not None for key, node in nodes.items() if key not in seen)
+    builder.left_out[OTHER_VERSIONS] += sum(
+        node["message"] is not None for key, node in nodes.items() if key not in seen
+    )
     return ReadConversation(
         source_id=str(item.get("conversation_id") or item.get("id") or item.get("current_node") or next(iter(nodes))),
         title=text_or_none(item.get("title")),
-        messages=talk.messages,
+        messages=builder.messages,
         created_at=instant(item.get("create_time")),
         updated_at=instant(item.get("update_time")),
         is_archived=bool(item.get("is_archived")),
         is_pinned=bool(item.get("is_starred")),
         may_remember=remembers,
-        left_out=+talk.left_out,
+        left_out=+builder.left_out,
     )
 
 

@@ -50,12 +50,12 @@ class OpenWebUI:
 
         def convert(item: Any) -> Iterator[Part]:
             nonlocal account
-            talk = _conversation(item)
+            conversation = _conversation(item)
             owner = text_or_none(item.get("user_id")) or account
             account = account or owner
             if owner != account:
                 raise ValueError(OTHERS)
-            yield talk
+            yield conversation
 
         yield from read_records(upload, upload.json_names, _is_chat, convert)
 

@@ -54,37 +54,38 @@ class ExportedConversation:
         return re.sub(r"[^\w\- ]+", "", self.title, flags=re.UNICODE).strip()[:80].rstrip() or "conversation"
 
 
-def as_markdown(talk: ExportedConversation) -> str:
+def as_markdown(transcript: ExportedConversation) -> str:
     """Return the messages as they were written, each under a heading with its speaker."""
-    parts = [f"# {talk.title}\n"]
-    for message in talk.messages:
-        parts.append(f"## {talk.wording.heading(message)}\n\n{message.content}\n")
+    parts = [f"# {transcript.title}\n"]
+    for message in transcript.messages:
+        parts.append(f"## {transcript.wording.heading(message)}\n\n{message.content}\n")
     return "\n".join(parts)
 
 
-def as_json(talk: ExportedConversation) -> str:
+def as_json(transcript: ExportedConversation) -> str:
     """Return title, times and messages."""
     messages: list[dict[str, Any]] = [
         {"role": row.role, "content": row.content, "created_at": _iso(row.created_at), "model": row.model}
-        for row in talk.messages
+        for row in transcript.messages
     ]
-    document = {"title": talk.title, "created_at": _iso(talk.created_at), "messages": messages}
+    document = {"title": transcript.title, "created_at": _iso(transcript.created_at), "messages": messages}
     return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def as_html(talk: ExportedConversation) -> str:
+def as_html(transcript: ExportedConversation) -> str:
     """Return a self-contained page without scripts, which fetches nothing from elsewhere."""
+    wording = transcript.wording
     parts = [
-        f'<!doctype html><html lang="{talk.wording.tag}" dir="{talk.wording.direction}"><head><meta charset="utf-8">',
+        f'<!doctype html><html lang="{wording.tag}" dir="{wording.direction}"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>{escape(talk.title)}</title><style>{_STYLE}</style></head>",
-        f"<body><h1 dir=auto>{escape(talk.title)}</h1>",
+        f"<title>{escape(transcript.title)}</title><style>{_STYLE}</style></head>",
+        f"<body><h1 dir=auto>{escape(transcript.title)}</h1>",
     ]
-    for message in talk.messages:
+    for message in transcript.messages:
         body = str(render(message.content)) if message.role == "assistant" else f"<p>{escape(message.content)}</p>"
         kind = "reply" if message.role == "assistant" else "you"
-        heading = escape(talk.wording.heading(message))
+        heading = escape(transcript.wording.heading(message))
         parts.append(f'<article class="{kind}" dir="auto"><h2>{heading}</h2>{body}</article>')
     return "".join([*parts, "</body></html>"])
 

@@ -11,17 +11,19 @@ from webapp.journeys.report_fonts import add_fonts, printable
 from .conversation import ExportedConversation
 
 
-def as_pdf(talk: ExportedConversation) -> bytes:
+def as_pdf(transcript: ExportedConversation) -> bytes:
     """Return pages of plain text; characters that no font has are left out."""
-    entries = [(printable(talk.wording.heading(message)), printable(message.content)) for message in talk.messages]
-    title = printable(talk.title) or talk.wording.untitled
-    align = Align.R if talk.wording.direction == "rtl" else Align.L
+    entries = [
+        (printable(transcript.wording.heading(message)), printable(message.content)) for message in transcript.messages
+    ]
+    title = printable(transcript.title) or transcript.wording.untitled
+    align = Align.R if transcript.wording.direction == "rtl" else Align.L
     with tempfile.TemporaryDirectory() as folder:
         pages = FPDF(format="A4")
         pages.set_margins(24, 24, 24)
         pages.set_auto_page_break(True, margin=24)
         pages.set_title(title)
-        pages.set_lang(talk.wording.tag)
+        pages.set_lang(transcript.wording.tag)
         add_fonts(pages, [title, *(f"{head} {text}" for head, text in entries), "0123456789/"], Path(folder))
         pages.add_page()
         pages.set_font("serif", size=20)
