@@ -89,7 +89,7 @@ PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memo
 
 PUBLIC = {
     "accounts_pages": "login sign_in logout register make_account",
-    "leaving_pages": "report way_back keep",  # for people who have its secret; after the password of a closed account
+    "account_deletion_pages": "report way_back keep",  # with its secret; after the password
     "language_pages": "choose",
     "installing": "manifest offline share worker",
     "mcp": "metadata",
@@ -97,7 +97,7 @@ PUBLIC = {
     "oidc_pages": "begin callback",
     "mail_pages": "ask_to_join ask_for_reset forgot join make_account reset reset_form verify verify_form",
     "passkey_pages": "options sign_in",
-    "proving_pages": "code check_code",
+    "password_check_pages": "code check_code",
     "openapi": "document page",
     "service": "healthz readyz stream metrics",
     "sharing_pages": "shared",

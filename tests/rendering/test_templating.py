@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_an_address_is_flasks_each_time(app: Flask) -> None:
-    show, restore = "conversations_pages.show", "branches.restore"
+    show, restore = "conversations_pages.show", "turn_pages.restore"
     cases: list[tuple[str, dict]] = [
         *(("conversations_pages.new", values) for values in ({}, {"into": None}, {"into": True})),
         *((show, {"conversation_id": 7, **more}) for more in ({}, {"at": 12, "before": 0}, {"said": "3-5 & more"})),

@@ -16,7 +16,7 @@ from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
-blueprint = PageBlueprint("proving_pages", __name__, access="user")
+blueprint = PageBlueprint("password_check_pages", __name__, access="user")
 
 SECOND_STEP = "second_step"
 SECOND_STEP_SECONDS = 300
@@ -33,10 +33,10 @@ def complete_sign_in(user: User, next_url: str, *, has_two_steps: bool = True) -
     """
     if has_two_steps and second_factor.is_on(user.user_id):
         _remember(SECOND_STEP, user)
-        return redirect(url_for("proving_pages.code", next=next_url if next_url != "/" else None), 303)
+        return redirect(url_for("password_check_pages.code", next=next_url if next_url != "/" else None), 303)
     if not user.is_active:
         _remember(WAY_BACK, user)
-        return redirect(url_for("leaving_pages.way_back"), 303)
+        return redirect(url_for("account_deletion_pages.way_back"), 303)
     auth.start_session(user)
     return redirect(next_url, 303)
 

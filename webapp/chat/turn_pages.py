@@ -25,7 +25,7 @@ from webapp.journeys.models import Journey
 from webapp.journeys.points import find_point
 from webapp.providers.model_choice import choices
 
-blueprint = PageBlueprint("branches", __name__, access="user")
+blueprint = PageBlueprint("turn_pages", __name__, access="user")
 
 
 @blueprint.get("/messages/<int:message_id>/versions")

@@ -21,7 +21,7 @@ from webapp.i18n.request_language import translate
 from webapp.providers.model_choice import check_choice, remember_choice
 from webapp.spaces.current_space import spaces_to_choose
 
-blueprint = PageBlueprint("organising_pages", __name__, access="user")
+blueprint = PageBlueprint("bulk_pages", __name__, access="user")
 LABELS = N_({"name": "The name"})
 
 PAGE_LENGTH = 50

@@ -21,7 +21,7 @@ from webapp.saved_prompts.formats import Variable, variables_to_fill
 from webapp.saved_prompts.schemas import NewSavedPrompt, SavedPromptChanges
 from webapp.spaces.current_space import spaces_to_choose
 
-blueprint = PageBlueprint("library_pages", __name__, access="user")
+blueprint = PageBlueprint("saved_prompts_pages", __name__, access="user")
 
 LABELS = N_({"name": "The name", "description": "The description", "content": "The text", "space_id": "The space"})
 

@@ -13,7 +13,7 @@ from webapp.http.answers import commit_and_redirect
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.transfer.account_erasure import list_account_contents
 
-blueprint = PageBlueprint("leaving_pages", __name__, access="user")
+blueprint = PageBlueprint("account_deletion_pages", __name__, access="user")
 
 
 @blueprint.get("/settings/delete")

@@ -224,7 +224,7 @@ def export_chosen() -> ViewResult:
         name, media_type, file = conversation_download.write_chosen(current_user_id(), ids)
     except Invalid as error:
         flash(_(error.detail), "message")
-        return redirect(url_for("organising_pages.index"), 303)
+        return redirect(url_for("bulk_pages.index"), 303)
     db.session.commit()
     return send_file(file, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
 

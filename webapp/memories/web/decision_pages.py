@@ -21,7 +21,7 @@ from webapp.memories.showing import cards
 from webapp.memories.store import forgetting
 from webapp.memories.web.pages import fragment
 
-blueprint = PageBlueprint("memory_bulk", __name__, access="user")
+blueprint = PageBlueprint("decision_pages", __name__, access="user")
 
 MAX_DECISIONS = 100
 _DONE = {
