@@ -219,6 +219,6 @@ def test_no_statement_of_a_search_looks_through_more_than_some_conversations(
         add_messages(app, add_conversation(app, user.user_id, at=NOON + timedelta(seconds=number)), 2)
     with app.app_context(), count_queries() as sent:
         assert lists.list_conversations(user.user_id, ConversationQuery(q="nowhere said")).items == []
-    asked = [statement for statement in sent if re.search(r"(?:holds|replace)\(messages\.content", statement)]
+    asked = [statement for statement in sent if re.search(r"(?:contains_words|replace)\(messages\.content", statement)]
     assert len(asked) == 3
     assert all("messages.conversation_id IN (" in statement for statement in asked)
