@@ -47,7 +47,6 @@ UNTRANSLATED_PATHS = (
     "webapp/redis/urls.py",
     "webapp/accounts/idempotency.py",
     "webapp/background/queues.py",
-    "webapp/service_tokens.py",
     "webapp/http/views.py",
     "webapp/chat/turns/tool_calls.py",
     "webapp/retrieval/vectors.py",
