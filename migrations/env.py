@@ -33,6 +33,7 @@ def run() -> None:
             compare_type=True,
             transaction_per_migration=False,
         )
+        _refuse_a_newer()
         with context.begin_transaction():
             context.run_migrations()
         connection.commit()
@@ -40,6 +41,15 @@ def run() -> None:
             connection.exec_driver_sql("SELECT RELEASE_LOCK('commonplace-migrations')")
         if connection.dialect.name == "sqlite":
             connection.connection.driver_connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _refuse_a_newer() -> None:
+    known = {script.revision for script in context.script.walk_revisions()}
+    if newer := set(context.get_context().get_current_heads()) - known:
+        raise RuntimeError(
+            f"the database is of a newer version of Commonplace (migration {', '.join(newer)}). Start that version, or "
+            "restore a backup that was made with this one"
+        )
 
 
 def _lock(connection) -> bool:

@@ -1,6 +1,9 @@
 """What settings come to that are not given, or given only in part."""
 
+from pathlib import Path
+
 import pytest
+from sqlalchemy import make_url
 
 from webapp.config import ConfigError, Settings
 
@@ -63,3 +66,9 @@ def test_the_database_of_a_url(url: str, full: str) -> None:
 def test_an_address_that_is_none_is_named(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match=name):
         Settings.from_env({name: value})
+
+
+@pytest.mark.parametrize("name", ["plain", "two words", "50%20", "what?x=1", "a#b&c", "Jürgen"])
+def test_the_database_is_in_the_data_folder_whatever_that_is_called(name: str, tmp_path: Path) -> None:
+    url = make_url(Settings.from_env({"VAR_DIR": str(tmp_path / name)}).sqlalchemy_url)
+    assert url.database == str(tmp_path / name / "commonplace.sqlite3")

@@ -1,9 +1,12 @@
 """Away, silent, full: what a request is told, how soon, and that the next one is served."""
 
+import errno
+import os
 import signal
 import socket
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -27,6 +30,7 @@ from webapp.conversations import lists
 from webapp.db.base import database_is_away, database_is_full, db
 from webapp.db.engine import engine_options
 from webapp.extensions import make_redis
+from webapp.files import uploads
 from webapp.redis import clients
 
 
@@ -112,6 +116,17 @@ def test_a_sqlite_without_room_is_503(client: ApiClient, monkeypatch: Any, words
     monkeypatch.setattr(lists, "list_conversations", refuse)
     answer = client.get("/api/conversations")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
+def test_a_disk_that_takes_no_files_is_503(client: ApiClient, monkeypatch: Any, number: int) -> None:
+    def refuse(*_args: Any, **_options: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(uploads, "take_content", refuse)
+    answer = client.post("/api/files", data={"file": (BytesIO(b"words"), "words.txt")})
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
+    assert "disk is full" in answer.json["detail"]
 
 
 @pytest.mark.parametrize(("code", "full"), [(1021, True), (1114, True), (28, True), (1290, False), (1836, False)])

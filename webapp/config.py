@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
 )
 from redis import ConnectionPool
+from sqlalchemy.engine import URL
 
 from webapp.db.address import sqlalchemy_url
 from webapp.environment import LaunchError, complete
@@ -235,7 +236,7 @@ class Settings(BaseModel):
     def sqlalchemy_url(self) -> str:
         """Return the database URL SQLAlchemy understands; SQLite in `var_dir` when none is set."""
         if not self.database_url:
-            return f"sqlite:///{self.var_dir.absolute() / 'commonplace.sqlite3'}"
+            return str(URL.create("sqlite", database=str(self.var_dir.absolute() / "commonplace.sqlite3")))
         return sqlalchemy_url(self.database_url)
 
     @property

@@ -1,6 +1,7 @@
 """Run as a program by test_supervisor: supervises the dummy processes that a JSON argument describes."""
 
 import json
+import os
 import sys
 
 from webapp.cli.launch.plan import Plan, Spec, open_port
@@ -27,7 +28,8 @@ def main() -> int:
     if not any(spec.name == "web" for spec in specs):
         specs.append(Spec("web", [sys.executable, "-c", WEB, str(listener.fileno())], order=0))
     adopt_orphans()
-    plan = Plan(specs, {}, f"http://localhost:{listener.getsockname()[1]}", listener, None, ["a note"])
+    environment = {"EMBEDDER_SOCKET": os.environ.get("EMBEDDER_SOCKET", "")}
+    plan = Plan(specs, environment, f"http://localhost:{listener.getsockname()[1]}", listener, None, ["a note"])
     return Supervisor(plan, {"PATH": "/usr/bin:/bin"}).run()
 
 

@@ -95,6 +95,23 @@ def test_says_it_is_ready_only_once_the_web_answers_and_ends_with_nothing_left()
         assert running.said.rstrip().endswith("stopped")
 
 
+def test_a_folder_for_sockets_alone_is_removed_and_the_data_folder_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for others in ((), ("launch.lock",)):
+        folder = tmp_path / f"with-{len(others)}"
+        folder.mkdir()
+        for name in ("embedder.sock", *others):
+            (folder / name).touch()
+        monkeypatch.setenv("EMBEDDER_SOCKET", str(folder / "embedder.sock"))
+        with supervise() as running:
+            running.read_until("ready")
+            running.process.send_signal(signal.SIGINT)
+            assert running.finish() == 0
+        assert not (folder / "embedder.sock").exists()
+        assert folder.exists() is bool(others)
+
+
 def test_the_web_ends_before_the_jobs_and_those_before_what_they_lean_on() -> None:
     slow = """
 import os, signal, sys, time

@@ -1,5 +1,7 @@
 """Headers of every answer."""
 
+from io import BytesIO
+
 import pytest
 
 
@@ -17,3 +19,11 @@ def test_no_content_is_of_no_type(client) -> None:
     answer = client.delete(f"/api/folders/{created.json['folder_id']}")
     assert answer.status_code == 204
     assert "Content-Type" not in answer.headers
+
+
+def test_head_has_the_type_of_what_is_not_sent(client) -> None:
+    file = client.post("/api/files", data={"file": (BytesIO(b"words"), "words.txt")}).json
+    path = f"/api/files/{file['file_id']}/content"
+    for answer in (client.get(path), client.head(path)):
+        assert answer.content_type.startswith("text/plain")
+    assert "Content-Type" not in client.get(path, headers={"Range": "bytes=99-"}).headers

@@ -3,6 +3,7 @@
 A browser that typed in the URL of a form is led to the page that the form is on.
 """
 
+import errno
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -44,6 +45,7 @@ _MEANT = {
     "/folders": "/organise",
 }
 """Pages whose URL differs from the word in the form's URL."""
+_CANNOT_STORE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 _TURN = re.compile(r"/turns/(\d+)\Z")
 
 
@@ -212,6 +214,15 @@ def init_errors(app: Flask) -> None:
         if is_refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
             return _redis(error)
         return _unexpected(error)
+
+    @app.errorhandler(OSError)
+    def _disk(error: OSError) -> Response:
+        if error.errno not in _CANNOT_STORE:
+            return _unexpected(error)
+        forget_session()
+        log.warning("files cannot be stored: %s", error.strerror)
+        detail = N_("The server's disk is full or cannot be written to. Nothing was changed; try again later.")
+        return present(503, Unavailable.title, detail, retry_after=60)
 
     @app.errorhandler(Exception)
     def _unexpected(error: Exception) -> Response:

@@ -11,6 +11,7 @@ from pathlib import Path
 from flask import Flask
 from flask.json.provider import DefaultJSONProvider
 from flask_openapi3 import Info, OpenAPI
+from sqlalchemy import make_url
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from webapp.accounts.setup import init_accounts
@@ -179,8 +180,9 @@ def _extend(app: Flask, settings: Settings) -> None:
 def _keep_private(settings: Settings) -> None:
     """Keep other users of the machine from the data; without write access the error appears where it matters."""
     with suppress(OSError):
-        _, _, path = settings.sqlalchemy_url.partition("sqlite:///")
-        keep_private(settings.var_dir.absolute(), *([Path(path.partition("?")[0])] if path else []))
+        url = make_url(settings.sqlalchemy_url)
+        file = url.database if url.drivername == "sqlite" else None
+        keep_private(settings.var_dir.absolute(), *([Path(file)] if file else []))
 
 
 def _stored_secret(settings: Settings) -> str:

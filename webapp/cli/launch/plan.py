@@ -3,7 +3,7 @@
 The launcher lives as long as they do, so what it imports takes memory: dataclasses and tempfile would take 2 MB.
 """
 
-import os
+import errno
 import socket
 import sys
 from collections.abc import Mapping
@@ -63,8 +63,13 @@ def open_port(host: str, port: int) -> socket.socket:
         listener.close()
         if isinstance(error, PermissionError):
             raise LaunchError(f"Port {port} is for root only. Choose another: make run PORT=8000") from None
+        if error.errno != errno.EADDRINUSE:
+            raise LaunchError(
+                f"{host} cannot be listened on ({error.strerror}). "
+                "Name an address of this machine: make run HOST=127.0.0.1"
+            ) from None
         raise LaunchError(
-            f"Port {port} on {host} is not available ({os.strerror(error.errno or 0)}). "
+            f"Port {port} on {host} is not available ({error.strerror}). "
             f"Stop what is using it, or choose another: make run PORT={port + 1 if port < 65535 else 8000}"
         ) from None
     return listener
@@ -93,7 +98,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     workers = whole_number(environ, "WORKERS", 1, 1, 64)
     listener = open_port(host, port)
     port = listener.getsockname()[1]
-    hostname = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::", "::1") else host  # noqa: S104
+    hostname = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::", "::1") else f"[{host}]" if ":" in host else host  # noqa: S104
 
     settings = {"VAR_DIR": str(var), "LOG_FORMAT": environ.get("LOG_FORMAT") or "text", "MALLOC_ARENA_MAX": "2"}
     settings["WEB_CONCURRENCY"] = str(web_processes)

@@ -208,9 +208,11 @@ class Supervisor:
         self._watch_children()
         kill_all_children()
         self.plan.listener.close()
-        if self.plan.redis_socket:
+        for path in filter(None, (self.plan.redis_socket, self.plan.environment.get("EMBEDDER_SOCKET"))):
             with contextlib.suppress(OSError):
-                os.unlink(self.plan.redis_socket)
+                os.unlink(path)
+            with contextlib.suppress(OSError):
+                os.rmdir(os.path.dirname(path))  # fails for VAR_DIR, which is never empty
         self._say("stopped")
 
     # Signals and output
