@@ -16,7 +16,9 @@ from webapp.text.quotes import Span, merge_spans
 Origin = Literal["typed", "pasted", "quoted", "spoken"]
 Spans = Sequence[tuple[int, int, str]]
 """Start, end and origin."""
-OTHERS: frozenset[str] = frozenset({"pasted", "quoted"})
+FORGOTTEN = "forgotten"
+"""The origin of words that their author has had forgotten: nothing rests on them again."""
+OTHERS: frozenset[str] = frozenset({"pasted", "quoted", FORGOTTEN})
 
 _OPENERS = {"“": "”", "„": "“", "«": "»", "»": "«", '"': '"', "‘": "’", "「": "」", "『": "』"}
 _FENCE = re.compile(r" {0,8}(?:[-*>] {0,3})?(`{3,}|~{3,})")

@@ -33,6 +33,7 @@ from webapp.text.canonical import (
     fold,
     trim_punctuation,
 )
+from webapp.text.quotes import Span
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10
@@ -155,24 +156,28 @@ class TombstoneSet:
             digests.update(digest for kind, form in forms for digest in self._digests(version.name_of(kind), form))
         return frozenset(digests)
 
-    def without_quotes(self, text: str, mark: str = "[…]") -> str:
-        """Return a text with the mark in place of every run of words that is a forgotten quote.
+    def quotes_in(self, text: str) -> list[Span]:
+        """Return the runs of words in a text that are forgotten quotes.
 
         Tries runs of up to QUOTE_WORDS words; in scripts without spaces, only whole runs between spaces.
         """
-        return self._without(text, mark, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
+        return self._places(text, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
+
+    def without_quotes(self, text: str, mark: str = "[…]") -> str:
+        """Return a text with the mark in place of every forgotten quote."""
+        return _replace(text, self.quotes_in(text), mark)
 
     def without_forgotten(self, text: str, mark: str) -> str:
         """Return the same for forgotten statements and quotes, in the entire text."""
-        return self._without(text, mark, (TombstoneKind.QUOTE, TombstoneKind.CONTENT))
+        return _replace(text, self._places(text, (TombstoneKind.QUOTE, TombstoneKind.CONTENT)), mark)
 
-    def _without(self, text: str, mark: str, kinds: Collection[TombstoneKind], limit: int | None = None) -> str:
+    def _places(self, text: str, kinds: Collection[TombstoneKind], limit: int | None = None) -> list[Span]:
         if not self._stored_digests:
-            return text
+            return []
         spans = [match.span() for match in re.finditer(r"\S+", text)][:limit]
         # Folded word by word, once: each is part of up to QUOTE_WORDS squared runs.
         versions = [(v, [v.fold(text[start:end]) for start, end in spans]) for v in (_NOW, _EARLIER)]
-        removals: list[tuple[int, int]] = []
+        places: list[Span] = []
         index = 0
         while index < len(spans):
             longest = min(QUOTE_WORDS, len(spans) - index)
@@ -185,11 +190,9 @@ class TombstoneSet:
                 0,
             )
             if run:
-                removals.append((spans[index][0], spans[index + run - 1][1]))
+                places.append(Span(spans[index][0], spans[index + run - 1][1]))
             index += run or 1
-        for start, end in reversed(removals):
-            text = text[:start] + mark + text[end:]
-        return text
+        return places
 
     def _is_forgotten(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
         form = version.trim(" ".join(tokens))
@@ -202,6 +205,12 @@ class TombstoneSet:
             yield _digest(key, kind, form)
         for secret in self._secrets:
             yield _digest(secret, f"{self._user_id}\x1f{kind}", form)
+
+
+def _replace(text: str, places: Sequence[Span], mark: str) -> str:
+    for start, end in reversed(places):
+        text = text[:start] + mark + text[end:]
+    return text
 
 
 def _digest(key: bytes, kind: str, form: str) -> str:
