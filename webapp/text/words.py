@@ -139,7 +139,7 @@ def fold_marks(text: str) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Return a folded text without what may be left out in writing, every script's digits as 0 to 9 and every i alike."""
+    """Return a folded text without what may be left out in writing, any script's digits as 0 to 9, every i alike."""
     text = _OPTIONAL.sub("", text).replace("ı", "i")
     return "".join(char if (value := unicodedata.decimal(char, None)) is None else str(value) for char in text)
 

@@ -5,7 +5,11 @@ import pytest
 from tests.journeys.rows import wait
 from tests.memories.conversing import answers, converse, current, memories_of, operation, say
 from tests.memories.learning.test_extraction import extract
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, write_transaction
 from webapp.memories.learning import extraction
+from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.summaries import service as summaries
 
 SAID = "I'm allergic to walnuts"
 CONTENT = "Allergic to walnuts."
@@ -82,3 +86,25 @@ def test_an_edited_message_brings_nothing_back(app, client, user, model) -> None
     wait(client, edited.json["response_id"])
     print("XX", extract(client, talk), memories_of(app, user.user_id))
     assert current(app, user.user_id) == ["住在大连"]
+
+
+@pytest.mark.parametrize("content", [SAID, f"The user said: {SAID}"])
+def test_no_other_program_brings_the_quote_back_as_a_memory(app, client, user, model, content) -> None:
+    forget(app, client, user, model, converse(app, user.user_id, f"By the way, {SAID}!"))
+    with app.app_context(), write_transaction():
+        assert propose(user.user_id, [Proposal(content)], cause="mcp").counts == {"forgotten": 1}
+    assert memories_of(app, user.user_id) == []
+    # By their own hand the user may.
+    assert client.post("/api/memories", json={"memory_type": "fact", "content": content}).status_code == 201
+
+
+def test_no_summary_is_shown_what_was_forgotten(app, client, user, model, run_jobs) -> None:
+    talk = converse(app, user.user_id, "我对核桃过敏而且住在大连。", *[f"I painted boat {n}" for n in range(20)])
+    forget(app, client, user, model, talk, "我对核桃过敏")
+    model.script(match="conversation_summary", structured={"summary": "Boats."})
+    with app.app_context(), write_transaction():
+        db.session.get(Conversation, talk).summary_due = True
+    with app.app_context():
+        summaries.summarise(talk)
+    (call,) = [call for call in model.calls() if "conversation_summary" in str(call)]
+    assert "住在大连" in str(call) and "核桃" not in str(call)

@@ -33,7 +33,8 @@ from webapp.text.canonical import (
     fold,
     trim_punctuation,
 )
-from webapp.text.quotes import Span
+from webapp.text.provenance import FORGOTTEN, Spans
+from webapp.text.quotes import Span, merge_spans
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10
@@ -137,8 +138,8 @@ class TombstoneSet:
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
     ) -> bool:
-        """Return whether a memory may not come back, judged by its statement, its key and value, or the quote behind
-        it.
+        """Return whether a memory may not come back: its statement, its key and value, or the quote behind it was
+        forgotten, or it says what was the quote of another.
         """
         return not self._stored_digests.isdisjoint(self.digests_of(content, fact_key, fact_value, quote))
 
@@ -151,8 +152,8 @@ class TombstoneSet:
             forms = _forms_of(version, content, fact_key, fact_value)
             if key := version.key(fact_key):
                 forms.append((TombstoneKind.KEY, key))
-            if quote and _is_long(form := version.statement(quote)):
-                forms.append((TombstoneKind.QUOTE, form))
+            words = (version.statement(text) for text in (content, quote) if text)
+            forms += [(TombstoneKind.QUOTE, form) for form in words if _is_long(form)]
             digests.update(digest for kind, form in forms for digest in self._digests(version.name_of(kind), form))
         return frozenset(digests)
 
@@ -163,9 +164,10 @@ class TombstoneSet:
         """
         return self._places(text, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
 
-    def without_quotes(self, text: str, mark: str = "[…]") -> str:
-        """Return a text with the mark in place of every forgotten quote."""
-        return _replace(text, self.quotes_in(text), mark)
+    def without_quotes(self, text: str, spans: Spans = ()) -> str:
+        """Return a text with […] in place of every forgotten quote, and of what is marked as one."""
+        marked = [(start, end) for start, end, origin in spans if origin == FORGOTTEN]
+        return _replace(text, merge_spans([*self.quotes_in(text), *marked]), "[…]")
 
     def without_forgotten(self, text: str, mark: str) -> str:
         """Return the same for forgotten statements and quotes, in the entire text."""
