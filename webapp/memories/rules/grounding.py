@@ -35,7 +35,7 @@ def particulars_of(statement: str) -> frozenset[str]:
 
     A name is a word with a capital that does not begin the statement.
     """
-    particulars = {fold_marks(word) for word in _particulars(statement)}
+    particulars = {_THOUSANDS.sub("", _fold(word)) for word in _particulars(statement)}
     return frozenset(particulars) | signs(statement)
 
 
