@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.db.base import now
-from webapp.legacies.fact_list import Grounds, ground
+from webapp.legacies.fact_list import FactEvidence, ground
 from webapp.memories.rules.state import SourceMessage
 from webapp.spaces.chunks import PAGE_END, PDF, SIZE, chunks_of, parts_of, shows_page
 
@@ -39,7 +39,7 @@ def test_a_fact_rests_on_the_users_words_or_on_nothing():
         SourceMessage(2, 20, "user", "He was a teacher in Porto. I miss him.", now()),
         SourceMessage(4, 40, "user", "He mended clocks.", now()),
     ]
-    assert ground("Joe was a teacher in Porto", "Joe", said) == Grounds(2, "He was a teacher in Porto.")
-    assert ground("Joe mended clocks", "Joe", said, quote="mended clocks", number=2) == Grounds(4, "mended clocks")
+    assert ground("Joe was a teacher in Porto", "Joe", said) == FactEvidence(2, "He was a teacher in Porto.")
+    assert ground("Joe mended clocks", "Joe", said, quote="mended clocks", number=2) == FactEvidence(4, "mended clocks")
     assert ground("Joe was a sailor", "Joe", said, quote="a sailor") is None
     assert ground("Joe", "Joe", said) is None
