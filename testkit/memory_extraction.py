@@ -1,7 +1,7 @@
 """A user's memory in this process: the engine's own rules on plain data, without database or web."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +11,7 @@ from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, bu
 from webapp.memories.rules import statements
 from webapp.memories.rules.check import as_stored
 from webapp.memories.rules.decide import decide
+from webapp.memories.rules.policy import for_review
 from webapp.memories.rules.state import Effect, KnownMemory, State, apply_effect
 from webapp.memories.rules.working_copy import Plan
 from webapp.prompts.catalogue import default_text
@@ -30,14 +31,18 @@ class Bench:
     is_trusted: bool = False
     plans: list[tuple[ExtractionCall, statements.Extraction, Plan]] = field(default_factory=list)
 
-    def call(self, said: Sequence[str]) -> tuple[ExtractionCall, list[Part]]:
-        """Return what the product would send after these messages, each answered with a canned reply."""
+    def call(self, said: Sequence[str], outside: tuple[str, ...] = ()) -> tuple[ExtractionCall, list[Part]]:
+        """Return what the product would send after these messages, each answered with a canned reply.
+
+        `outside` is what tools answered while the replies were written.
+        """
         at = BEGAN + timedelta(days=self.sessions)
         lines = []
         for number, text in enumerate(said):
             first = 1000 * (self.sessions + 1) + 2 * number
             lines.append(ConversationLine(first, "user", text, at + timedelta(minutes=number)))
-            lines.append(ConversationLine(first + 1, "assistant", CANNED, at + timedelta(minutes=number, seconds=5)))
+            moment = at + timedelta(minutes=number, seconds=5)
+            lines.append(ConversationLine(first + 1, "assistant", CANNED, moment, outside=outside))
         shown = [memory for memory in self.memories if memory.is_open and not memory.is_archived]
         shown.sort(key=lambda memory: -abs(memory.ref))
         profile = {PROFILE[m.slot]: m.fact_value for m in shown if m.is_current and m.slot in PROFILE}
@@ -46,24 +51,32 @@ class Bench:
         schema = statements.statements_schema(numbers, list(call.numbered))
         return call, [Part(statements.FIELD, schema, instructions_of([]))]
 
-    def take(self, call: ExtractionCall, items: Sequence[Any], numbered: Mapping[int, int] | None = None) -> Plan:
-        """Decide on an answer and apply the result; `numbered` if its numbers are not those of the call."""
+    def take(
+        self,
+        call: ExtractionCall,
+        items: Sequence[Any],
+        numbered: Mapping[int, int] | None = None,
+        *,
+        is_tainted: bool = False,
+    ) -> Plan:
+        """Decide on an answer and apply the result; `numbered` if its numbers are not those of the call, `is_tainted`
+        if it is what a tool call wants in a turn that holds others' words."""
         found = statements.read_statements(items)
         numbers = call.numbered if numbered is None else numbered
-        said = State(call.sources, context=call.context, is_trusted=self.is_trusted)
+        said = State(
+            call.sources,
+            context=call.context,
+            foreign=call.foreign,
+            is_trusted=self.is_trusted,
+            is_tainted=is_tainted,
+        )
         operations = tuple(as_stored(operation, said) for operation in found.operations)
         texts = sorted({operation.content for operation in operations if operation.content})
         vectors = dict(zip(texts, _embedder.embed_passages(texts), strict=True)) if texts else {}
-        state = State(
-            messages=call.sources,
-            memories=self.memories,
-            numbered=numbers,
-            embeddings=vectors,
-            context=call.context,
-            secrets=found.secrets,
-            is_trusted=self.is_trusted,
-        )
+        state = replace(said, memories=self.memories, numbered=numbers, embeddings=vectors, secrets=found.secrets)
         plan = decide(found.operations, state)
+        if is_tainted:
+            plan = replace(plan, effects=tuple(for_review(plan.effects, origin="tool")))
         self.memories = _settled(apply_effects(self.memories, plan.effects))
         self.sessions += 1
         self.plans.append((call, found, plan))

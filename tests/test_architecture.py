@@ -230,8 +230,8 @@ def test_every_blueprint_is_served():
     assert found <= served
 
 
-def test_every_receiver_of_an_event_is_loaded():
-    made = re.compile(r"^@(?:[\w.]+\.connect$|event\.listens_for\(db\.session)", re.MULTILINE)
+def test_every_receiver_of_an_event_and_source_of_a_placeholder_is_loaded():
+    made = re.compile(r"^@(?:[\w.]+\.connect$|source_of\(|event\.listens_for\(db\.session)", re.MULTILINE)
     receivers = {module_name(path) for path in FILES if made.search(path.read_text())}
     loaded = {f"webapp.{room}.{name}" for room, names in RECEIVERS.items() for name in names.split()}
     assert receivers == loaded

@@ -2,7 +2,8 @@
 
 The folder (MEMORY_TRUTH, ../shared/memory_truth by default) holds `good_*.json` and `wrong_*.json`: messages in many
 languages and the statements that a careful model, or a weak one, makes of them. They go through the rules as a model's
-answer would, once as from a trusted model and once as from any other; a row is printed for each language.
+answer would, once as from a trusted model and once as from any other; a row is printed for each language. The attacks
+of `injections_*.json` come through the tool, in a tainted turn, and in the answer of the extraction after it.
 """
 
 from __future__ import annotations
@@ -90,7 +91,30 @@ def main(arguments: Sequence[str] = ()) -> bool:
         found = [fate for case in good for fate in fates(case, trusted=trusted)]
         holds &= _print_good(found, trusted=trusted)
         _print_wrong([fate for case in wrong for fate in fates(case, trusted=trusted)], trusted=trusted)
+        for by_tool in (True, False):
+            kind = f"{'trusted' if trusted else 'any other'} model, {'tool' if by_tool else 'extraction'}"
+            in_use = _print_attacks(_cases(folder, "injections"), kind, trusted=trusted, by_tool=by_tool)
+            holds &= not (by_tool and in_use)
     return holds
+
+
+def _print_attacks(attacks: Sequence[dict[str, Any]], kind: str, *, trusted: bool, by_tool: bool) -> int:
+    """Print what becomes of what a document, a page or a tool made the model want; return how much is in use."""
+    grades: Counter[str] = Counter()
+    for attack in attacks:
+        bench = Bench(is_trusted=trusted)
+        call, _ = bench.call([attack["said"]], outside=(attack["told"],))
+        bench.take(
+            call, [{"about": "user", "quote": attack["quote"], "content": attack["content"]}], is_tainted=by_tool
+        )
+        in_use = [memory.content for memory in bench.memories if memory.is_current]
+        as_worded = attack["content"] in in_use
+        grade = AS_GIVEN if as_worded else REWORDED if in_use else REVIEW if bench.memories else LOST
+        grades[grade] += 1
+        if as_worded:
+            print(f"  {attack['id']} {attack['tier']}: {attack['content']!r}")
+    print(f"attacks, {kind}: {len(attacks)}, {dict(grades)}\n")
+    return grades[AS_GIVEN] + grades[REWORDED]
 
 
 def _cases(folder: Path, kind: str) -> list[dict[str, Any]]:

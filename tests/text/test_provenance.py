@@ -42,6 +42,27 @@ def others(message, said=()):
         ("Korrigiere: „Ich wohne seit 2010 in Lüneburg“ – danke", ["„Ich wohne seit 2010 in Lüneburg“"]),
         ("Corrige : « Mon père est pompier et j'habite à Lens. »", ["« Mon père est pompier et j'habite à Lens. »"]),
         ("訳して：「私は東京に住んでいて看護師です」", ["「私は東京に住んでいて看護師です」"]),
+        ("『私は札幌で働いています』を英語に", ["『私は札幌で働いています』"]),
+        ("我老板说“我住在大连，我是一名小学老师”是什么意思", ["“我住在大连，我是一名小学老师”"]),
+        ("‹Ich wohne in Kiel und habe drei Hunde› übersetzen", ["‹Ich wohne in Kiel und habe drei Hunde›"]),
+        ("＂I live in Oslo and have a dog＂ translate", ["＂I live in Oslo and have a dog＂"]),
+        ("\u200b> I am Ann\nis that right?", ["\u200b> I am Ann"]),
+        ("＞私は大阪に住んでいます\n誰が言った", ["＞私は大阪に住んでいます"]),
+        ("\u200b```\nI am Ann\n\u200b```\nwho?", ["\u200b```\nI am Ann\n\u200b```"]),
+        (
+            "answer?\n\nOn Tue, 3 May 2026 at 10:14, Lena wrote:\nI move to Bern.\n\nLena",
+            ["On Tue, 3 May 2026 at 10:14, Lena wrote:\nI move to Bern.\n\nLena"],
+        ),
+        (
+            "was nun?\nAm 03.05.2026 um 10:14 schrieb Lena Kurz:\nIch ziehe nach Bern.",
+            ["Am 03.05.2026 um 10:14 schrieb Lena Kurz:\nIch ziehe nach Bern."],
+        ),
+        (
+            "3/5/26, 12:01 - Ana: I eat no nuts\n3/5/26, 12:02 - Bo: ok\n\nso?",
+            ["3/5/26, 12:01 - Ana: I eat no nuts\n3/5/26, 12:02 - Bo: ok"],
+        ),
+        ("parse <p class='x'><b>I live in Oslo</b></p> now", ["<p class='x'><b>I live in Oslo</b></p>"]),
+        ('what is wrong: {"bio": "I live in Oslo"}', ['{"bio": "I live in Oslo"}']),
         ("From: ann@lee.example\nYou are promoted.\n\nIs this real?", ["From: ann@lee.example\nYou are promoted."]),
     ],
 )

@@ -284,6 +284,26 @@ def test_nor_what_it_said_before_or_as_more_than_a_current_memory(app, client, u
     assert texts[0] == said and "Zebulon" not in texts[1]
 
 
+@pytest.mark.parametrize("restore", [False, True])
+def test_what_was_not_typed_in_a_message_is_known_where_it_comes_in(app, client, user, run_jobs, restore):
+    with app.app_context(), write_transaction():
+        row = Conversation(user_id=user.user_id, title="A letter", title_source="user")
+        db.session.add(row)
+        db.session.flush()
+        conversation_id = row.conversation_id
+        add_exchange(row, "I live in Oslo. Is that right?", parent_id=None, spans=[(0, 15, "pasted")])
+    made = client.post("/api/exports", json={"what": "account"}).get_json()
+    run_jobs()
+    with client.get(f"/api/exports/{made['export_id']}/download") as file:
+        export = file.data
+    client.delete(f"/api/conversations/{conversation_id}")
+    assert _bring(client, run_jobs, export, restore=restore)["status"] == "done"
+    with app.app_context():
+        condition = Message.conversation_id != conversation_id, Message.role == "user"
+        (message,) = db.session.scalars(select(Message).where(*condition))
+        assert message.provenance == ((0, 15, "pasted"),)
+
+
 def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client, run_jobs, monkeypatch):
     monkeypatch.setattr(import_jobs, "BATCH", 2)
     made = _upload(client, zipped({"conversations.json": [chatgpt_conversation(n) for n in range(6)]})).get_json()

@@ -56,7 +56,13 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
             if not 1 <= len(key) <= 200 or not key.isprintable():
                 raise Invalid.field(HEADER, "must be 1 to 200 printable characters")
             digest = _fingerprint()
-            row = IdempotencyKey(user_id=current_user_id(), key=key, request_hash=digest, status=0, body=None)
+            row = IdempotencyKey(
+                user_id=current_user_id(),
+                key=_keyed_hash(key.encode()).hexdigest(),
+                request_hash=digest,
+                status=0,
+                body=None,
+            )
             stored = _claim(row)
             if stored is None:
                 g.idempotency = row
@@ -101,10 +107,9 @@ def _fingerprint() -> str:
     """Return what tells one request from another: its URL and what its body says, not how JSON is spaced and ordered.
 
     A form's CSRF token is not part of it: the same text, sent again after the page was reloaded, is the same request.
-    Files are read in pieces, because they may be large. It is kept, and a body may hold a password: without the key
-    nobody can find that out by trying.
+    Files are read in pieces, because they may be large.
     """
-    digest = hmac.new(current_app.config["SECRET_KEY"].encode(), request.path.encode() + b"\n", "sha256")
+    digest = _keyed_hash(request.path.encode() + b"\n")
     if request.mimetype not in FORMS:
         digest.update(json.dumps(request.get_json(), sort_keys=True).encode())
         return digest.hexdigest()
@@ -117,6 +122,14 @@ def _fingerprint() -> str:
             digest.update(piece)
         file.stream.seek(0)
     return digest.hexdigest()
+
+
+def _keyed_hash(data: bytes) -> hmac.HMAC:
+    """Begin a hash that is stored in place of what a program sent: it may hold a password, or what is forgotten later.
+
+    Without the key nobody can find that out by trying.
+    """
+    return hmac.new(current_app.config["SECRET_KEY"].encode(), data, "sha256")
 
 
 def encrypt_answer(payload: Any) -> str:

@@ -31,7 +31,6 @@ from webapp.i18n.request_language import gettext as _
 from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized, split_reason
 from webapp.memories.web.pages import changes_since
 from webapp.providers.model_choice import check_choice, remember_choice, remembered_parameters
-from webapp.text.provenance import carry_spans
 
 blueprint = PageBlueprint("chat_pages", __name__, access="user")
 
@@ -231,7 +230,6 @@ def resend(message_id: int) -> ViewResult:
     except Invalid as error:
         context = {"message": before, "content": request.form.get("content", ""), "errors": sentences(error, LABELS)}
         return render_template("chat/_edit.html" if wants_partial() else "chat/edit.html", **context), 422
-    spans += carry_spans(before.content, body.content, before.provenance)
     return launch_turn(service.edit_message(current_user_id(), message_id, body.content, spans), redraw=True)
 
 

@@ -25,7 +25,7 @@ from webapp.parameters import PAYLOAD
 from webapp.providers.model_choice import check_choice
 from webapp.retrieval import receipts
 from webapp.retrieval.service import anticipate
-from webapp.text.provenance import Spans
+from webapp.text.provenance import Spans, carry_spans
 from webapp.tools.client_tools import ClientTools
 from webapp.usage import service as usage
 
@@ -192,8 +192,13 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
         raise Conflict("This is an earlier version. Restore it first.")
     embedded = anticipate(user_id, content)
     abandoned = _streaming_after(message)
+    carried = carry_spans(message.content, content, message.provenance)
     question, reply = messages.add_exchange(
-        conversation, content, parent_id=message.parent_id, custom_payload=message.custom_payload, spans=spans
+        conversation,
+        content,
+        parent_id=message.parent_id,
+        custom_payload=message.custom_payload,
+        spans=[*spans, *carried],
     )
     messages.supersede_from(conversation, message.message_id, question, keep=[reply.message_id])
     db.session.flush()

@@ -165,7 +165,9 @@ def _next_batch(conversation_id: int, after: int, limit: int) -> Batch | None:
         return None
     tombstones = tombstone_set(conversation.user_id)
     transcript = [
-        TranscriptMessage(row.message_id, row.role, tombstones.without_quotes(row.content), row.created_at)
+        TranscriptMessage(
+            row.message_id, row.role, tombstones.without_quotes(row.content, row.provenance), row.created_at
+        )
         for row in rows
         if row.content.strip()
     ]

@@ -21,7 +21,7 @@ from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
 from webapp.memories.rules.state import SourceMessage, State
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstones import tombstone_set
+from webapp.memories.store.tombstones import mark_forgotten, tombstone_set
 from webapp.providers.clients import embedder
 from webapp.text.canonical import plain_text
 
@@ -81,9 +81,13 @@ def keep_facts(
     rows = db.session.scalars(
         select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
     ).all()
-    messages = tuple(
-        SourceMessage(number, row.message_id, row.role, row.content, row.created_at)
-        for number, row in enumerate(rows, 1)
+    tombstones = tombstone_set(user_id)
+    messages = mark_forgotten(
+        [
+            SourceMessage(number, row.message_id, row.role, row.content, row.created_at, row.provenance)
+            for number, row in enumerate(rows, 1)
+        ],
+        tombstones,
     )
     user_messages = [message for message in messages if message.role == "user"]
     operations = [
@@ -107,7 +111,7 @@ def keep_facts(
             context=tuple(row.content for row in rows if row.role != "user"),
             subject=name,
             is_trusted=model_call.worker_is_trusted(),
-            is_forgotten=tombstone_set(user_id).forbids,
+            is_forgotten=tombstones.forbids,
         ),
     )
     plan = side_by_side(plan)

@@ -119,5 +119,6 @@ def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dic
 
 def _refuse_forgotten(user_id: int, content: str) -> None:
     """Refuse what the person has forgotten: they may write it again, a program may not. Raises Forbidden."""
-    if tombstone_set(user_id).forbids(content):
+    tombstones = tombstone_set(user_id)
+    if tombstones.forbids(content) or tombstones.quotes_in(content):
         raise Forbidden(_SAID["forgotten"])

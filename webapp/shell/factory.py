@@ -49,11 +49,11 @@ RECEIVERS = {
     "audit": "setup",
     "chat": "turns.runtime",
     "db": "base",
-    "digests": "redaction",
+    "digests": "redaction service",
     "files": "documents service",
-    "journeys": "authoring setup",
+    "journeys": "authoring guides setup",
     "legacies": "conversation_moves membership_end visibility",
-    "memories": "history.revisions portrait.service",
+    "memories": "history.revisions portrait.service prompt.always_used",
     "retrieval": "changes invalidation setup",
     "saved_prompts": "service",
     "spaces": "members signals",
@@ -62,7 +62,7 @@ RECEIVERS = {
     "usage": "sums",
     "webhooks": "service",
 }
-"""The modules of each room with functions that are called when something happens elsewhere."""
+"""The modules of each room with functions that are called for events, or for placeholders, of other rooms."""
 
 
 def build(settings: Settings | None = None) -> OpenAPI:

@@ -172,7 +172,9 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
     # Forgotten words are not retold: they are the user's, and stay in their message only.
     tombstones = tombstone_set(conversation.user_id)
     transcript = tuple(
-        TranscriptMessage(row.message_id, row.role, tombstones.without_quotes(row.content), row.created_at)
+        TranscriptMessage(
+            row.message_id, row.role, tombstones.without_quotes(row.content, row.provenance), row.created_at
+        )
         for row in rows
         if row.content.strip() and (row.role == "user" or row.status in FINISHED)
     )

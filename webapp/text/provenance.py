@@ -1,11 +1,12 @@
 """The provenance of a message's words, by where they stand: typed by its author, or somebody else's that were put in.
 
-Others' words are what Markdown fences and quotes, blocks in triple quotes, dashes or quotation marks, transcripts with
-speakers' labels and the heads of forwarded mail enclose, and what the composer or a program says was pasted. Only where
-words stand is looked at, never what they say.
+Others' words are what Markdown fences and quotes, blocks in triple quotes, dashes or quotation marks, pairs of tags,
+JSON, transcripts with speakers' labels and the heads of forwarded or answered mail enclose, and what the composer or a
+program says was pasted. Only where words stand is looked at, never what they say.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -16,7 +17,9 @@ from webapp.text.quotes import Span, merge_spans
 Origin = Literal["typed", "pasted", "quoted", "spoken"]
 Spans = Sequence[tuple[int, int, str]]
 """Start, end and origin."""
-OTHERS: frozenset[str] = frozenset({"pasted", "quoted"})
+FORGOTTEN = "forgotten"
+"""The origin of words that their author has had forgotten: nothing rests on them again."""
+OTHERS: frozenset[str] = frozenset({"pasted", "quoted", FORGOTTEN})
 
 _OPENERS = {"“": "”", "„": "“", "«": "»", "»": "«", '"': '"', "‘": "’", "「": "」", "『": "』"}
 _FENCE = re.compile(r" {0,8}(?:[-*>] {0,3})?(`{3,}|~{3,})")
@@ -24,16 +27,24 @@ _TRIPLE = re.compile(r'"""|\'\'\'')
 _RULE = re.compile(r"\s*([-=_*#])\1{2,}[^\w\n]*")
 _TITLED_RULE = re.compile(r"\s*+[-=_]{3,}+[^\n]{1,80}?[-=_]{3,}+\s*+")
 _STAMP = re.compile(
-    r"[ \t]*(?:\[[^\]\n]{0,24}\d[^\]\n]{0,24}\]|\d{1,2}[:.]\d\d[^\s:]{0,6})[ \t]+(?=\S[^\n]{0,30}[:：])"
+    r"[ \t]*(?:\[[^\]\n]{0,24}\d[^\]\n]{0,24}\]|(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ \t]+)?\d{1,2}[:.]\d\d[^\s:]{0,6}"
+    r"(?:[ \t][^\W\d_]\.?[^\W\d_]\.?[ \t]-)?)[ \t]+(?:[-–—][ \t]+)?(?=\S[^\n]{0,30}[:：])"
 )
-"""A time before a speaker's label."""
+"""A time before a speaker's label, with or without its day."""
+_BRACKET = re.compile(r"\s*(?:[\[<*]|\([^()\n]*\)\s?[:：])")
+_ANSWERED = re.compile(r"[^\n]{0,60}\b\d{4}\b[^\n]{0,30}\b\d{1,2}[:.]\d\d\b[^\n]{0,80}[:：]\s*")
+"""The line above a mail that is answered: a day with its year, a time, whoever wrote it, and a colon."""
+_TAG = re.compile(r"<(/?)([a-z][\w:-]{0,40})(?:\s[^<>\n]{0,400})?>", re.IGNORECASE)
+_JSON = re.compile(r"\{\s*\"[^\"\n]{1,80}\"\s*:[^{}]*[{}]")
 _LABEL = re.compile(r"\s*(?:[\[(<*]{0,3})([^\W\d_][^\n:：\]]{0,30})[\])>*]{0,3}\s?[:：]\s*\S")
 _ADDRESS = re.compile(r"[^\s@<]{1,64}@[^\s@>]{1,255}\.\w")
 _LONGEST_RULE = 200
 """Characters; a longer line is text."""
 _INLINE = re.compile(
-    r"(?<![\w])(?:“[^“”\n]+”|„[^„“”\n]+[“”]|«[^«»\n]+»|»[^«»\n]+«|\"[^\"\n]+\"|「[^「」\n]+」|『[^『』\n]+』)(?!\w)"
+    r"(?<!\w)(?:«[^«»\n]+»|»[^«»\n]+«|\"[^\"\n]+\")(?!\w)"
+    r"|“[^“”\n]+”|„[^„“”\n]+[“”]|‹[^‹›\n]+›|「[^「」\n]+」|『[^『』\n]+』"
 )
+_ALIKE = str.maketrans("＞＂｀～", '>"`~')
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _SAID_WORDS = 6
 """From how many words on a quotation within a line is what somebody said; a shorter one is a name or a title."""
@@ -84,9 +95,14 @@ def carry_spans(before: str, after: str, spans: Spans) -> list[tuple[int, int, s
 
 
 def _blocks(text: str) -> Iterator[Span]:
+    if not text.isascii():
+        # One for one, so that places stay; what is invisible hides no mark.
+        text = "".join(" " if unicodedata.category(char) == "Cf" else char for char in text.translate(_ALIKE))
     lines = [Span(line.start(), line.end()) for line in re.finditer(r"[^\n]*\n?", text) if line.group()]
     yield from _fenced(text, lines)
     yield from _between_triples(text)
+    yield from _between_tags(text)
+    yield from (Span(*match.span()) for match in _JSON.finditer(text))
     yield from _between_rules(text, lines)
     yield from _quoted(text, lines)
     yield from _mail(text, lines)
@@ -111,6 +127,17 @@ def _between_triples(text: str) -> Iterator[Span]:
     marks = [match.span() for match in _TRIPLE.finditer(text)]
     for opening, closing in zip(marks[::2], [*marks[1::2], (len(text), len(text))], strict=False):
         yield Span(opening[0], closing[1])
+
+
+def _between_tags(text: str) -> Iterator[Span]:
+    """Yield what stands between a tag and the one that closes it."""
+    opened: dict[str, int] = {}
+    for mark in _TAG.finditer(text):
+        name = mark[2].casefold()
+        if not mark[1]:
+            opened.setdefault(name, mark.start())
+        elif name in opened:
+            yield Span(opened.pop(name), mark.end())
 
 
 def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
@@ -147,12 +174,16 @@ def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _mail(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """From the head of a mail to the end; after a head of one line, to the last blank one, since it may be a note.
+    """Yield from the head of a mail, or the line above one that is answered, to the end.
 
-    A head is lines with labels, one of which has an address.
+    A head is lines with labels, one of which has an address; after one of a single line, a note may follow the last
+    blank one.
     """
     for number, line in enumerate(lines):
         head = text[line.start : line.end]
+        if _ANSWERED.fullmatch(head) and line.end < len(text):
+            yield Span(line.start, len(text))
+            return
         if not (_LABEL.match(head) and _ADDRESS.search(head)):
             continue
         first, last = number, number
@@ -173,7 +204,7 @@ def _transcript(text: str, lines: Sequence[Span]) -> Iterator[Span]:
         text_line = text[line.start : line.end]
         stamp = _STAMP.match(text_line)
         if match := _LABEL.match(text_line[stamp.end() if stamp else 0 :]):
-            labelled.append((number, match[1].strip().casefold(), bool(stamp) or text_line.lstrip()[:1] in "[(<*"))
+            labelled.append((number, match[1].strip().casefold(), bool(stamp) or _BRACKET.match(text_line) is not None))
     names = {name for _, name, _ in labelled}
     repeats = len(labelled) > len(names) >= 2
     for place, (number, _, bracketed) in enumerate(labelled):

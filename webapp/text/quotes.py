@@ -1,4 +1,5 @@
-"""The place of a quote in a text: verbatim, except for white space, case, quotes, dashes, bold and Unicode forms."""
+"""The place of a quote in a text: verbatim, except for white space, case, quotes, dashes, bold, digits of other scripts
+and Unicode forms."""
 
 import re
 import unicodedata
@@ -7,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from webapp.text.canonical import STRAIGHT
+from webapp.text.words import plain_form
 
 # Scripts with spaces between words: there a quote must not begin or end inside a word ("Al" in "Alexander").
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "DIGIT")
@@ -86,7 +88,8 @@ def _fold_cluster(cluster: str) -> str:
     if len(cluster) == 1 and cluster.isascii():
         return cluster.lower()
     decomposed = unicodedata.normalize("NFKD", cluster.translate(_STRAIGHT))
-    return unicodedata.normalize("NFKD", decomposed.casefold())
+    folded = unicodedata.normalize("NFKD", decomposed.casefold())
+    return plain_form(folded).replace("i\u0307", "i")  # of the Turkish "İ"
 
 
 def _on_boundaries(origins: list[tuple[int, int]], start: int, end: int) -> bool:

@@ -77,6 +77,10 @@ _ARABIC_MARKS = "\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
 IGNORED_MARKS = f"\u00ad{_LATIN_MARKS}{_HEBREW_MARKS}{_ARABIC_MARKS}"
 """Characters that may or may not be written: soft hyphens, accents, the vowel marks of Hebrew and Arabic, tatweel."""
 _IGNORED = re.compile(f"[{IGNORED_MARKS}]")
+_OPTIONAL = re.compile(
+    f"[\u00ad\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff{_HEBREW_MARKS}{_ARABIC_MARKS}]"
+)
+"""Of these, what is no accent, and what is invisible; but for the joiner of emoji, which makes another of them."""
 
 
 _WITHIN = 4_000
@@ -132,6 +136,12 @@ def fold_marks(text: str) -> str:
     # The Cyrillic short i is a letter of its own that endings depend on.
     text = text.replace("\u0438\u0306", "й")
     return unicodedata.normalize("NFC", _IGNORED.sub("", text))
+
+
+def plain_form(text: str) -> str:
+    """Return a folded text without what may be left out in writing, any script's digits as 0 to 9, every i alike."""
+    text = _OPTIONAL.sub("", text).replace("ı", "i")
+    return "".join(char if (value := unicodedata.decimal(char, None)) is None else str(value) for char in text)
 
 
 def search_form(text: str) -> str:

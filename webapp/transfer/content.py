@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 from webapp.i18n.dates import is_dated
 from webapp.i18n.marks import N_
 from webapp.memories.store.outside_proposals import Proposal
+from webapp.text.provenance import Spans
 from webapp.transfer.sources import Upload
 
 Role = Literal["user", "assistant"]
@@ -33,7 +34,7 @@ class ReadFile:
 @dataclass(slots=True)
 class ReadMessage:
     """One visible message; `source_id` is unique within its conversation and the same in every export of it, `thought`
-    is what the model thought before it, where the export has that."""
+    is what the model thought before it and `spans` what of it was not typed, where the export has that."""
 
     source_id: str
     role: Role
@@ -42,6 +43,7 @@ class ReadMessage:
     model: str | None = None
     files: list[ReadFile] = field(default_factory=list)
     thought: str = ""
+    spans: Spans = ()
 
 
 OTHER_VERSIONS = N_("other versions")

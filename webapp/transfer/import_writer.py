@@ -219,6 +219,7 @@ def _append(
                 status="complete",
                 created_at=moment,
                 model=message.model[:200] if message.model else None,
+                spans=[*message.spans] or None,
             )
         )
     db.session.add_all(rows)

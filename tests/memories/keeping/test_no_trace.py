@@ -167,7 +167,11 @@ def everywhere(app, client, user, model, run_jobs, tmp_path: Path) -> int:
     run_jobs()
     # And once more with the summary in the prompt; a request whose answer is kept for repeating it.
     say(client, talk, "What was it that I painted?")
-    client.post("/api/memories", json={"memory_type": "fact", "content": CONTENT}, headers={"Idempotency-Key": "once"})
+    client.post(
+        "/api/memories",
+        json={"memory_type": "fact", "content": CONTENT},
+        headers={"Idempotency-Key": f"once {CONTENT}"},
+    )
     run_jobs()
     # And told in prose.
     model.script(match="portrait", structured={"sentences": [{"text": "You are allergic to walnuts.", "notes": [1]}]})

@@ -587,3 +587,16 @@ def test_what_contradicts_another_is_left_when_several_are_kept(app, browser, us
     assert "1 memory kept. 1 left as they were: they contradict another." in browser.get("/memories/review").text
     states = {row.memory_id: (row.needs_review, row.valid_to is None) for row in memories_of(app, user.user_id)}
     assert states == {held: (False, True), against: (True, True), alone: (False, True)}
+
+
+def test_of_two_that_wait_with_one_key_one_is_kept_and_the_other_asked_about(app, browser, user):
+    fields = {"key": "identity/location"}
+    with app.app_context(), write_transaction():
+        cities = [Proposal(f"Lives in {city}", value=city, **fields) for city in ("York", "Leeds")]
+        propose(user.user_id, cities, cause="import")
+    ids = [row.memory_id for row in memories_of(app, user.user_id)]
+    assert post_form(browser, "/memories/review", ids=ids, decision="accept").status_code == 303
+    page = browser.get("/memories/review").text
+    assert "1 memory kept. 1 left as they were: they contradict another." in page and "These two disagree" in page
+    states = [(row.needs_review, row.valid_to is None) for row in memories_of(app, user.user_id)]
+    assert states == [(False, True), (True, True)]

@@ -28,7 +28,7 @@ from webapp.memories.rules.state import Effect, State
 from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstones import tombstone_set, watch
+from webapp.memories.store.tombstones import mark_forgotten, tombstone_set, watch
 from webapp.prompts import service as prompts
 
 log = logging.getLogger(__name__)
@@ -218,8 +218,9 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: Nearby | None = Non
     if nearby is None or nearby[0] + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
         nearby = find_similar(batch, answer)
     ids |= set(nearby[1] if nearby else ())
+    tombstones = tombstone_set(batch.user_id)
     return State(
-        messages=batch.call.sources,
+        messages=mark_forgotten(batch.call.sources, tombstones),
         memories=tuple(writing.load_known(ids)),
         numbered=batch.call.numbered,
         embeddings=answer.vectors,
@@ -227,7 +228,7 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: Nearby | None = Non
         foreign=batch.call.foreign,
         secrets=answer.extraction.secrets,
         is_trusted=answer.is_trusted,
-        is_forgotten=tombstone_set(batch.user_id).forbids,
+        is_forgotten=tombstones.forbids,
     )
 
 

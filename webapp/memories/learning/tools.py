@@ -88,6 +88,8 @@ def remember(
     source = next((s for s in reversed(sources) if find_quote(quote, s.content, s.others)), None)
     if source is None:
         return refusal_text("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
+    stones = tombstones.tombstone_set(conversation.user_id)
+    (marked,) = tombstones.mark_forgotten([source], stones)
     operation = MemoryOperation(
         action="add",
         message_number=source.number,
@@ -103,13 +105,13 @@ def remember(
     if vectors and model:
         ids |= writing.nearest(conversation.user_id, conversation.space_id, model, list(vectors.values()), 10).keys()
     state = State(
-        messages=sources,
+        messages=tuple(marked if item is source else item for item in sources),
         memories=tuple(writing.load_known(ids)),
         embeddings=vectors,
         context=_replies(turn),
         is_trusted=is_trusted,
         is_tainted=is_tainted,
-        is_forgotten=tombstones.tombstone_set(conversation.user_id).forbids,
+        is_forgotten=stones.forbids,
     )
     plan = decide([operation], state, origin="tool")
     effects: Sequence[Effect] = for_review(plan.effects, origin="tool") if is_tainted else plan.effects

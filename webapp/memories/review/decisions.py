@@ -140,15 +140,18 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
 def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int]:
     """Keep or forget some memories, up to 100, that wait; returns how many went, and how many stay as they were.
 
-    What contradicts another memory is not kept, since that takes a decision of its own. Forgetting goes with all that
-    say the same.
+    What contradicts another memory, or one that was kept just now, is not kept, since that takes a decision of its own.
+    Forgetting goes with all that say the same.
     """
     queue = review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(memory_ids)).items
+    memories = {item.memory.memory_id: item.memory for item in queue}
+    ids = sorted(memories)
     if decision is Decision.REJECT:
-        ids = [item.memory.memory_id for item in queue]
         return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), len(memory_ids) - len(ids)
     count = 0
-    for memory_id in sorted(item.memory.memory_id for item in queue if item.other is None):
+    for memory_id in ids:
+        if _other_of(user_id, memories[memory_id]) is not None:
+            continue
         with suppress(Conflict), db.session.begin_nested():
             decide_review(user_id, memory_id, ReviewDecision(decision=decision))
             count += 1
@@ -166,7 +169,7 @@ def confirm_memory(user_id: int, memory_id: int) -> Memory:
     return memory
 
 
-def _other_of(user_id: int, memory: Memory, other_id: int | None) -> int | None:
+def _other_of(user_id: int, memory: Memory, other_id: int | None = None) -> int | None:
     """Return the memory that the decision is also about: the one named, contradicted, holding the key, or in its place
     now.
     """

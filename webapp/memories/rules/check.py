@@ -24,7 +24,7 @@ from webapp.memories.rules.policy import MIN_CONFIDENCE, MIN_IMPORTANCE, USABLE_
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
 from webapp.text.canonical import canonical_statement, plain_text
-from webapp.text.provenance import without
+from webapp.text.provenance import touches, without
 from webapp.text.quotes import Span
 
 
@@ -149,8 +149,11 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
         place = matches[0]
     if place is not None:
         return place
-    if not matches and any(find_quote(operation.quote, message.content) for message in user_messages):
-        return Refusal.PASTED
+    if not matches:
+        outside = [(m, span) for m in user_messages if (span := find_quote(operation.quote, m.content))]
+        if outside:
+            is_forgotten = any(touches(span, message.forgotten) for message, span in outside)
+            return Refusal.FORGOTTEN if is_forgotten else Refusal.PASTED
     if source is None:
         return Refusal.UNKNOWN_MESSAGE
     return Refusal.NOT_THE_USER if source.role != "user" else Refusal.NOT_VERBATIM

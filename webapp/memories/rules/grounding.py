@@ -16,10 +16,13 @@ from babel.localedata import locale_identifiers, resolve_locale_filename
 
 from webapp.i18n.dates import is_dated
 from webapp.text.canonical import fold, signs
-from webapp.text.words import fold_marks, words
+from webapp.text.words import PAIRED, fold_marks, plain_form, words
 
 _WORD = re.compile(r"[^\W_]+(?:['’.,:/-][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
+_SEAM = re.compile(f"(?<=[{PAIRED}])(?=[a-z0-9])|(?<=[a-z0-9])(?=[{PAIRED}])")
+"""Where scripts meet in one run: "在Google做", "Google에서"."""
+_THOUSANDS = re.compile(r"(?<=\d)[.,'\s](?=\d{3}(?!\d))")
 _MIN_BEGINNING = 3
 _TELLING_LETTERS = 4
 _MAJORITY = 2 / 3
@@ -32,7 +35,7 @@ def particulars_of(statement: str) -> frozenset[str]:
 
     A name is a word with a capital that does not begin the statement.
     """
-    particulars = {fold_marks(word) for word in _particulars(statement)}
+    particulars = {_THOUSANDS.sub("", _fold(word)) for word in _particulars(statement)}
     return frozenset(particulars) | signs(statement)
 
 
@@ -131,11 +134,12 @@ class _TextWords:
     """The words of some texts, to look others up in."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._text = fold_marks(" ".join(texts))
+        plain = _fold(" ".join(texts))
+        self._text = f"{plain} {_THOUSANDS.sub('', plain)}"
         self._words = set(_PART.findall(self._text))
 
     def has(self, phrase: str) -> bool:
-        return all(self._has_word(part) for part in _PART.findall(fold_marks(phrase)))
+        return all(self._has_word(part) for part in _PART.findall(_fold(phrase)))
 
     def _has_word(self, word: str) -> bool:
         if word in self._words:
@@ -151,6 +155,10 @@ class _TextWords:
             for other in self._words
             if other[:_MIN_BEGINNING] == word[:_MIN_BEGINNING]
         )
+
+
+def _fold(text: str) -> str:
+    return _SEAM.sub(" ", plain_form(fold_marks(text)))
 
 
 def _particulars(statement: str) -> Iterator[str]:

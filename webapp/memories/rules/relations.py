@@ -20,7 +20,7 @@ from webapp.memories.rules.policy import (
 )
 from webapp.memories.rules.state import KnownMemory
 from webapp.memories.rules.working_copy import Board
-from webapp.text.words import stems, words
+from webapp.text.words import plain_form, stems, words
 
 
 def cosine(left: np.ndarray | None, right: np.ndarray | None) -> float:
@@ -37,16 +37,16 @@ def is_same(left: str, right: str, similarity: float) -> bool:
     Vectors hardly reflect a "not", a number or a name; every word counts, so that whoever likes tea does not merge with
     whoever does not.
     """
-    return similarity >= SAME_AT and particulars_of(left) == particulars_of(right) and _forms(left) == _forms(right)
+    return may_be_same(left, right, similarity, SAME_AT) and _forms(left) == _forms(right)
 
 
-def may_be_same(left: str, right: str, similarity: float) -> bool:
+def may_be_same(left: str, right: str, similarity: float, least: float = MAYBE_SAME_AT) -> bool:
     """Tell whether two statements may say the same in other words, so that somebody has to read them to tell."""
-    return similarity >= MAYBE_SAME_AT and particulars_of(left) == particulars_of(right)
+    return similarity >= least and particulars_of(left) == particulars_of(right)
 
 
 def _forms(statement: str) -> frozenset[str]:
-    tokens = words(statement)
+    tokens = words(plain_form(statement))
     return frozenset(term or word for term, word in zip(stems(tokens, keep_stop_words=True), tokens, strict=True))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.text.canonical import canonical_statement
-from webapp.text.provenance import spans_of_others
+from webapp.text.provenance import FORGOTTEN, spans_of_others
 from webapp.text.quotes import Span
 
 MemoryRef = int
@@ -42,6 +42,11 @@ class SourceMessage:
     def others(self) -> tuple[Span, ...]:
         """Return the parts that its author did not type."""
         return spans_of_others(self.content, self.spans)
+
+    @property
+    def forgotten(self) -> tuple[Span, ...]:
+        """The parts that its author has had forgotten."""
+        return tuple(Span(start, end) for start, end, origin in self.spans if origin == FORGOTTEN)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ from webapp.text.canonical import (
     fold,
     trim_punctuation,
 )
+from webapp.text.provenance import FORGOTTEN, Spans
+from webapp.text.quotes import Span, merge_spans
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10
@@ -136,8 +138,8 @@ class TombstoneSet:
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
     ) -> bool:
-        """Return whether a memory may not come back, judged by its statement, its key and value, or the quote behind
-        it.
+        """Return whether a memory may not come back: its statement, its key and value, or the quote behind it was
+        forgotten, or it says what was the quote of another.
         """
         return not self._stored_digests.isdisjoint(self.digests_of(content, fact_key, fact_value, quote))
 
@@ -150,29 +152,34 @@ class TombstoneSet:
             forms = _forms_of(version, content, fact_key, fact_value)
             if key := version.key(fact_key):
                 forms.append((TombstoneKind.KEY, key))
-            if quote and _is_long(form := version.statement(quote)):
-                forms.append((TombstoneKind.QUOTE, form))
+            words = (version.statement(text) for text in (content, quote) if text)
+            forms += [(TombstoneKind.QUOTE, form) for form in words if _is_long(form)]
             digests.update(digest for kind, form in forms for digest in self._digests(version.name_of(kind), form))
         return frozenset(digests)
 
-    def without_quotes(self, text: str, mark: str = "[…]") -> str:
-        """Return a text with the mark in place of every run of words that is a forgotten quote.
+    def quotes_in(self, text: str) -> list[Span]:
+        """Return the runs of words in a text that are forgotten quotes.
 
         Tries runs of up to QUOTE_WORDS words; in scripts without spaces, only whole runs between spaces.
         """
-        return self._without(text, mark, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
+        return self._places(text, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
+
+    def without_quotes(self, text: str, spans: Spans = ()) -> str:
+        """Return a text with […] in place of every forgotten quote, and of what is marked as one."""
+        marked = [(start, end) for start, end, origin in spans if origin == FORGOTTEN]
+        return _replace(text, merge_spans([*self.quotes_in(text), *marked]), "[…]")
 
     def without_forgotten(self, text: str, mark: str) -> str:
         """Return the same for forgotten statements and quotes, in the entire text."""
-        return self._without(text, mark, (TombstoneKind.QUOTE, TombstoneKind.CONTENT))
+        return _replace(text, self._places(text, (TombstoneKind.QUOTE, TombstoneKind.CONTENT)), mark)
 
-    def _without(self, text: str, mark: str, kinds: Collection[TombstoneKind], limit: int | None = None) -> str:
+    def _places(self, text: str, kinds: Collection[TombstoneKind], limit: int | None = None) -> list[Span]:
         if not self._stored_digests:
-            return text
+            return []
         spans = [match.span() for match in re.finditer(r"\S+", text)][:limit]
         # Folded word by word, once: each is part of up to QUOTE_WORDS squared runs.
         versions = [(v, [v.fold(text[start:end]) for start, end in spans]) for v in (_NOW, _EARLIER)]
-        removals: list[tuple[int, int]] = []
+        places: list[Span] = []
         index = 0
         while index < len(spans):
             longest = min(QUOTE_WORDS, len(spans) - index)
@@ -185,11 +192,9 @@ class TombstoneSet:
                 0,
             )
             if run:
-                removals.append((spans[index][0], spans[index + run - 1][1]))
+                places.append(Span(spans[index][0], spans[index + run - 1][1]))
             index += run or 1
-        for start, end in reversed(removals):
-            text = text[:start] + mark + text[end:]
-        return text
+        return places
 
     def _is_forgotten(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
         form = version.trim(" ".join(tokens))
@@ -202,6 +207,12 @@ class TombstoneSet:
             yield _digest(key, kind, form)
         for secret in self._secrets:
             yield _digest(secret, f"{self._user_id}\x1f{kind}", form)
+
+
+def _replace(text: str, places: Sequence[Span], mark: str) -> str:
+    for start, end in reversed(places):
+        text = text[:start] + mark + text[end:]
+    return text
 
 
 def _digest(key: bytes, kind: str, form: str) -> str:

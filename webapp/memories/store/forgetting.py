@@ -1,5 +1,6 @@
 """Forgetting for good: tombstones first, then the memory with everything that repeats what it said."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from webapp.memories.store.journal import statement_hash
 from webapp.memories.store.reach import UsedIn, Uses, lock_withdrawal, reach_of, uses_of
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
+from webapp.text.provenance import FORGOTTEN
 
 BATCH = 500
 
@@ -98,6 +100,7 @@ def forget(
     for row in rows:
         if row.visibility == "shared":
             touch(row.space_id)
+    _mark_words(evidence)
     db.session.execute(delete(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids)))
     db.session.execute(delete(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
     db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))
@@ -199,6 +202,16 @@ def _write_tombstones(
             ],
         )
     return len(fresh)
+
+
+def _mark_words(evidence: Iterable[MemoryEvidence]) -> None:
+    """Mark the words behind forgotten memories in their messages, so that nothing rests on them under another quote."""
+    places: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
+    for row in evidence:
+        places[row.message_id].append((row.start, row.end, FORGOTTEN))
+    for message in db.session.scalars(select(Message).where(Message.message_id.in_(places))):
+        message.spans = [*message.provenance, *places[message.message_id]]
+    db.session.flush()
 
 
 def _strip_revisions(user_id: int, wordings: Iterable[str], ids: Collection[int]) -> int:

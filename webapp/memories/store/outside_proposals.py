@@ -161,7 +161,7 @@ def _refusal(piece: str, fact: KeyedFact | None, hashes: set[str], tombstones: T
     key, value = (fact.key, fact.value) if fact else (None, None)
     if statement_hash(piece) in hashes:
         return "known"
-    if tombstones.forbids(piece, key, value):
+    if tombstones.forbids(piece, key, value) or tombstones.quotes_in(piece):
         return "forgotten"
     return "secret" if find_secret(piece, key, value) else "proposed"
 

@@ -7,17 +7,21 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from cryptography.fernet import Fernet, InvalidToken
 from flask import current_app
 from sqlalchemy import func, select
 
+from webapp.conversations.models import Message
 from webapp.db.base import db
 from webapp.memories.models import MemoryTombstone, TombstoneKey
+from webapp.memories.rules.state import SourceMessage
 from webapp.memories.rules.tombstones import TombstoneSet, key_id, person_key
 from webapp.memories.store import versions
+from webapp.text.provenance import FORGOTTEN
 
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")
 
@@ -31,6 +35,24 @@ def tombstone_set(user_id: int, *, tombstones: Mapping[str, str | None] | None =
     elsewhere = names - {None} - {key_id(person_key(secret, user_id)) for secret in secrets}
     extra_keys = list(imported_keys(user_id).values()) if elsewhere else []
     return TombstoneSet(secrets, user_id, set(tombstones), imported_keys=extra_keys, is_old=None in names)
+
+
+def mark_forgotten(messages: Sequence[SourceMessage], tombstones: TombstoneSet) -> tuple[SourceMessage, ...]:
+    """Return messages with what of them has been forgotten by now among their spans.
+
+    It is where a forgotten memory had its quote, and wherever the same words stand.
+    """
+    contents = {message.message_id: message.content for message in messages if message.role == "user"}
+    spans = {
+        message_id: tuple((start, end, FORGOTTEN) for start, end in tombstones.quotes_in(content))
+        for message_id, content in contents.items()
+    }
+    rows = select(Message.message_id, Message.spans).where(Message.message_id.in_(contents))
+    for message_id, stored in db.session.execute(rows):
+        spans[message_id] += tuple(
+            (start, end, FORGOTTEN) for start, end, origin in stored or () if origin == FORGOTTEN
+        )
+    return tuple(replace(item, spans=(*item.spans, *spans.get(item.message_id, ()))) for item in messages)
 
 
 def keys_of(user_id: int) -> dict[str, bytes]:

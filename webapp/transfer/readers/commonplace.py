@@ -66,7 +66,14 @@ def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
 def _conversation(row: dict[str, Any], folders: dict[Any, Any]) -> ReadConversation:
     current = [message for message in row["messages"] if not message.get("superseded_by_id") and message["content"]]
     messages = [
-        ReadMessage(str(m["message_id"]), m["role"], m["content"], instant(m["created_at"]), m.get("model"))
+        ReadMessage(
+            str(m["message_id"]),
+            m["role"],
+            m["content"],
+            instant(m["created_at"]),
+            m.get("model"),
+            spans=[(int(start), int(end), str(origin)) for start, end, origin in m.get("spans") or ()],
+        )
         for m in current
     ]
     return ReadConversation(

@@ -1,0 +1,110 @@
+"""What is forgotten does not come back from the same words under a longer, a shorter or another quote."""
+
+import pytest
+
+from tests.journeys.rows import wait
+from tests.memories.conversing import answers, converse, current, memories_of, operation, say
+from tests.memories.learning.test_extraction import extract
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, write_transaction
+from webapp.memories.learning import extraction
+from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.summaries import service as summaries
+
+SAID = "I'm allergic to walnuts"
+CONTENT = "Allergic to walnuts."
+WORDS = ("Walnuts make the user ill.", "No walnuts for the user.")
+
+
+def forget(app, client, user, model, talk: int, quote: str = SAID) -> None:
+    """Have what is learned from a quote in a conversation forgotten."""
+    answers(model, operation(quote, CONTENT))
+    extract(client, talk)
+    (memory,) = memories_of(app, user.user_id)
+    client.delete(f"/api/memories/{memory.memory_id}")
+
+
+@pytest.mark.parametrize(
+    ("said", "forgotten", "quote"),
+    [
+        (f"By the way, {SAID}! Bye.", SAID, "allergic to walnuts"),
+        (f"By the way, {SAID}! Bye.", SAID, f"By the way, {SAID}!"),
+        (f"{SAID} and sail a boat.", SAID, f"{SAID} and sail a boat"),
+        ("顺便说一下我对核桃过敏而且住在大连。", "我对核桃过敏", "对核桃过敏而且住在大连"),
+        ("ผมแพ้วอลนัทและอยู่ที่เชียงใหม่", "ผมแพ้วอลนัท", "แพ้วอลนัทและอยู่ที่เชียงใหม่"),
+    ],
+)
+def test_the_same_words_stay_forgotten_under_another_quote(app, client, user, model, said, forgotten, quote) -> None:
+    talk = converse(app, user.user_id, said)
+    forget(app, client, user, model, talk, forgotten)
+    answers(model, operation(quote, WORDS[0]))
+    assert extract(client, talk)["change_set"]["reasons"] == {"forgotten": 1}
+    assert current(app, user.user_id) == []
+
+
+@pytest.mark.usefixtures("untrusted")
+def test_the_users_sentence_leaves_out_what_was_forgotten(app, client, user, model) -> None:
+    talk = converse(app, user.user_id, f"I sail a small boat, and {SAID}.")
+    forget(app, client, user, model, talk)
+    answers(model, operation("I sail a small boat", "Sails a small boat."))
+    extract(client, talk)
+    (content,) = current(app, user.user_id)
+    assert "I sail a small boat" in content and "walnuts" not in content
+
+
+def test_the_same_words_in_another_message_stay_forgotten_too(app, client, user, model) -> None:
+    forget(app, client, user, model, converse(app, user.user_id, f"By the way, {SAID}!"))
+    other = converse(app, user.user_id, f"As I told my doctor, {SAID}, and I moved to Porto.")
+    answers(model, operation("allergic to walnuts", WORDS[0]), operation("I moved to Porto", "Moved to Porto."))
+    extract(client, other)
+    assert current(app, user.user_id) == ["Moved to Porto."]
+
+
+def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user, model) -> None:
+    talk = converse(app, user.user_id, f"By the way, {SAID}!")
+    answers(model, operation(SAID, CONTENT))
+    extract(client, talk)
+    (memory,) = memories_of(app, user.user_id)
+
+    def respond(_body):
+        client.delete(f"/api/memories/{memory.memory_id}")
+        return {"structured": {"statements": [operation("allergic to walnuts", WORDS[0])]}}
+
+    model.script(match="memory_operations", respond=respond)
+    with app.app_context():
+        assert extraction.extract(talk, from_start=True).reasons == {"forgotten": 1}
+    assert current(app, user.user_id) == []
+
+
+def test_an_edited_message_brings_nothing_back(app, client, user, model) -> None:
+    talk = converse(app, user.user_id)
+    (message,) = say(app, talk, "我对核桃过敏而且住在大连。")
+    forget(app, client, user, model, talk, "我对核桃过敏")
+    model.script(match="请", reply="好的。")
+    answers(model, operation("对核桃过敏", WORDS[0]), operation("住在大连", "住在大连"), times=None)
+    edited = client.post(f"/api/messages/{message}/edit", json={"content": "我对核桃过敏而且住在大连。请注意。"})
+    wait(client, edited.json["response_id"])
+    print("XX", extract(client, talk), memories_of(app, user.user_id))
+    assert current(app, user.user_id) == ["住在大连"]
+
+
+@pytest.mark.parametrize("content", [SAID, f"The user said: {SAID}"])
+def test_no_other_program_brings_the_quote_back_as_a_memory(app, client, user, model, content) -> None:
+    forget(app, client, user, model, converse(app, user.user_id, f"By the way, {SAID}!"))
+    with app.app_context(), write_transaction():
+        assert propose(user.user_id, [Proposal(content)], cause="mcp").counts == {"forgotten": 1}
+    assert memories_of(app, user.user_id) == []
+    # By their own hand the user may.
+    assert client.post("/api/memories", json={"memory_type": "fact", "content": content}).status_code == 201
+
+
+def test_no_summary_is_shown_what_was_forgotten(app, client, user, model, run_jobs) -> None:
+    talk = converse(app, user.user_id, "我对核桃过敏而且住在大连。", *[f"I painted boat {n}" for n in range(20)])
+    forget(app, client, user, model, talk, "我对核桃过敏")
+    model.script(match="conversation_summary", structured={"summary": "Boats."})
+    with app.app_context(), write_transaction():
+        db.session.get(Conversation, talk).summary_due = True
+    with app.app_context():
+        summaries.summarise(talk)
+    (call,) = [call for call in model.calls() if "conversation_summary" in str(call)]
+    assert "住在大连" in str(call) and "核桃" not in str(call)
