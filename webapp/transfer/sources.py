@@ -51,6 +51,8 @@ class Upload:
                 self._archive = Archive(path)
         elif self._beginning(filename).startswith(b"PK\x03\x04"):  # the directory at its end is missing
             raise ImportRefused("The ZIP is broken. Download the export again.")
+        elif _is_packed(self._beginning(filename)):
+            raise ImportRefused("This archive is not a ZIP. Unpack it, and upload its files, or pack them as a ZIP.")
 
     @property
     def is_archive(self) -> bool:
@@ -212,6 +214,12 @@ class Upload:
         """Close the file."""
         if self._archive is not None:
             self._archive.close()
+
+
+def _is_packed(data: bytes) -> bool:
+    """Return whether a file is an archive or compressed, by its first bytes: gzip, bzip2, xz, zstd, 7z, RAR, tar."""
+    marks = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
+    return data.startswith(marks) or data[257:262] == b"ustar"
 
 
 def _line(text: str) -> Any:
