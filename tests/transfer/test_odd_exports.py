@@ -356,3 +356,31 @@ def test_an_archive_of_another_kind_is_refused_plainly(tmp_path, mode):
         archive.addfile(tarfile.TarInfo("conversations.json"), io.BytesIO())
     with pytest.raises(ImportRefused, match="not a ZIP"):
         Upload(path, "export.tar")
+
+
+@pytest.mark.parametrize("name", ["var jsonData", "const data"])
+@pytest.mark.parametrize("end", [";\n", ";\r\n", "\n", ";</script>"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_the_page_of_an_export_has_its_conversations(tmp_path, name, end, indent):
+    says = {
+        "author": {"role": "user"},
+        "content": {"content_type": "text", "parts": ["a[0]; b\n]; c"]},
+        "recipient": "all",
+    }
+    talk = {"id": "1", "title": "Tea", "mapping": {"a": {"id": "a", "parent": None, "message": says}}}
+    text = json.dumps([talk, {**talk, "id": "2"}], indent=indent if ";" in end else None)
+    path = tmp_path / "upload"
+    path.write_bytes(f"<html><script>\n  {name} = {text}{end}var assetsJson = {{}};\n</script></html>".encode())
+    with Upload(path, "chat.html") as upload:
+        reader = recognise(upload)
+        found = list(reader.read(upload))
+    assert reader.name == "chatgpt"
+    assert [(talk.title, _texts(talk)) for talk in found] == [("Tea", ["a[0]; b\n]; c"])] * 2
+
+
+@pytest.mark.parametrize("page", ["<p>Tea</p>", "<script>var a = [{", "<script>var a = [1, 2];\n</script>"])
+def test_a_page_without_an_export_is_refused(tmp_path, page):
+    path = tmp_path / "upload"
+    path.write_bytes(f"<html>{page}".encode())
+    with Upload(path, "page.html") as upload, pytest.raises(ImportRefused):
+        recognise(upload)

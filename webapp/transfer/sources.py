@@ -20,6 +20,7 @@ from webapp.files.readers.text import decode, encoding_of
 from webapp.i18n.marks import N_
 from webapp.transfer.archives import Archive, ImportRefused
 from webapp.transfer.json_text import StrictText
+from webapp.transfer.page_json import Span, open_span, span_of
 
 PEEK_BYTES = 64 * 1024
 LOOKED_AT = 20
@@ -46,6 +47,7 @@ class Upload:
         self.path = path
         self.filename = filename
         self._archive: Archive | None = None
+        self._span: Span | None = None
         if zipfile.is_zipfile(path):
             if not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
                 self._archive = Archive(path)
@@ -53,6 +55,8 @@ class Upload:
             raise ImportRefused("The ZIP is broken. Download the export again.")
         elif _is_packed(self._beginning(filename)):
             raise ImportRefused("This archive is not a ZIP. Unpack it, and upload its files, or pack them as a ZIP.")
+        else:
+            self._span = span_of(path)
 
     @property
     def is_archive(self) -> bool:
@@ -70,11 +74,15 @@ class Upload:
 
     def size(self, name: str) -> int:
         """Return the uncompressed bytes that a member claims to have."""
-        return self.path.stat().st_size if self._archive is None else self._archive.size(name)
+        if self._archive is not None:
+            return self._archive.size(name)
+        return self._span[1] - self._span[0] if self._span else self.path.stat().st_size
 
     def open(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        """Yield a member's bytes. Raises ImportRefused if it is encrypted or broken."""
-        return self.path.open("rb") if self._archive is None else self._archive.open(name)
+        """Yield a member's bytes, of a page with JSON that. Raises ImportRefused if it is encrypted or broken."""
+        if self._archive is not None:
+            return self._archive.open(name)
+        return open_span(self.path, self._span) if self._span else self.path.open("rb")
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file to store, one more at most than it may have. Raises ImportRefused."""
