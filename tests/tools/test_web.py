@@ -392,7 +392,7 @@ def test_an_engine_that_drips_ends_the_test_in_time(app: Flask, searxng: Site, m
     with app.app_context():
         engine = web.engine_of(web.access())
     with pytest.raises(ToolFailed, match="in time"):
-        asyncio.run(web.try_out(engine))
+        asyncio.run(web.search_test(engine))
 
 
 def test_a_tool_that_breaks_is_a_sentence_and_its_words_are_in_no_log(
