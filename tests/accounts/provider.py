@@ -23,13 +23,14 @@ class Provider:
         self.claims: dict[str, Any] = {}
         self.spoil: dict[str, Any] = {}
         self.userinfo_claims: dict[str, Any] = {}
+        self.userinfo_asked = 0
         self.codes: dict[str, dict[str, str]] = {}
         app = Flask("provider")
         app.add_url_rule("/.well-known/openid-configuration", view_func=self.discovery)
         app.add_url_rule("/authorize", view_func=self.authorize)
         app.add_url_rule("/token", view_func=self.token, methods=["POST"])
         app.add_url_rule("/jwks", view_func=self.jwks)
-        app.add_url_rule("/userinfo", view_func=lambda: jsonify(self.userinfo_claims))
+        app.add_url_rule("/userinfo", view_func=self.userinfo)
         self._server = make_server("127.0.0.1", 0, app, threaded=True)
         self.issuer = f"http://127.0.0.1:{self._server.port}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -54,6 +55,11 @@ class Provider:
             id_token_signing_alg_values_supported=["RS256"],
             code_challenge_methods_supported=["S256"],
         )
+
+    def userinfo(self) -> Any:
+        """What it says of the person besides."""
+        self.userinfo_asked += 1
+        return jsonify(self.userinfo_claims)
 
     def authorize(self) -> Any:
         """The person agrees at once."""

@@ -332,6 +332,27 @@ def test_the_groups_may_be_in_the_userinfo_of_the_same_person(make_user, configu
     assert me(anonymous)["is_admin"] == (sub == "ann-1")
 
 
+@pytest.mark.parametrize("group", ["", "keepers"])
+def test_userinfo_is_asked_for_groups_only_if_they_matter(ann, configure, provider, anonymous, group):
+    configure(oidc_admin_group=group)
+    provider.userinfo_claims = {"sub": "ann-1", "groups": ["keepers"], "name": "Ann from the userinfo"}
+    before = provider.userinfo_asked
+    anonymous.get(at_the_provider(anonymous))
+    assert me(anonymous)["user_id"] == ann.user_id
+    assert provider.userinfo_asked - before == bool(group)
+
+
+def test_a_subject_that_ends_with_a_space_is_nobody_else(ann, configure, provider, anonymous):
+    configure()
+    anonymous.get(at_the_provider(anonymous))
+    assert me(anonymous)["user_id"] == ann.user_id
+    anonymous.get("/logout")
+    provider.claims |= {"sub": "ann-1 ", "email": "eve@example.org"}
+    answer = anonymous.get(at_the_provider(anonymous))
+    assert answer.status_code == 403
+    assert "ends with a space" in answer.text
+
+
 @pytest.mark.parametrize(
     ("claims", "expected"),
     [

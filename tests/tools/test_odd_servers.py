@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+import queue
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from tests.tools.servers import Asked, Site
 from webapp.tools.mcp_client import client as mcp
 from webapp.tools.mcp_client import wire
+from webapp.tools.mcp_client.argument_names import own_arguments, plain_schema
 from webapp.tools.toolset import ToolFailed
 
 CASES = json.loads(Path(__file__).with_name("odd_servers.json").read_text(encoding="utf-8"))
@@ -185,3 +188,81 @@ def test_what_goes_wrong_is_said(site: Site, answer: Answer, said: str) -> None:
     site.answer = lambda _asked: answer
     with pytest.raises(ToolFailed, match=said):
         asyncio.run(mcp.tools(mcp.Server("Odd", site.url, is_internal=True)))
+
+
+def first_transport(site: Site, endpoint: str = "/messages?session=1", status: int = 405) -> mcp.Server:
+    """A server of the revision of 2024-11-05: a GET opens a stream, which says where to post, and answers there."""
+    streams: list[queue.Queue[bytes]] = []
+
+    def stream() -> Iterator[bytes]:
+        streams.append(answers := queue.Queue())
+        yield f": hello\n\nevent: endpoint\ndata: {endpoint}\n\n".encode()
+        with suppress(queue.Empty):
+            while True:
+                yield data({"method": "notifications/message"}) + answers.get(timeout=3)
+
+    def answer(asked: Asked) -> Answer:
+        if asked.method == "GET":
+            return 200, STREAM, stream()
+        if not asked.path.startswith("/messages"):
+            return status, {}, b"Method Not Allowed"
+        if "id" in asked.json:
+            results = {
+                "initialize": {"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": {}},
+                "tools/list": {"tools": [{"name": "look", "inputSchema": {}}]},
+                "tools/call": SAID,
+            }
+            streams[-1].put(data({"jsonrpc": "2.0", "id": asked.json["id"], "result": results[asked.json["method"]]}))
+        return 202, {}, b"Accepted"
+
+    site.answer = answer
+    return mcp.Server("Odd", f"{site.url}/sse", is_internal=True, token="secret-token", age=wire.HANDSHAKE[-1])
+
+
+@pytest.mark.parametrize("status", [400, 404, 405])
+def test_the_first_transport_is_spoken(site: Site, status: int) -> None:
+    server = first_transport(site, status=status)
+    age, tools = asyncio.run(mcp.tools(server))
+    assert (age, [tool.name for tool in tools]) == ("2024-11-05", ["look"])
+    assert asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}
+    assert all(asked.headers["authorization"] == "Bearer secret-token" for asked in site.asked)
+
+
+def test_requests_go_to_no_other_address_that_a_stream_names(site: Site) -> None:
+    server = first_transport(site, f"http://localhost:{site.port}/messages")
+    with pytest.raises(ToolFailed, match="another address"):
+        asyncio.run(mcp.tools(server))
+    assert {asked.path for asked in site.asked} == {"/sse"}
+
+
+def test_a_page_at_the_address_is_no_stream(site: Site) -> None:
+    site.answer = lambda asked: (
+        (200, {"Content-Type": "text/html"}, b"<p>") if asked.method == "GET" else (405, {}, b"")
+    )
+    with pytest.raises(ToolFailed, match=r"an error \(405\)"):
+        asyncio.run(mcp.tools(mcp.Server("Odd", site.url, is_internal=True)))
+
+
+@pytest.mark.parametrize(("own", "plain_name"), CASES["an_argument_has_a_plain_name"])
+def test_an_argument_has_a_plain_name(own: list[str], plain_name: list[str]) -> None:
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in own}, "required": own}
+    told = plain_schema(schema)
+    assert list(told["properties"]) == told["required"] == plain_name
+    assert own_arguments(dict.fromkeys(plain_name, "x"), schema) == dict.fromkeys(own, "x")
+
+
+def test_arguments_within_others_get_their_own_names_back() -> None:
+    part = {"type": "object", "properties": {"$in": {"type": "string"}}}
+    schema = {
+        "type": "object",
+        "properties": {
+            "list": {"type": "array", "items": part},
+            "either": {"anyOf": [{"type": "string"}, part]},
+            "free": {"type": "object", "properties": {}, "additionalProperties": part},
+        },
+    }
+    said = {"list": [{"in": "a"}], "either": {"in": "b"}, "free": {"any name": {"in": "c"}}, "other": 1}
+    own = {"list": [{"$in": "a"}], "either": {"$in": "b"}, "free": {"any name": {"$in": "c"}}, "other": 1}
+    assert "$" not in json.dumps(plain_schema(schema))
+    assert own_arguments(said, schema) == own
+    assert own_arguments({"either": "text"}, schema) == {"either": "text"}

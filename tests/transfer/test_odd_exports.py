@@ -1,12 +1,15 @@
 """The odd cases that exist of each export (`docs/transfer.md`): read as far as they go, and what is not is named."""
 
+import io
 import json
+import tarfile
 from datetime import UTC, datetime
 
 import pytest
 
 from testkit import exports
 from testkit.exports import zipped
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.readers import READERS, recognise
 from webapp.transfer.readers.claude import statements
@@ -285,3 +288,99 @@ def test_librechat_names_files_it_cannot_read(parts):
 def test_every_format_has_a_name_of_its_own() -> None:
     labels = [reader.label for reader in READERS.values()]
     assert len(labels) == len(set(labels))
+
+
+# Memories in rows
+
+
+@pytest.mark.parametrize(
+    ("filename", "content"),
+    [
+        ("m.json", [{"id": "1", "text": "Likes tea."}, {"id": "2", "text": "Lives in Lisbon."}]),
+        ("m.json", {"memories": [{"content": "Likes tea."}, {"content": "Lives in Lisbon.", "state": "active"}]}),
+        ("m.json", {"memories": ["Likes tea.", "Lives in Lisbon."]}),
+        ("m.json", ["Likes tea.", "Lives in Lisbon."]),
+        ("m.json", [{"content": "Likes tea."}, {"content": "Lives there.", "state": "deleted"}, "Lives in Lisbon."]),
+        ("m.jsonl", b'{"content": "Likes tea."}\n{"content": "Lives in Lisbon."}\n'),
+        ("m.csv", b"id,Memory,created_at\n1,Likes tea.,2025-01-01\n2,Lives in Lisbon.,2025-01-02\n"),
+        ("m.csv", b"created_at;content\n2025-01-01;Likes tea.\n2025-01-02;Lives in Lisbon.\n"),
+        ("m.csv", b"Likes tea.\nLives in Lisbon.\n"),
+        ("m.tsv", b"content\nLikes tea.\nLives in Lisbon.\n"),
+        ("m.txt", b"Likes tea.\nLives in Lisbon.\n"),
+        ("m.md", b"# About me\n\nLikes tea.\n\nLives in Lisbon.\n"),
+    ],
+)
+def test_memories_come_in_rows_of_many_kinds(tmp_path, filename, content):
+    path = tmp_path / "upload"
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    with Upload(path, filename) as upload:
+        reader = recognise(upload)
+        assert reader.name == "list"
+        assert [part.content for part in reader.read(upload)] == ["Likes tea.", "Lives in Lisbon."]
+
+
+def test_a_row_keeps_its_time_and_its_key(parts):
+    rows = [{"key": "drink", "value": "tea", "updated_at": "2025-01-02T00:00:00Z"}]
+    (memory,) = parts("list", rows, "m.json")
+    assert (memory.content, memory.at) == ("drink: tea", datetime(2025, 1, 2, tzinfo=UTC))
+    (memory,) = parts("list", b"content,created_at\nLikes tea.,2025-01-02\n", "m.csv")
+    assert (memory.content, memory.at) == ("Likes tea.", datetime(2025, 1, 2, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("content", [[{"role": "user", "content": "How?"}], [{"name": "x"}], [1, 2], {"text": {}}])
+def test_other_rows_are_no_memories(tmp_path, content):
+    path = tmp_path / "upload"
+    path.write_bytes(json.dumps(content).encode())
+    with Upload(path, "m.json") as upload, pytest.raises(ImportRefused, match="not an export"):
+        recognise(upload)
+
+
+@pytest.mark.parametrize("wrap", [lambda chat: chat, lambda chat: [chat], lambda chat: {"id": "1", **chat}])
+def test_a_chat_of_open_webui_may_stand_alone(tmp_path, wrap):
+    messages = {
+        "a": {"id": "a", "parentId": None, "childrenIds": ["b"], "role": "user", "content": "How?"},
+        "b": {"id": "b", "parentId": "a", "childrenIds": [], "role": "assistant", "content": "At 80."},
+    }
+    path = tmp_path / "upload"
+    path.write_bytes(json.dumps(wrap({"title": "Tea", "history": {"currentId": "b", "messages": messages}})).encode())
+    with Upload(path, "chat.json") as upload:
+        reader = recognise(upload)
+        (talk,) = reader.read(upload)
+    assert (reader.name, talk.title, _texts(talk)) == ("openwebui", "Tea", ["How?", "At 80."])
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_an_archive_of_another_kind_is_refused_plainly(tmp_path, mode):
+    path = tmp_path / "upload"
+    with tarfile.open(path, mode) as archive:
+        archive.addfile(tarfile.TarInfo("conversations.json"), io.BytesIO())
+    with pytest.raises(ImportRefused, match="not a ZIP"):
+        Upload(path, "export.tar")
+
+
+@pytest.mark.parametrize("name", ["var jsonData", "const data"])
+@pytest.mark.parametrize("end", [";\n", ";\r\n", "\n", ";</script>"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_the_page_of_an_export_has_its_conversations(tmp_path, name, end, indent):
+    says = {
+        "author": {"role": "user"},
+        "content": {"content_type": "text", "parts": ["a[0]; b\n]; c"]},
+        "recipient": "all",
+    }
+    talk = {"id": "1", "title": "Tea", "mapping": {"a": {"id": "a", "parent": None, "message": says}}}
+    text = json.dumps([talk, {**talk, "id": "2"}], indent=indent if ";" in end else None)
+    path = tmp_path / "upload"
+    path.write_bytes(f"<html><script>\n  {name} = {text}{end}var assetsJson = {{}};\n</script></html>".encode())
+    with Upload(path, "chat.html") as upload:
+        reader = recognise(upload)
+        found = list(reader.read(upload))
+    assert reader.name == "chatgpt"
+    assert [(talk.title, _texts(talk)) for talk in found] == [("Tea", ["a[0]; b\n]; c"])] * 2
+
+
+@pytest.mark.parametrize("page", ["<p>Tea</p>", "<script>var a = [{", "<script>var a = [1, 2];\n</script>"])
+def test_a_page_without_an_export_is_refused(tmp_path, page):
+    path = tmp_path / "upload"
+    path.write_bytes(f"<html>{page}".encode())
+    with Upload(path, "page.html") as upload, pytest.raises(ImportRefused):
+        recognise(upload)

@@ -3,12 +3,13 @@
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import Select, delete, func, select
+from sqlalchemy import Select, delete, exists, func, select
 
 from webapp.accounts import signals
 from webapp.accounts.models import User, UserGroup, UserGroupMember
 from webapp.db.base import db, get_or_raise
 from webapp.errors import Conflict, Invalid
+from webapp.extensions import app_settings
 
 MAX_GROUPS = 200
 
@@ -89,6 +90,14 @@ def _check_name(name: str, group_id: int | None) -> str:
     if other is not None and other != group_id:
         raise Invalid.field("name", "is already the name of another group")
     return name
+
+
+def matter() -> bool:
+    """Return whether anything here depends on the groups that a provider reports."""
+    settings = app_settings()
+    return bool(settings.oidc_admin_group or settings.spaces_of_groups) or bool(
+        db.session.scalar(select(exists().select_from(UserGroup)))
+    )
 
 
 @signals.provider_sign_in.connect

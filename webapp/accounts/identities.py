@@ -50,6 +50,8 @@ class ProviderClaims:
         subject = str(subject) if isinstance(subject, str | int) and not isinstance(subject, bool) else ""
         if not subject.strip() or len(subject) > MAX_SUBJECT:
             raise Forbidden("The provider did not say who you are (sub). Ask an admin.")
+        if subject.endswith(" "):  # MariaDB and MySQL compare without them: it could be somebody else's
+            raise Forbidden("The provider's name for you (sub) ends with a space, which is not accepted. Ask an admin.")
         people = (text for name in _NAMES for text in _texts(claims.get(name)))
         verified = find_claim(claims, settings.oidc_email_verified_claim)
         otherwise = True if settings.oidc_email_verified == "always" else None

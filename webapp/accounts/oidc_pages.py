@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Flask, current_app, flash, render_template, request, session, url_for
 
-from webapp.accounts import auth, identities, signals
+from webapp.accounts import auth, groups, identities, signals
 from webapp.accounts.auth import public, writes
 from webapp.accounts.first_account import first_account
 from webapp.accounts.identities import ProviderClaims, find_claim, find_email
@@ -74,9 +74,10 @@ def callback() -> ViewResult:
     """Sign in the person the provider vouches for."""
     client, settings = _client(), app_settings()
     next_url = auth.safe_next(session.pop(NEXT, None))
+    needs_groups = groups.matter()
     db.session.rollback()
     try:
-        claims = _claims(client)
+        claims = _claims(client, needs_groups)
     except Exception as error:
         if type(error).__module__.startswith("requests"):
             raise _unreachable(error) from error
@@ -106,12 +107,12 @@ def callback() -> ViewResult:
     return answer
 
 
-def _claims(client: Any) -> dict[str, Any]:
-    """Return the claims of the ID token, with those of the provider's userinfo if address or groups are not in it."""
+def _claims(client: Any, needs_groups: bool) -> dict[str, Any]:
+    """Return the claims of the ID token, with those of the provider's userinfo if what is needed is not in it."""
     token, settings = client.authorize_access_token(), app_settings()
     claims = dict(token.get("userinfo") or {})
     has_email = bool(find_email(claims, settings))
-    is_whole = has_email and find_claim(claims, settings.oidc_groups_claim) is not None
+    is_whole = has_email and (not needs_groups or find_claim(claims, settings.oidc_groups_claim) is not None)
     if claims and not is_whole and client.load_server_metadata().get("userinfo_endpoint"):
         with suppress(Exception) if has_email else nullcontext():
             profile = client.userinfo(token=token)

@@ -57,6 +57,9 @@ _TEXTS = {
 _HTML_BEGINS = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
+_FLAT_BEGINS = re.compile(
+    rb"""(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<office:document\s[^>]*?\boffice:mimetype=["']([^"']+)"""
+)
 _MAILBOX_BEGINS = re.compile(rb"From \S+ .*\d{4}\r?\n[\w-]+: ")
 MAX_UNPACKED = 256 * 1024**2
 RATIO_FROM = 25 * 1024**2
@@ -90,6 +93,9 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
         raise FileRejected(
             "Old or protected Office files cannot be read. Save it as .docx, .xlsx or .pptx without a password."
         )
+    if flat := _FLAT_BEGINS.match(data):
+        kind = flat[1].decode().removesuffix("-template")
+        return kind if kind in OPEN_DOCUMENTS else PLAIN
     if data.startswith(b"{\\rtf"):
         return RTF
     if b"\x00" in data and not encoding_with_zeros(data):
@@ -145,6 +151,8 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
         return BOOK
     for folder, kind in _OFFICE.items():
         if any(name.startswith(folder) for name in names):
+            if f"{folder}workbook.bin" in names:
+                raise FileRejected("Binary workbooks (.xlsb) cannot be read. Save it as .xlsx.")
             if any(name.lower().endswith("vbaproject.bin") for name in names):
                 raise FileRejected("Files with macros are not accepted. Save it without them.")
             return kind

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from .capabilities import STRUCTURED_MODES, Capabilities
+from .chunks import text_of_parts, unwrap
 from .dialects import finish_of
 from .error_bodies import error_fields
 from .errors import (
@@ -21,7 +22,7 @@ from .errors import (
     classify_exception,
     classify_payload,
 )
-from .events import Finish, ReasoningDelta, StreamDecoder, TextDelta, text_of_parts
+from .events import Finish, ReasoningDelta, StreamDecoder, TextDelta
 from .partial_calls import ToolCall
 from .reply_markup import answer_text
 from .request_format import adapt_body, blames_format, learn_rejection
@@ -254,6 +255,7 @@ def _payload(body: bytes) -> Any:
 def _completion(payload: Any, request: dict[str, Any]) -> Completion:
     """Return the answer in a completion object; raises `RefusedByModel` or `MalformedOutput`."""
     try:
+        payload = unwrap(payload)
         choice = payload["choices"][0]
         message = choice["message"]
         content = message.get("content")

@@ -12,8 +12,23 @@ _LONGEST_REASON = 200
 _LONG_WORD = 16
 _DEEPEST = 6
 _MARKUP = re.compile("<[a-zA-Z!/]")
-_INNER = ("metadata", "error", "errors", "message", "detail", "msg", "raw", "base_resp", "status_msg")
-"""The fields of an error's words, or of an object with them; what a provider passes on from another comes first."""
+_OBJECTS = ("metadata", "error", "errors", "err", "fault", "base_resp")
+"""The fields of an object with an error's words; what a provider passes on from another comes first."""
+_WORDS = (
+    *(
+        "message",
+        "detail",
+        "msg",
+        "raw",
+        "status_msg",
+        "error_description",
+        "error_message",
+        "error_msg",
+        "faultstring",
+    ),
+    *("reason", "error", "err", "title"),
+)
+"""The fields of the words; in `error` beside a message some servers name the status."""
 
 
 def error_fields(payload: object) -> tuple[str, set[str], int | None]:
@@ -29,7 +44,9 @@ def error_fields(payload: object) -> tuple[str, set[str], int | None]:
         payload = inner
     if not isinstance(payload, Mapping):
         return message, set(), None
-    values = {str(payload[name]).lower() for name in ("code", "type", "param") if payload.get(name) is not None}
+    values = {
+        str(payload[name]).lower() for name in ("code", "type", "param", "status") if payload.get(name) is not None
+    }
     status = next((int(code) for code in values if code.isdecimal() and len(code) == 3), None)
     return message, values, status
 
@@ -44,7 +61,10 @@ def _words_of(value: object, depth: int) -> str:
         return "; ".join(filter(None, (_words_of(item, depth - 1) for item in value[:3])))
     if not depth or not isinstance(value, Mapping):
         return ""
-    words = next(filter(None, (_words_of(value.get(name), depth - 1) for name in _INNER)), "")
+    fields = {str(name).lower(): part for name, part in value.items()}
+    parts = [fields.get(name) for name in _OBJECTS if not isinstance(fields.get(name), str)]
+    parts += map(fields.get, _WORDS)
+    words = next(filter(None, (_words_of(part, depth - 1) for part in parts)), "")
     place = value.get("loc")
     return f"{'.'.join(map(str, place))}: {words}" if words and isinstance(place, list) else words
 

@@ -4,23 +4,22 @@ The decoder takes whatever a network read returns: events may be cut anywhere, e
 read is joined into one delta, because everything downstream costs per delta, not per character.
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .chunks import Growth, OneAnswer, documents, end_of, text_of_parts, thoughts_of_parts, unwrap
 from .dialects import finish_of
-from .error_bodies import error_fields
+from .error_bodies import error_fields, quotable
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
 from .lines import LineSplitter
 from .partial_calls import PartialCalls, ToolCall
 from .usage import THOUGHT_FIELDS, Usage, usage_of
 
-_TEXT, _THOUGHT = ("text", "value"), ("text", "thinking", "summary", "content")
+_THOUGHT = ("text", "thinking", "summary", "content")
 _DONE = b"[DONE]"
-_DECODER = json.JSONDecoder()
 _ERROR_FIELDS = {"error", "detail", "errors"}
+_COMPLETIONS = (b"", b"message", b"completion", b"chunk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,10 @@ class StreamDecoder:
         self._data: list[bytes] = []
         self._name = b""
         self._plain: list[bytes] = []
+        self._words = ""  # the last that were no part of an answer: an error, if nothing ends it
         self._is_odd = False
+        self._answer = OneAnswer()
+        self._growth = {TextDelta: Growth(), ReasoningDelta: Growth()}
         self._calls = PartialCalls()
         self._reason: str | None = None
         self._usage: Usage | None = None
@@ -95,10 +97,12 @@ class StreamDecoder:
         rest = [self._lines.rest(), b""]
         if not self.started and self._plain:  # no stream: an object over several lines
             rest = [b"\n".join(self._plain).replace(b"\n", b" ") + rest[0], b""]
-        events = self._read(rest)
+        events = self._read(rest, is_end=True)
         if not self.finished and self.error is None:
             if self._reason is not None:
                 events += self._finish()  # servers without [DONE]: the finish reason is enough of an end
+            elif self._words:
+                self.error = classify_payload(self._words)
             elif self._is_odd and not self.started:
                 self.error = MalformedOutput("The model server sent something that is not a valid stream. Try again.")
         return events
@@ -113,7 +117,7 @@ class StreamDecoder:
         progress, self._progress = self._progress, False
         return progress
 
-    def _read(self, lines: list[bytes]) -> list[Event]:
+    def _read(self, lines: list[bytes], *, is_end: bool = False) -> list[Event]:
         for line in lines:
             try:
                 self._line(line)
@@ -124,6 +128,8 @@ class StreamDecoder:
                 self._is_odd = True  # valid JSON of a different shape: a chunk that costs itself
             if self._done:
                 break
+        if is_end or self._done:
+            self._take_rest()
         events: list[Event] = []
         if self._thoughts and (thought := self._join_pieces(ReasoningDelta, self._thoughts)):
             events.append(ReasoningDelta(thought))
@@ -165,68 +171,75 @@ class StreamDecoder:
             self._end_event()
         elif line.startswith(b"event:"):
             self._name = line[6:].strip()
+        elif line.startswith(b"error:"):
+            self._payload(line[6:], name=b"error")
         elif not line.startswith((b":", b"id:", b"retry:")):
             if not self.started:
                 self._plain.append(line)
+            self._note_words(line.decode("utf-8", "replace"))
             if line.startswith((b"{", b"[")):
                 # An object instead of an event: an answer in one piece, or an error once the status was out.
-                self._payload(line, is_error=False)
+                self._payload(line)
 
     def _end_event(self) -> None:
         name, self._name = self._name, b""
-        if self._data:
-            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-            self._data = []
-            self._payload(data, is_error=name == b"error")
+        data, self._data = self._data, []
+        if data:
+            self._payload(data[0] if len(data) == 1 else b"\n".join(data), name)
 
-    def _payload(self, data: bytes, *, is_error: bool) -> None:
+    def _payload(self, data: bytes, name: bytes = b"") -> None:
         data = data.strip()
         while data.startswith(b"data:"):
             data = data[5:].lstrip()  # a server that frames its events twice
         if data.strip(b'"').upper() == _DONE:
             self._done = True
         elif data:
-            for payload in _documents(data):
-                self._document(payload, is_error=is_error)
+            for payload in documents(data):
+                self._document(payload, name)
 
-    def _document(self, payload: Any, *, is_error: bool) -> None:
-        if is_error:
+    def _document(self, payload: Any, name: bytes) -> None:
+        if name == b"error":
             if self._reason is None:
                 raise classify_payload(payload)
             return
         if not isinstance(payload, Mapping):
             self._is_odd = True
+            if isinstance(payload, str):
+                self._note_words(payload)
             return
+        payload = unwrap(payload)
         choices = payload.get("choices")
-        if self._reason is None and (
-            error_fields(payload.get("error"))[0]
-            or (not choices and (_ERROR_FIELDS & payload.keys() or error_fields(payload)[0]))
-        ):
+        is_error = bool(error_fields(payload.get("error"))[0])
+        if not choices:
+            is_error |= bool(_ERROR_FIELDS & payload.keys() or (name in _COMPLETIONS and error_fields(payload)[0]))
+        if is_error and self._reason is None:
             raise classify_payload(payload)
         self._chunk(payload, choices)
 
     def _chunk(self, payload: Mapping[str, Any], choices: Any) -> None:
-        if usage := payload.get("usage"):
-            self._usage = usage_of(usage)
+        self._note_usage(payload)
         if self._model is None and isinstance(payload.get("model"), str):
             self._model = payload["model"]
-        if not choices:
-            return
-        choice = choices if isinstance(choices, Mapping) else choices[0]
-        if usage := choice.get("usage"):
-            self._usage = usage_of(usage)
-        reason = choice.get("finish_reason")
+        if choices:
+            for choice in self._answer.feed(choices, is_over=self._reason is not None):
+                self._choice(choice, payload)
+
+    def _choice(self, choice: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+        self._note_usage(choice)
         delta = choice.get("delta")
         if delta is None or (not delta and not self.started):
             # Whole: an answer that is not streamed, or, after its pieces, once more; or a completion without roles.
             delta = choice.get("message") or ({"content": choice["text"]} if choice.get("text") else delta)
+        if isinstance(delta, str):
+            delta = {"content": delta}
+        reason = end_of(payload, choice, delta or {}) if self._reason is None else choice.get("finish_reason")
         if delta and not (reason and self._repeats(delta)):
             text = delta.get("content")
             if text:
                 if isinstance(text, str):
-                    self._texts.append(text)
+                    self._texts.append(self._growth[TextDelta].add(text))
                 else:
-                    self._thoughts += _thoughts_of_parts(text)
+                    self._thoughts += thoughts_of_parts(text)
                     self._texts += filter(None, [text_of_parts(text)])
             elif isinstance(delta.get("refusal"), str):
                 self._texts.append(delta["refusal"])
@@ -235,27 +248,24 @@ class StreamDecoder:
         if reason:
             self._reason = finish_of(str(reason))
             if self._reason == "error":
-                source = payload if payload.get("error") else choice
-                raise classify_payload(source) if source.get("error") else InterruptedAnswer()
+                sources = (payload, choice, delta or {})
+                source = next((source for source in sources if source.get("error")), None)
+                raise classify_payload(source) if source else InterruptedAnswer()
             if self._reason == "content_filter" and not (self.started or self._texts):
                 raise RefusedByModel
 
     def _repeats(self, delta: Mapping[str, Any]) -> bool:
         """Return whether the last piece is the whole answer once more."""
         text = delta.get("content")
-        return (
-            isinstance(text, str)
-            and len(text) > 1
-            and bool(self._all or self._texts)
-            and (text == "".join(self._all) + "".join(self._texts))
-        )
+        return isinstance(text, str) and len(text) > 1 and text == "".join((*self._all, *self._texts))
 
     def _beside_text(self, delta: Mapping[str, Any]) -> None:
         """Add what a delta has besides text: reasoning, which is sent under one of several names, and tool calls."""
         for name in THOUGHT_FIELDS:
             if thought := delta.get(name):
                 self._progress = True
-                self._thoughts += filter(None, [text_of_parts(thought, _THOUGHT)])
+                thought = self._growth[ReasoningDelta].add(text_of_parts(thought, _THOUGHT))
+                self._thoughts += filter(None, [thought])
                 break
         calls = delta.get("tool_calls") or ([delta["function_call"]] if delta.get("function_call") else [])
         for piece in calls if isinstance(calls, list) else [calls]:
@@ -263,38 +273,26 @@ class StreamDecoder:
                 self._progress = True
                 self._calls.add(piece)
 
+    def _note_words(self, text: str) -> None:
+        if text[:1].isalpha() and " " in text.strip():
+            self._words = quotable(text)
+
+    def _note_usage(self, source: Mapping[str, Any]) -> None:
+        """Take token counts from where they are; none at all do not replace those that came before."""
+        if usage := source.get("usage"):
+            found = usage_of(usage)
+            if self._usage is None or found.prompt_tokens or found.completion_tokens:
+                self._usage = found
+
+    def _take_rest(self) -> None:
+        """Take what waited for what would follow it, now that nothing does."""
+        for choice in self._answer.rest():
+            self._choice(choice, {})
+        self._texts.append(self._growth[TextDelta].rest())
+        self._thoughts.append(self._growth[ReasoningDelta].rest())
+
     def _finish(self) -> list[Event]:
         self.finished = True
         events: list[Event] = [*self._calls.complete()]
         events.append(Finish(self._reason or ("tool_calls" if self._calls else "stop"), self._usage, self._model))
         return events
-
-
-def _documents(data: bytes) -> list[Any]:
-    """Return what an event holds: mostly one object, else several in a list or one after the other, or text."""
-    try:
-        payload = json.loads(data)
-    except (ValueError, RecursionError):
-        text, documents = data.decode("utf-8", "replace"), []
-        with suppress(ValueError, RecursionError):
-            while text:
-                payload, end = _DECODER.raw_decode(text)
-                documents.append(payload)
-                text = text[end:].lstrip()
-        return documents or [text]
-    return payload if isinstance(payload, list) else [payload]
-
-
-def text_of_parts(parts: object, fields: Sequence[str] = _TEXT) -> str:
-    """Return the text of what some servers send instead of a string: parts, of which those that think are left out."""
-    if isinstance(parts, list):
-        return "".join(text_of_parts(part, fields) for part in parts)
-    if isinstance(parts, Mapping):
-        return next(filter(None, (text_of_parts(parts.get(name)) for name in fields)), "")
-    return parts if isinstance(parts, str) else ""
-
-
-def _thoughts_of_parts(parts: object) -> list[str]:
-    """Return the thinking in a content list: `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`."""
-    thoughts = [part.get("thinking") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
-    return list(filter(None, map(text_of_parts, thoughts)))

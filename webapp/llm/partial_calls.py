@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .chunks import values_of
+
 ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
 
 
@@ -45,8 +47,8 @@ class PartialCalls:
         name, arguments = function.get("name"), next(filter(None, map(function.get, ARGUMENT_FIELDS)), None)
         name = name if isinstance(name, str) else ""
         call = self._call_of(_index(piece.get("index")), str(piece.get("id") or ""), name)
-        if name and name != call.name:
-            call.name += name
+        if name:
+            call.name = name if name.startswith(call.name) else call.name + name
         if isinstance(arguments, str):
             call.pieces.append(arguments)
         elif arguments:  # an object instead of its text; an empty one comes before the pieces of the real one
@@ -57,12 +59,13 @@ class PartialCalls:
         ids: set[str] = set()
         seen: set[tuple[str, str, str]] = set()
         for number, call in enumerate(self._calls):
-            if call.id and (call.id, call.name, call.arguments) in seen:
+            arguments = _whole(call.pieces)
+            if call.id and (call.id, call.name, arguments) in seen:
                 continue
-            seen.add((call.id, call.name, call.arguments))
+            seen.add((call.id, call.name, arguments))
             call_id = call.id if call.id and call.id not in ids else own_id("call", number)
             ids.add(call_id)
-            yield ToolCall(call_id, call.name, call.arguments)
+            yield ToolCall(call_id, call.name, arguments)
 
     def _call_of(self, index: int | None, call_id: str, name: str) -> _Call:
         """Return the call that a piece belongs to: the last one with its number, if it has one, unless it begins
@@ -102,6 +105,18 @@ def _index(value: object) -> int | None:
     if isinstance(value, str) and value.isdecimal():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _whole(pieces: list[str]) -> str:
+    """Return the arguments in some pieces: the last, if each repeats those before, or if all are sent again."""
+    text = "".join(pieces)
+    if _is_json(text):
+        return text
+    if len(pieces) > 1 and all(map(str.startswith, pieces[1:], pieces)):
+        return pieces[-1]
+    values = values_of(text)
+    is_again = len(values) > 1 and all(value in ({}, values[-1]) for value in values)
+    return json.dumps(values[-1], ensure_ascii=False) if is_again and text.endswith("}") else text
 
 
 def _is_json(text: str) -> bool:

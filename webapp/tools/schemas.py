@@ -45,7 +45,7 @@ ServerUrl = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(
 
 
 class NewToolServer(Input):
-    """An MCP server that speaks streamable HTTP."""
+    """An MCP server that speaks streamable HTTP, or the event streams of the first revision."""
 
     name: ServerName
     url: ServerUrl = Field(description="Of its endpoint, such as https://example.org/mcp.")

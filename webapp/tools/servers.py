@@ -19,6 +19,7 @@ from webapp.providers.clients import completions
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.text.tokens import estimate_tokens
 from webapp.tools.mcp_client import client
+from webapp.tools.mcp_client.argument_names import own_arguments
 from webapp.tools.mcp_client.client import Server
 from webapp.tools.mcp_client.tool_schemas import definition_of, schema_of
 from webapp.tools.mcp_client.wire import ListedTool
@@ -208,7 +209,7 @@ def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[To
             Tool(
                 definition,
                 "far",
-                _runner(server_of(row), entry["name"]),
+                _runner(server_of(row), entry),
                 writes=not entry["reads_only"],
                 asks=not entry["reads_only"] and (row.server_id, entry["name"]) not in allowed,
                 seconds=CALL_SECONDS,
@@ -220,9 +221,9 @@ def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[To
     return tools
 
 
-def _runner(server: Server, name: str) -> Run:
+def _runner(server: Server, tool: dict[str, Any]) -> Run:
     async def run(arguments: dict[str, Any], _around: ToolContext) -> Output:
-        return await client.call(server, name, arguments)
+        return await client.call(server, tool["name"], own_arguments(arguments, schema_of(tool)))
 
     return run
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from webapp.i18n import LANGUAGES, SOURCE
 from webapp.i18n.marks import N_
-from webapp.llm.events import text_of_parts
+from webapp.llm.chunks import text_of_parts
 from webapp.text.sentences import sentence_texts
 
 MODEL = "screen-tour"

@@ -20,6 +20,7 @@ from webapp.files.readers.text import decode, encoding_of
 from webapp.i18n.marks import N_
 from webapp.transfer.archives import Archive, ImportRefused
 from webapp.transfer.json_text import StrictText
+from webapp.transfer.page_json import Span, open_span, span_of
 
 PEEK_BYTES = 64 * 1024
 MAX_SAMPLE = 20
@@ -46,11 +47,16 @@ class Upload:
         self.path = path
         self.filename = filename
         self._archive: Archive | None = None
+        self._span: Span | None = None
         if zipfile.is_zipfile(path):
             if not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
                 self._archive = Archive(path)
         elif self._beginning(filename).startswith(b"PK\x03\x04"):  # the directory at its end is missing
             raise ImportRefused("The ZIP is broken. Download the export again.")
+        elif _is_packed(self._beginning(filename)):
+            raise ImportRefused("This archive is not a ZIP. Unpack it, and upload its files, or pack them as a ZIP.")
+        else:
+            self._span = span_of(path)
 
     @property
     def is_archive(self) -> bool:
@@ -68,11 +74,15 @@ class Upload:
 
     def size(self, name: str) -> int:
         """Return the uncompressed bytes that a member claims to have."""
-        return self.path.stat().st_size if self._archive is None else self._archive.size(name)
+        if self._archive is not None:
+            return self._archive.size(name)
+        return self._span[1] - self._span[0] if self._span else self.path.stat().st_size
 
     def open(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        """Yield a member's bytes. Raises ImportRefused if it is encrypted or broken."""
-        return self.path.open("rb") if self._archive is None else self._archive.open(name)
+        """Yield a member's bytes, of a page with JSON that. Raises ImportRefused if it is encrypted or broken."""
+        if self._archive is not None:
+            return self._archive.open(name)
+        return open_span(self.path, self._span) if self._span else self.path.open("rb")
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file to store, one more at most than it may have. Raises ImportRefused."""
@@ -213,6 +223,12 @@ class Upload:
         """Close the file."""
         if self._archive is not None:
             self._archive.close()
+
+
+def _is_packed(data: bytes) -> bool:
+    """Return whether a file is an archive or compressed, by its first bytes: gzip, bzip2, xz, zstd, 7z, RAR, tar."""
+    marks = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
+    return data.startswith(marks) or data[257:262] == b"ustar"
 
 
 def _line(text: str) -> Any:

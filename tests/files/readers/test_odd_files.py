@@ -37,6 +37,31 @@ def opened(kind: str, body: str, declared: str | None = None) -> bytes:
     return zipped({"mimetype": f"application/vnd.oasis.opendocument.{declared}", **parts} if declared else parts)
 
 
+@pytest.mark.parametrize(
+    ("kind", "body", "read_as"),
+    [
+        ("text", "<text:h>The roof</text:h><text:p>It is green.</text:p>", "# The roof\nIt is green."),
+        (
+            "spreadsheet",
+            '<table:table><table:table-row><table:table-cell office:value="12"/></table:table-row></table:table>',
+            "12",
+        ),
+        ("presentation", "<draw:page><draw:text-box><text:p>The roof</text:p></draw:text-box></draw:page>", "The roof"),
+    ],
+)
+@pytest.mark.parametrize("begin", ["", '<?xml version="1.0" encoding="UTF-8"?>\n', "\ufeff<?xml version='1.0'?>"])
+def test_an_open_document_may_be_one_file_of_xml(kind: str, body: str, read_as: str, begin: str) -> None:
+    mark = f'office:version="1.3" office:mimetype="application/vnd.oasis.opendocument.{kind}"'
+    inner = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    data = f"{begin}<office:document {NAMES} {mark}>{inner}</office:document>"
+    assert read_as in text("a.xml", data.encode())
+
+
+def test_a_binary_workbook_is_refused_by_its_name() -> None:
+    with pytest.raises(kinds.FileRejected, match="xlsb"):
+        text("a.xlsb", zipped({"xl/workbook.bin": "x", "[Content_Types].xml": "<x/>"}))
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 def test_a_text_needs_no_byte_order_mark(encoding: str) -> None:
     assert text("a.txt", TEXT.encode(encoding)) == TEXT.strip()

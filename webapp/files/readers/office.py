@@ -199,14 +199,19 @@ def _number(value: object) -> str:
 
 
 def read_open_document(data: bytes) -> Pages:
-    """Read a text, a spreadsheet or a presentation of LibreOffice: a page for each slide, pages for each sheet."""
+    """Read a text, a spreadsheet or a presentation of LibreOffice, packed or as one file of XML: a page for each slide,
+    pages for each sheet."""
     from lxml import etree  # noqa: PLC0415
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            tree = etree.fromstring(archive.read("content.xml"), parser)
-            left_out = Counter(picture=sum(name.startswith("Pictures/") for name in archive.namelist()))
+        if data.startswith(b"PK"):
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                tree = etree.fromstring(archive.read("content.xml"), parser)
+                left_out = Counter(picture=sum(name.startswith("Pictures/") for name in archive.namelist()))
+        else:
+            tree = etree.fromstring(data, parser)
+            left_out = Counter(picture=sum(1 for _ in tree.iter(f"{_DRAW}image")))
     except (KeyError, etree.XMLSyntaxError, zipfile.BadZipFile):
         raise Unreadable("The document is damaged or protected.") from None
     body = tree.find(f"{_OFF}body")

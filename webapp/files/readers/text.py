@@ -75,7 +75,12 @@ def read_text(data: bytes) -> Pages:
 
 
 def read_table(data: bytes) -> Pages:
-    """Read separated values, whatever separates them and ends the lines."""
+    """Read separated values."""
+    return Pages(table_pages("", table_rows(data)))
+
+
+def table_rows(data: bytes) -> list[list[str]]:
+    """Return the rows of separated values, whatever separates them and ends the lines."""
     text = decode(data)
     match = _SEP_LINE.match(text)
     text = text[match.end() :] if match else text
@@ -83,7 +88,7 @@ def read_table(data: bytes) -> Pages:
     lines = text.splitlines()
     separator = match[1] if match else _separator(lines[:50])
     source = text if "\n" in text else "\n".join(lines)
-    return Pages(table_pages("", list(csv.reader(io.StringIO(source, newline=""), delimiter=separator))))
+    return list(csv.reader(io.StringIO(source, newline=""), delimiter=separator))
 
 
 def _separator(lines: list[str]) -> str:

@@ -3,10 +3,11 @@
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from webapp.tools.mcp_client import wire
 from webapp.tools.mcp_client.wire import HANDSHAKE, STATELESS, ListedTool
@@ -15,6 +16,8 @@ from webapp.tools.toolset import Output, ToolFailed
 
 MAX_REDIRECTS = 2
 LIST_SECONDS = 20.0
+_UNSPOKEN = (400, 404, 405, 406, 415, 501)
+"""The answers to a request of those who speak the first revision's transport (HTTP with server-sent events)."""
 _FOREIGN = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST_NAME = 56
 _DATED = re.compile(r"20\d\d-\d\d-\d\d")
@@ -35,6 +38,10 @@ class _HandshakeNeeded(Exception):
     """The server does not accept requests that stand alone."""
 
 
+class _Unspoken(ToolFailed):
+    """There is something at the address, but it takes no requests there."""
+
+
 @dataclass(slots=True)
 class _McpSession:
     """The agreement with a server for one call."""
@@ -43,9 +50,13 @@ class _McpSession:
     age: str
     session: str = ""
     number: int = 0
+    url: str = ""
+    stream: AsyncIterator[Any] | None = None
+    """Where answers come, in the transport of the first revision: not with the responses to what is sent to `url`."""
+    opened: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Return the result of a request. Raises ToolFailed, and _Older."""
+        """Return the result of a request. Raises ToolFailed, and _HandshakeNeeded."""
         self.number += 1
         body = wire.request(self.number, method, params, self.age)
         headers = wire.headers(method, params, self.age, self.server.token, self.session)
@@ -61,13 +72,16 @@ class _McpSession:
                 self.session = session or self.session
             is_error = response.status >= 300
             try:
-                answer = await self._answer(response.pieces, keys_in(headers))
+                async with aclosing(response.pieces) as pieces:
+                    answers = self.stream if self.stream and not is_error else _messages(pieces)
+                    answer = await self._answer(answers, keys_in(headers))
             except ToolFailed:
                 if not is_error:
                     raise
                 answer = {}
             if is_error and "error" not in answer:
-                raise ToolFailed(f"{self.server.name} answered with an error ({response.status}).")
+                kind = _Unspoken if response.status in _UNSPOKEN else ToolFailed
+                raise kind(f"{self.server.name} answered with an error ({response.status}).")
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
             raise _HandshakeNeeded
         return wire.result_of(answer, self.server.name)
@@ -79,8 +93,24 @@ class _McpSession:
         async with send_request(self._request("POST", headers, body)):
             pass
 
+    async def open_stream(self) -> bool:
+        """Open the stream on which the server answers; returns whether it has one. Raises ToolFailed."""
+        headers = wire.headers("", {}, self.age, self.server.token) | {"Accept": "text/event-stream"}
+        response = await self.opened.enter_async_context(send_request(self._request("GET", headers, None)))
+        if response.status >= 300 or response.kind != "text/event-stream":
+            return False
+        self.stream = _messages(response.pieces)
+        async for message in self.stream:
+            if isinstance(message, dict) and wire.ENDPOINT in message:
+                self.url = urljoin(response.url, message[wire.ENDPOINT])
+                if urlsplit(self.url)[:2] != urlsplit(response.url)[:2]:  # requests have a token
+                    raise ToolFailed(f"{self.server.name} redirects to another address.")
+                return True
+        return False
+
     async def leave(self) -> None:
         """End a session, if there is one; what the server answers does not matter."""
+        await self.opened.aclose()
         if not self.session:
             return
         headers = wire.headers("", {}, self.age, self.server.token, self.session)
@@ -89,21 +119,27 @@ class _McpSession:
                 pass
 
     def _request(self, method: str, headers: dict[str, str], body: Any) -> RemoteRequest:
-        return RemoteRequest(self.server.url, method, headers, body, self.server.is_internal, MAX_REDIRECTS)
+        return RemoteRequest(
+            self.url or self.server.url, method, headers, body, self.server.is_internal, MAX_REDIRECTS
+        )
 
-    async def _answer(self, pieces: AsyncGenerator[bytes, None], keys: tuple[str, ...]) -> dict[str, Any]:
+    async def _answer(self, messages: AsyncIterator[Any], keys: tuple[str, ...]) -> dict[str, Any]:
         """Return the answer without `keys`, as soon as it is there: a stream may stay open after it."""
-        reader = wire.Messages()
         with suppress(RecursionError):
-            async with aclosing(pieces):
-                async for piece in pieces:
-                    for message in reader.feed(piece):
-                        if wire.is_answer(message, self.number):
-                            return dict(mask(message, keys))
-            for message in await asyncio.to_thread(reader.end):
+            async for message in messages:
                 if wire.is_answer(message, self.number):
                     return dict(mask(message, keys))
         raise ToolFailed(f"{self.server.name} answered in a way that is not understood.")
+
+
+async def _messages(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[Any, None]:
+    """Yield the messages in the pieces of a response."""
+    reader = wire.Messages()
+    async for piece in pieces:
+        for message in reader.feed(piece):
+            yield message
+    for message in await asyncio.to_thread(reader.end):
+        yield message
 
 
 async def tools(server: Server) -> tuple[str, list[ListedTool]]:
@@ -160,10 +196,25 @@ def name_for(server: str, tool: str, names: set[str]) -> str:
 async def _start_session(server: Server) -> _McpSession:
     """Return a conversation with a server of the older age, after the handshake."""
     mcp = _McpSession(server, HANDSHAKE[0])
-    result = await mcp.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
+    try:
+        return await _initialize(mcp)
+    except _Unspoken:
+        mcp = _McpSession(server, HANDSHAKE[-1])
+        try:
+            if not await mcp.open_stream():
+                raise
+            return await _initialize(mcp)
+        except BaseException:
+            await mcp.leave()
+            raise
+
+
+async def _initialize(mcp: _McpSession) -> _McpSession:
+    """Return the same conversation after the handshake. Raises ToolFailed."""
+    result = await mcp.ask("initialize", protocolVersion=mcp.age, capabilities={}, clientInfo=wire.US)
     version = str(result.get("protocolVersion"))
     if not _DATED.fullmatch(version) or version >= STATELESS:
-        raise ToolFailed(f"{server.name} does not speak any version of the protocol that is known here.")
+        raise ToolFailed(f"{mcp.server.name} does not speak any version of the protocol that is known here.")
     mcp.age = version  # lists and calls of tools are the same in all with a handshake
     await mcp.notify("notifications/initialized")
     return mcp

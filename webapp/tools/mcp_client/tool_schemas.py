@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
+from webapp.tools.mcp_client.argument_names import plain_schema
+
 LONGEST = 6_000
 """The most characters of a cleaned schema; a longer one loses its deepest parts."""
 DEPTHS = (10, 6, 4, 3, 2, 1)
@@ -37,13 +39,18 @@ def definition_of(name: str, tool: Mapping[str, Any]) -> Schema:
     description = tool["description"] or tool["title"]
     return {
         "type": "function",
-        "function": {"name": name, "description": description, "parameters": schema_of(tool)},
+        "function": {"name": name, "description": description, "parameters": _told(json.dumps(tool["schema"]))},
     }
 
 
 def schema_of(tool: Mapping[str, Any]) -> Schema:
     """Return the cleaned schema of a stored tool: those stored by an earlier version are as their server gave them."""
     return dict(_clean(json.dumps(tool["schema"])))
+
+
+@lru_cache(maxsize=1_024)
+def _told(schema: str) -> Schema:
+    return plain_schema(_clean(schema))
 
 
 @lru_cache(maxsize=1_024)

@@ -21,6 +21,8 @@ HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Revisions that begin with `initialize`, the newest first."""
 US = {"name": "commonplace", "title": "Commonplace", "version": "1.0.0"}
 _META = "io.modelcontextprotocol/"
+ENDPOINT = "endpoint"
+"""The event of the first revision's transport that says where requests go."""
 ACCEPT = "application/json, text/event-stream"
 MAX_TOOLS = 100
 LONGEST_DESCRIPTION = 600
@@ -80,6 +82,7 @@ class Messages:
     def __init__(self) -> None:
         self._lines = LineSplitter()
         self._event: list[bytes] = []
+        self._name = b""
         self._rest: list[bytes] = []
 
     def feed(self, piece: bytes) -> Iterator[Any]:
@@ -89,7 +92,9 @@ class Messages:
                 self._event.append(line[5:])
             elif not line:
                 yield from self._complete()
-            elif not line.startswith((b":", b"event:", b"id:", b"retry:")):
+            elif line.startswith(b"event:"):
+                self._name = line[6:].strip()
+            elif not line.startswith((b":", b"id:", b"retry:")):
                 self._rest.append(line)
 
     def end(self) -> list[Any]:
@@ -99,7 +104,11 @@ class Messages:
 
     def _complete(self) -> Iterator[Any]:
         event, self._event = b"\n".join(self._event), []
-        yield from _messages(event)
+        name, self._name = self._name, b""
+        if name == ENDPOINT.encode():
+            yield {ENDPOINT: event.decode("utf-8", "replace").strip()}
+        else:
+            yield from _messages(event)
 
 
 def _messages(data: bytes) -> Iterator[Any]:

@@ -61,14 +61,20 @@ class OpenWebUI:
 
 
 def _is_chat(item: Any) -> bool:
-    chat = item.get("chat") if isinstance(item, dict) else None
-    return isinstance(as_dict(chat).get("history"), dict) or isinstance(as_dict(chat).get("messages"), list)
+    chat = _chat_of(item)
+    return isinstance(chat.get("history"), dict) or (chat is not item and isinstance(chat.get("messages"), list))
+
+
+def _chat_of(item: Any) -> dict[str, Any]:
+    """Return the chat in an item of an export, which is stored alone by some."""
+    chat = as_dict(item).get("chat")
+    return chat if isinstance(chat, dict) else as_dict(item)
 
 
 def _conversation(item: Any) -> ReadConversation:
     if not _is_chat(item):
         raise ValueError(N_("it has no history"))
-    chat = item["chat"]
+    chat = _chat_of(item)
     history = as_dict(chat.get("history"))
     if nodes := as_dict(history.get("messages")):
         rows = {str(key): row for key, row in nodes.items() if isinstance(row, dict)}

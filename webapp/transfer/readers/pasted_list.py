@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from webapp.transfer.content import Part, ReadMemory, instant
+from webapp.transfer.readers.memory_rows import has_rows, read_rows
 from webapp.transfer.sources import Upload
 
 _LARGE = 64 * 1024**2
+_SHORT = 300
+"""The longest line, in characters, of a text in which each is a memory although nothing marks it."""
 _ITEM = re.compile(
     r"(?P<mark>[-*+•·▪▫◦‣⁃–—・]\s*|[(（]?(?:\d{1,3}|[a-z])(?:[)）、．]|[.:](?=\s))\s*|[①-⑳⓵-⓾❶-❿]\s*)(?=\S)"
 )
@@ -40,14 +43,19 @@ class PastedList:
     name, label = "list", "Memory list"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether it is text with lines that look like memories."""
+        """Return whether it has rows of memories, or is text of short lines or with some that look like memories."""
         if upload.is_archive or not upload.names[0].lower().endswith((".txt", ".md", ".text")):
-            return False
-        lines = upload.peek(upload.names[0]).splitlines()
-        return any(_DATE.match(line.strip()) or _ITEM.match(line.strip()) or _RULE.match(line) for line in lines)
+            return has_rows(upload)
+        lines = list(filter(str.strip, upload.peek(upload.names[0]).splitlines()))
+        return (bool(lines) and max(map(len, lines)) <= _SHORT) or any(
+            _DATE.match(line.strip()) or _ITEM.match(line.strip()) or _RULE.match(line) for line in lines
+        )
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories, without headings, fences, and prose before a list."""
+        if has_rows(upload):
+            yield from read_rows(upload)
+            return
         text = upload.text(upload.names[0], _LARGE)
         # What stands around a block of code with dates is not of the list.
         blocks = [block for block in _BLOCK.findall(text) if any(map(_DATE.match, block.splitlines()))]

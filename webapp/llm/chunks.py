@@ -1,0 +1,153 @@
+"""The contents of one event of a streamed completion, in whatever shape a server sends them; pure."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from .error_bodies import error_fields
+
+_TEXT = ("text", "value")
+_THOUGHT_PARTS = ("thinking", "reasoning")
+_DECODER = json.JSONDecoder()
+
+
+class OneAnswer:
+    """Choices in, those of one answer out, for a server that sends several.
+
+    A higher number alone does not begin another: gateways number the parts of one answer. So a first choice with a
+    higher number waits for the next: if that goes back to a lower number, there are several answers.
+    """
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+        self._waiting: list[Mapping[str, Any]] = []
+        self._others: set[int] = set()
+
+    def feed(self, choices: Any, *, is_over: bool) -> list[Mapping[str, Any]]:
+        """Return the choices to read now; once the answer `is_over`, other numbers are other answers."""
+        choices = [choices] if isinstance(choices, Mapping) else choices
+        number = min(map(_number_of, choices))
+        self._others |= {_number_of(choice) for choice in choices} - {number}
+        same = [choice for choice in choices if _number_of(choice) == number]
+        if self._number is None:
+            self._number = number
+        if self._waiting and number < _number_of(self._waiting[0]):
+            self._others.add(_number_of(self._waiting[0]))
+            self._waiting = []
+        if number in self._others or (is_over and number != self._number):
+            return []
+        ready, self._waiting = self._waiting, []
+        if number > self._number:
+            self._number = number if ready else self._number
+            if not ready:
+                self._waiting = same
+                return []
+        return [*ready, *same]
+
+    def rest(self) -> list[Mapping[str, Any]]:
+        """Return what still waits when the stream has ended."""
+        rest, self._waiting = self._waiting, []
+        return rest
+
+
+def _number_of(choice: Mapping[str, Any]) -> int:
+    number = choice.get("index")
+    return number if isinstance(number, int) else 0
+
+
+class Growth:
+    """Texts in, what each adds out, for a server that sends all text so far each time.
+
+    Two texts in a row that begin with the whole one before, the first of them longer, show that it does.
+    """
+
+    def __init__(self) -> None:
+        self._first = ""
+        self._second = ""
+        self._all: str | None = None
+        self._is_settled = False
+
+    def add(self, text: str) -> str:
+        if self._is_settled:
+            return text
+        if self._all is not None:
+            if text.startswith(self._all):
+                text, self._all = text[len(self._all) :], text
+            return text
+        if self._second:
+            if text.startswith(self._second):
+                self._all = text
+                return text[len(self._first) :]
+            text = self.rest() + text
+            self._is_settled = True
+        elif not self._first:
+            self._first = text if text.strip() else ""
+        elif len(text) > len(self._first) and text.startswith(self._first) and any(map(str.isalnum, self._first)):
+            self._second = text
+            return ""
+        else:
+            self._is_settled = True
+        return text
+
+    def rest(self) -> str:
+        """Return what waits for the next text, when none follows."""
+        rest, self._second = "" if self._all is not None else self._second, ""
+        return rest
+
+
+def documents(data: bytes) -> list[Any]:
+    """Return what an event holds: mostly one object, else several in a list or one after the other, or text."""
+    try:
+        payload = json.loads(data)
+    except (ValueError, RecursionError):
+        text = data.decode("utf-8", "replace")
+        return values_of(text) or [text]
+    if isinstance(payload, str) and payload.startswith("{"):
+        return documents(payload.encode("utf-8", "replace"))  # a server that writes its JSON as JSON
+    return payload if isinstance(payload, list) else [payload]
+
+
+def values_of(text: str) -> list[Any]:
+    """Return the JSON values that follow one another in a text, up to where it is no JSON."""
+    values = []
+    with suppress(ValueError, RecursionError):
+        while text:
+            value, end = _DECODER.raw_decode(text)
+            values.append(value)
+            text = text[end:].lstrip()
+    return values
+
+
+def unwrap(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the completion in an object, which some gateways put into another one."""
+    if "choices" in payload:
+        return payload
+    return next((v for v in payload.values() if isinstance(v, Mapping) and "choices" in v), payload)
+
+
+def end_of(payload: Mapping[str, Any], choice: Mapping[str, Any], delta: Mapping[str, Any]) -> Any:
+    """Return why an answer ends, wherever a server says so; `error` if an error is there instead."""
+    if any(source.get("error") and error_fields(source["error"])[0] for source in (choice, delta)):
+        return "error"
+    reason = choice.get("finish_reason") or choice.get("stop_reason")
+    return reason or delta.get("finish_reason") or payload.get("finish_reason")
+
+
+def text_of_parts(parts: object, fields: Sequence[str] = _TEXT) -> str:
+    """Return the text of what some servers send instead of a string: parts, of which those that think are left out."""
+    if isinstance(parts, list):
+        return "".join(text_of_parts(part, fields) for part in parts if fields is not _TEXT or not _is_thought(part))
+    if isinstance(parts, Mapping):
+        return next(filter(None, (text_of_parts(parts.get(name)) for name in fields)), "")
+    return parts if isinstance(parts, str) else ""
+
+
+def thoughts_of_parts(parts: object) -> list[str]:
+    """The thinking parts of a content list: `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`."""
+    thoughts = filter(_is_thought, parts) if isinstance(parts, list) else ()
+    return list(filter(None, (text_of_parts(thought, (*_THOUGHT_PARTS, "text", "summary")) for thought in thoughts)))
+
+
+def _is_thought(part: object) -> bool:
+    return isinstance(part, Mapping) and (part.get("type") in _THOUGHT_PARTS or bool(part.get("thinking")))

@@ -1,0 +1,74 @@
+"""Memories in rows: JSON whose items are texts, or have one under a usual name, and tables of separated values."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from webapp.files.readers.text import table_rows
+from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
+from webapp.transfer.sources import Upload
+
+_TEXTS = ("memory", "content", "text", "fact", "statement", "value")
+_TIMES = ("updated_at", "created_at", "updatedat", "createdat", "date", "timestamp")
+_OF_MESSAGES = {"role", "sender", "author", "from", "messages", "mapping"}
+"""Fields that only what somebody said in a conversation has."""
+_GONE = ("valid_to", "deleted_at", "deletedat")
+_LARGE = 64 * 1024**2
+
+
+def has_rows(upload: Upload) -> bool:
+    """Return whether memories are in its JSON, or in the columns of its table."""
+    if not upload.is_archive and upload.names[0].lower().endswith((".csv", ".tsv")):
+        rows = table_rows(upload.peek(upload.names[0]).encode())
+        return bool(rows) and _column(rows) is not None
+    return upload.has_record(upload.json_names, lambda item: _memory(item) is not None)
+
+
+def read_rows(upload: Upload) -> Iterator[Part]:
+    """Yield the memories that are still valid."""
+    for name in upload.json_names:
+        try:
+            for number, item in enumerate(upload.records(name, lambda item: _memory(item) is not None), 1):
+                if not _is_gone(item):
+                    yield _memory(item) or Unreadable(f"memory {number}", "it says nothing")
+        except ValueError as error:
+            yield Unreadable(name, str(error))
+    if upload.is_archive or upload.json_names:
+        return
+    rows = table_rows(upload.text(upload.names[0], _LARGE).encode())
+    column = _column(rows) or 0
+    heads = _fields(rows[0])
+    for row in rows[1:] if heads[column] in _TEXTS else rows:
+        item = dict(zip(heads, row, strict=False)) | {_TEXTS[0]: row[column] if column < len(row) else ""}
+        if (memory := _memory(item)) and not _is_gone(item):
+            yield memory
+
+
+def _column(rows: list[list[str]]) -> int | None:
+    """Return which column of a table holds the memories: by its name, or the only one."""
+    heads = _fields(rows[0])
+    named = next((heads.index(name) for name in _TEXTS if name in heads), None)
+    return 0 if named is None and max(map(len, rows)) == 1 else named
+
+
+def _fields(heads: list[str]) -> list[str]:
+    return [head.strip().lower() for head in heads]
+
+
+def _is_gone(item: Any) -> bool:
+    return isinstance(item, Mapping) and (any(map(item.get, _GONE)) or item.get("state") == "deleted")
+
+
+def _memory(item: Any) -> ReadMemory | None:
+    """Return the memory in an item, if it is one."""
+    if not isinstance(item, Mapping):
+        text = text_or_none(item) if isinstance(item, str) else None
+        return ReadMemory(text) if text else None
+    fields = {str(name).lower(): value for name, value in item.items()}
+    if _OF_MESSAGES & fields.keys():
+        return None
+    text = next(filter(None, (text_or_none(fields.get(name)) for name in _TEXTS)), None)
+    if text is None:
+        return None
+    if fields.get("value") and (key := text_or_none(fields.get("key"))):
+        text = f"{key}: {text}"
+    return ReadMemory(text, next(filter(None, (instant(fields.get(name)) for name in _TIMES)), None))
