@@ -17,7 +17,7 @@ from webapp import create_app
 from webapp.config import Settings
 
 
-def application(servers: Servers, **wishes: object) -> Flask:
+def application(servers: Servers, **call_options: object) -> Flask:
     """The application on these servers, with its tables."""
     values: dict[str, Any] = {
         "var_dir": servers.directory,
@@ -26,18 +26,18 @@ def application(servers: Servers, **wishes: object) -> Flask:
         "secret_key": "only for benchmarks, and long enough",
         "log_level": "WARNING",
     }
-    app = create_app(Settings(**(values | wishes)))
+    app = create_app(Settings(**(values | call_options)))
     with app.app_context():
         upgrade()
     return app
 
 
 @contextmanager
-def product(**wishes: object) -> Iterator[Flask]:
-    """The application with the packaged embedding model in this process, unless `wishes` say otherwise."""
+def product(**call_options: object) -> Iterator[Flask]:
+    """The application with the packaged embedding model in this process, unless `call_options` say otherwise."""
     with test_servers() as servers:
         # The model may be cold when the first question arrives; the tables show how long it takes.
-        yield application(servers, **({"embedder": "local", "embedding_query_seconds": 5.0} | wishes))
+        yield application(servers, **({"embedder": "local", "embedding_query_seconds": 5.0} | call_options))
 
 
 @contextmanager

@@ -94,7 +94,7 @@ def follow_with(name: str, **ids: int) -> None:
     turns = current.turns if current else []
     try:
         for turn_id in turns:
-            turnlog.owe(redis(), turn_id, [name])
+            turnlog.note_pending_jobs(redis(), turn_id, [name])
             enqueue(name, turn_id=turn_id, **ids)
         if not turns:
             enqueue(name, **ids)
@@ -125,7 +125,7 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
         # Scheduled jobs are worth a line only when something is wrong.
         level = logging.DEBUG if job_specs.JOBS[name].every else logging.INFO
         log.log(level, "job done", extra={"ms": round((time.perf_counter() - start) * 1000)})
-        _forgive(client, name, ids)
+        _allow_new_request(client, name, ids)
         _settle(client, run)
         outcome = "done"
         return result
@@ -139,7 +139,7 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
         db.session.rollback()
         log.warning("job failed: model", extra={"code": error.code, "last_try": run.last_try})
         if isinstance(error, OUTAGES):
-            _forgive(client, name, ids)
+            _allow_new_request(client, name, ids)
         if error.retryable and not run.last_try:
             outcome = "again"
             raise
@@ -151,7 +151,7 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
     except BaseException as error:  # JobOverdue and friends too: they are raised on, never swallowed
         db.session.rollback()
         if database_is_away(error) or isinstance(error, RedisError):
-            _forgive(client, name, ids)
+            _allow_new_request(client, name, ids)
         log.exception("job failed", extra={"last_try": run.last_try})
         if run.last_try:
             _settle(client, run)
@@ -188,7 +188,7 @@ def _attempt_number(name: str, rq_job: Job | None) -> int:
     return 1 if left is None else len(job_specs.JOBS[name].retries) - left + 1
 
 
-def _forgive(client: Any, name: str, ids: dict[str, Any]) -> None:
+def _allow_new_request(client: Any, name: str, ids: dict[str, Any]) -> None:
     """Let the sweep ask for this again soon if it is owed: it succeeded, or failed for an external reason."""
     try:
         queues.note_success(client, job_specs.JobRequest(name, ids).key)

@@ -59,7 +59,7 @@ class WorkHorse:
         pid = os.fork()
         if pid == 0:
             ours.close()
-            _be(theirs, run, first)
+            _run_process(theirs, run, first)
         theirs.close()
         return cls(pid, ours)
 
@@ -94,7 +94,7 @@ class WorkHorse:
             os.waitpid(self.pid, 0)
 
 
-def _be(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> None:
+def _run_process(channel: socket.socket, run: Callable[[Order], bool], first: Order) -> None:
     """Run orders until there are no more; never returns."""
     code = 1
     try:

@@ -95,7 +95,7 @@ def run_all(tasks: Sequence[Callable[[], None]]) -> None:
         if pid == 0:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            _be(task)
+            _run_process(task)
         workers[pid] = task
         if is_ending:  # the signal came before this one was in the list; the others have received it
             with suppress(ProcessLookupError):
@@ -115,7 +115,7 @@ def run_all(tasks: Sequence[Callable[[], None]]) -> None:
                 start(ended)
 
 
-def _be(task: Callable[[], None]) -> NoReturn:
+def _run_process(task: Callable[[], None]) -> NoReturn:
     """Run one task in a process of its own, which then ends."""
     code = 1
     try:

@@ -81,7 +81,7 @@ def test_servers(*, durable: bool = False) -> Iterator[Servers]:
         elif not (database_url := os.environ.get("TEST_DATABASE_URL", "")):
             mariadb = MariaDB(directory, durable=durable)
             mariadb.start()
-            _create_database(mariadb.url(""), DATABASE)
+            _create_database(mariadb.url("mysql"), DATABASE)
             database_url = mariadb.url(DATABASE)
         servers = Servers(directory, database_url, redis_url, mariadb, redis)
         try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from webapp.config import Settings
+from webapp.config import ConfigError, Settings
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,49 @@ from webapp.config import Settings
 )
 def test_a_silent_model_is_waited_for_longer_only_where_that_is_said(environ: dict[str, str], seconds: float) -> None:
     assert Settings.from_env({"SECRET_KEY": "x" * 64, **environ}).model.first_token_timeout == seconds
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("postgres://u@h/x", "begins with postgres://"),
+        ("mysql+pymysql://u@h/x", "begins with mysql"),
+        ("nonsense", "cannot be read"),
+        ("mysql://u:p@h:port/x", "cannot be read"),
+        ("mysql://u:p@h", "names no database"),
+        ("sqlite://", "names no database"),
+        ("mysql://u:se@cret@h/x", "written %40"),
+        ("mysql://u:p@h/x?ssl-mode=REQUIRED", "unknown options: ssl-mode; known .* ssl_mode"),
+    ],
+)
+def test_a_database_that_cannot_be_connected_to_is_refused_with_the_reason(url: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=f"DATABASE_URL: .*{reason}") as error:
+        Settings.from_env({"DATABASE_URL": url})
+    assert "cret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "full"),
+    [
+        ("mysql://u:p%40@h/x", "mysql+mysqldb://u:p%40@h/x?charset=utf8mb4"),
+        ("mariadb:///x?unix_socket=/s&charset=utf8", "mysql+mysqldb:///x?charset=utf8&unix_socket=%2Fs"),
+        ("sqlite:////a/b.db", "sqlite:////a/b.db"),
+    ],
+)
+def test_the_database_of_a_url(url: str, full: str) -> None:
+    assert Settings.from_env({"DATABASE_URL": url}).sqlalchemy_url == full
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("REDIS_URL", "localhost:6379"),
+        ("REDIS_URL", "redis://localhost:port"),
+        ("OPENAI_BASE_URL", "localhost:11434"),
+        ("EMBEDDING_BASE_URL", "ftp://x"),
+        ("SITE_URL", "chat.example.org"),
+    ],
+)
+def test_an_address_that_is_none_is_named(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=name):
+        Settings.from_env({name: value})

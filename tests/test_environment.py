@@ -118,7 +118,7 @@ def test_lines_of_the_file(tmp_path: Path) -> None:
     file = written(
         tmp_path,
         '# a comment\n#REPLY_TOKENS=1\nexport PORT=9000\nCHAT_MODEL="a # b"  # said\n\nEMPTY=   # nothing\nNONE=\n'
-        "REDIS_URL=redis://a?b=c#d  # e\nSINGLE='x y'\nnonsense\n",
+        "REDIS_URL=redis://a?b=c#d  # e\nSINGLE='x y'\n",
     )
     environ = {"PORT": "8001"}
     fill(environ, env_file({"ENV_FILE": str(file)}))
@@ -130,6 +130,17 @@ def test_lines_of_the_file(tmp_path: Path) -> None:
         "REDIS_URL": "redis://a?b=c#d",
         "SINGLE": "x y",
     }
+
+
+@pytest.mark.parametrize("line", ["nonsense", 'SECRET_KEY="open', 'SECRET_KEY="a" b', "set PORT=1"])
+def test_a_line_that_sets_nothing_is_named(line: str, tmp_path: Path) -> None:
+    with pytest.raises(LaunchError, match="settings: line 2 is not NAME=value"):
+        env_file({"ENV_FILE": str(written(tmp_path, f"PORT=1\n{line}\n"))})
+
+
+def test_a_file_that_is_named_but_missing_is_not_passed_over(tmp_path: Path) -> None:
+    with pytest.raises(LaunchError, match="missing cannot be read"):
+        env_file({"ENV_FILE": str(tmp_path / "missing")})
 
 
 ENTRIES = {

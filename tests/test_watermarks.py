@@ -26,7 +26,7 @@ from webapp.retrieval.cache import index_cache
 from webapp.retrieval.models import MessageEmbedding
 from webapp.spaces import documents
 from webapp.spaces.models import SpaceDocument
-from webapp.spaces.originals import owe_documents
+from webapp.spaces.originals import queue_outdated_documents
 from webapp.summaries import service as summaries
 
 pytestmark = pytest.mark.mysql_only  # SQLite has one writer
@@ -173,7 +173,7 @@ def test_a_document_queued_again_while_it_is_indexed_stays_owed(app_context, use
     def owe() -> None:
         before = status()
         with write_transaction():
-            owe_documents("another model")
+            queue_outdated_documents("another model")
         is_owed.append(before != "queued" and status() == "queued")
 
     is_owed: list[bool] = []

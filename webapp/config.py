@@ -18,7 +18,9 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
+from redis import ConnectionPool
 
+from webapp.db.address import sqlalchemy_url
 from webapp.environment import LaunchError, complete
 from webapp.llm.settings import ModelSettings
 from webapp.network.outbound import AllowedHosts
@@ -162,7 +164,7 @@ class Settings(BaseModel):
     otel_service_name: str = "commonplace"
     otel_traces_sampler_arg: float = Field(1.0, ge=0, le=1)
 
-    @field_validator("otel_exporter_otlp_endpoint")
+    @field_validator("otel_exporter_otlp_endpoint", "site_url", "openai_base_url", "embedding_base_url")
     @classmethod
     def _is_http(cls, value: str) -> str:
         if value and not value.startswith(("http://", "https://")):
@@ -181,17 +183,18 @@ class Settings(BaseModel):
         AllowedHosts.parse(value)
         return value
 
-    @field_validator("redis_url")
+    @field_validator("database_url")
     @classmethod
-    def _names_a_master(cls, value: str) -> str:
-        SentinelAddress.parse(value)
+    def _names_a_database(cls, value: str) -> str:
+        if value:
+            sqlalchemy_url(value)
         return value
 
-    @field_validator("site_url")
+    @field_validator("redis_url")
     @classmethod
-    def _is_an_address(cls, value: str) -> str:
-        if value and not value.startswith(("http://", "https://")):
-            raise ValueError("must be the address of the site, such as https://chat.example.org")
+    def _names_a_redis(cls, value: str) -> str:
+        if not SentinelAddress.parse(value):
+            ConnectionPool.from_url(value)
         return value
 
     @field_validator("oidc_spaces")
@@ -229,13 +232,9 @@ class Settings(BaseModel):
     @property
     def sqlalchemy_url(self) -> str:
         """The database URL SQLAlchemy understands; SQLite in `var_dir` when none is set."""
-        url = self.database_url
-        if not url:
+        if not self.database_url:
             return f"sqlite:///{self.var_dir.absolute() / 'commonplace.sqlite3'}"
-        for plain in ("mysql://", "mariadb://"):
-            if url.startswith(plain):
-                url = "mysql+mysqldb://" + url.removeprefix(plain)
-        return url if "charset=" in url or not url.startswith("mysql") else _with_charset(url)
+        return sqlalchemy_url(self.database_url)
 
     @property
     def first_token_seconds(self) -> float:
@@ -292,7 +291,3 @@ def _groups(text: str) -> dict[str, list[int]]:
         return TypeAdapter(dict[str, list[PositiveInt]]).validate_json(text or "{}", strict=True)
     except ValidationError:
         raise ValueError('is not JSON of groups and space ids, like {"staff": [3]}') from None
-
-
-def _with_charset(url: str) -> str:
-    return f"{url}{'&' if '?' in url else '?'}charset=utf8mb4"

@@ -21,7 +21,7 @@ _NAME = re.compile(r"(?m)^(?:# )?([A-Z][A-Z0-9_]+)=")
 _LINE = re.compile(
     r"""^[ \t]* (?:export[ \t]+)? ([A-Za-z_]\w*) [ \t]*=[ \t]*
     (?: "([^"\n]*)" | '([^'\n]*)' | (?!["']) ([^\n]*?) ) [ \t]* (?: (?<=[\s=]) \#[^\n]* )? $""",
-    re.MULTILINE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 
@@ -46,14 +46,24 @@ def complete(environ: MutableMapping[str, str]) -> None:
 def env_file(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the NAME=value lines of `.env`, or of the file that ENV_FILE names.
 
-    A value may be quoted; anything after white space and `#` is a comment. Raises LaunchError.
+    A value may be quoted; anything after white space and `#` is a comment. Raises LaunchError, which names a line that
+    is something else.
     """
-    path = ROOT / environ.get(ENV_FILE, ".env")
+    name = environ.get(ENV_FILE, ".env")
+    path = ROOT / name
+    if not name or (ENV_FILE not in environ and not path.exists()):
+        return {}
     try:
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise LaunchError(f"{path} cannot be read: {error}") from None
-    return {match[1]: match[2] or match[3] or match[4] or "" for match in _LINE.finditer(text)}
+    values = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _LINE.match(line):
+            values[match[1]] = match[2] or match[3] or match[4] or ""
+        elif line.strip() and not line.lstrip().startswith("#"):
+            raise LaunchError(f"{path}: line {number} is not NAME=value, or a quote in it is not closed.")
+    return values
 
 
 def fill(environ: MutableMapping[str, str], values: Mapping[str, str]) -> None:

@@ -30,7 +30,7 @@ from bench.extraction.perfect import perfect_answer
 from testkit.memory_extraction import Bench, as_rows
 from webapp.llm.errors import MalformedOutput
 from webapp.llm.structured import complete_items, parse_object, strict_schema
-from webapp.memories.learning.model_call import SCHEMA_NAME, TEMPERATURE, wishes
+from webapp.memories.learning.model_call import SCHEMA_NAME, TEMPERATURE, call_options
 from webapp.memories.learning.prompt import ExtractionCall
 from webapp.memories.rules.statements import FIELD
 
@@ -49,7 +49,7 @@ def scorer(folder: Path) -> ModuleType:
 def ask(url: str, bench: Bench, said: list[str]) -> dict[str, Any]:
     """One real answer, with what the model was shown."""
     call, parts = bench.call(said)
-    asked = wishes(call, parts)
+    asked = call_options(call, parts)
     row = post(url, SCHEMA_NAME, call.messages, asked["shown"], asked["max_tokens"])
     known = {
         number: memory.content

@@ -1,10 +1,10 @@
 // Reads a reply to screen readers by the sentence while it is written, never by the token.
 import { $ } from "./dom.js";
 
-const heard = new Map(); // turn id → characters announced
+const lengths = new Map(); // turn id → characters announced
 const SENTENCE_END = /[.!?…:。！？]["'”’)\]]*(?=\s)|\n/g;
 
-function say(text) {
+function announce(text) {
   const words = text.replace(/\s+/g, " ").trim();
   if (!words) return;
   const announcer = $("#announcer");
@@ -19,7 +19,7 @@ document.addEventListener("htmx:sse:after:message", (event) => {
   const reply = turn && $(".message", turn);
   if (!reply) return;
   const text = $(".prose", reply).innerText;
-  const from = heard.get(turn.dataset.turn) ?? 0;
+  const from = lengths.get(turn.dataset.turn) ?? 0;
   let end = from;
   if (reply.hasAttribute("data-streaming")) {
     for (const match of text.slice(from).matchAll(SENTENCE_END)) end = from + match.index + match[0].length;
@@ -27,7 +27,7 @@ document.addEventListener("htmx:sse:after:message", (event) => {
     end = text.length;
   }
   if (end > from) {
-    heard.set(turn.dataset.turn, end);
-    say(text.slice(from, end));
+    lengths.set(turn.dataset.turn, end);
+    announce(text.slice(from, end));
   }
 });

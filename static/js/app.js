@@ -1,10 +1,9 @@
 // Everything the pages do beyond HTML and htmx. Each module looks after one thing and works through delegated events,
 // so that nothing has to be set up again after a swap.
-import "./choosing.js";
 import "./announce.js";
 import "./composer.js";
 import "./copy.js";
-import "./deleting.js";
+import "./delete-dialog.js";
 import "./dialogs.js";
 import "./files.js";
 import "./keyboard.js";
@@ -21,6 +20,7 @@ import "./rename.js";
 import "./requests.js";
 import "./rich.js";
 import "./scroll.js";
+import "./selection.js";
 import "./side-panel.js";
 import "./slash.js";
 import "./suggestions.js";

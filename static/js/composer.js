@@ -3,24 +3,24 @@ import { $, $$, on, randomKey, size } from "./dom.js";
 import { form, read, write } from "./drafts.js";
 import { newest } from "./news.js";
 import { queue } from "./queue.js";
-import { tryLater, WAITING, whenBack } from "./offline.js";
-import { joined, put, taken } from "./origins.js";
+import { OFFLINE, retryLater, sendWhenOnline } from "./offline.js";
+import { joinTexts, markedText, setMarkedText } from "./origins.js";
 import { follow } from "./scroll.js";
-import { tn } from "./words.js";
+import { tn } from "./i18n.js";
 
 let byPointer = false;
 const text = () => $("#composer-text");
 const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 const canGrow = CSS.supports("field-sizing", "content");
 
-function say(message) {
-  const place = $("#composer-error");
-  place.replaceChildren();
+function showMessage(message) {
+  const box = $("#composer-error");
+  box.replaceChildren();
   if (!message) return;
   const line = document.createElement("p");
   line.className = "field-hint";
   line.textContent = message;
-  place.append(line);
+  box.append(line);
 }
 
 function refresh() {
@@ -46,7 +46,7 @@ function refresh() {
 }
 
 function fill(words) {
-  put(text(), words);
+  setMarkedText(text(), words);
   refresh();
 }
 
@@ -59,28 +59,28 @@ function showPending(words) {
   follow();
 }
 
-function dropPending() {
+function removePending() {
   for (const node of $$(".message-pending")) node.remove();
   $(".welcome")?.removeAttribute("hidden");
 }
 
 /** The words did not arrive: they and their files go back where they were, before anything typed since. */
-function giveBack({ waiting = false } = {}) {
+function restoreMessage({ waiting = false } = {}) {
   const sent = form()?.sent;
   if (!sent) return;
-  dropPending();
-  const since = taken(text());
+  removePending();
+  const rest = markedText(text());
   $("#composer-files").prepend(...sent.chips);
-  fill(since.text === sent.text ? sent : joined("\n", sent, since));
-  write({ ...taken(text()), key: since.text ? undefined : sent.key, waiting });
+  fill(rest.text === sent.text ? sent : joinTexts("\n", sent, rest));
+  write({ ...markedText(text()), key: rest.text ? undefined : sent.key, waiting });
   form().sent = null;
-  say(waiting ? WAITING : "");
+  showMessage(waiting ? OFFLINE : "");
 }
 
 on("input", "#composer-text", (_event, field) => {
   const draft = read();
-  write({ ...taken(field), waiting: draft.waiting && field.value.trim() !== "" });
-  if (!draft.waiting) say("");
+  write({ ...markedText(field), waiting: draft.waiting && field.value.trim() !== "" });
+  if (!draft.waiting) showMessage("");
   refresh();
 });
 
@@ -105,61 +105,61 @@ document.addEventListener("htmx:config:request", (event) => {
   const key = read().text === words && read().key ? read().key : randomKey();
   if (!navigator.onLine) {
     event.preventDefault();
-    write({ ...taken(text()), key, waiting: true });
-    return say(WAITING);
+    write({ ...markedText(text()), key, waiting: true });
+    return showMessage(OFFLINE);
   }
   ctx.request.headers["Idempotency-Key"] = key;
   if (newest()) ctx.request.headers["Last-Message"] = newest();
-  form().sent = { ...taken(text()), key, chips: [] };
-  write({ ...taken(text()), key, waiting: false });
-  say("");
+  form().sent = { ...markedText(text()), key, chips: [] };
+  write({ ...markedText(text()), key, waiting: false });
+  showMessage("");
   showPending(words);
   fill({ text: "" });
-  form().dispatchEvent(new Event("composer:taken"));
+  form().dispatchEvent(new Event("composer:sent"));
 });
 
 document.addEventListener("htmx:before:swap", (event) => {
   const { ctx } = event.detail;
   if (ctx.sourceElement.id !== "composer") return;
-  if (ctx.response.status >= 400) return giveBack();
-  const since = taken(text());
-  write(since, ctx.sourceElement);
+  if (ctx.response.status >= 400) return restoreMessage();
+  const rest = markedText(text());
+  write(rest, ctx.sourceElement);
   form().sent = null;
-  dropPending();
+  removePending();
   follow();
   // A new conversation brings a composer of its own: what was typed meanwhile moves there.
   document.addEventListener("htmx:finally:swap", () => {
-    if (since.text && text() && !text().value) fill(since);
+    if (rest.text && text() && !text().value) fill(rest);
   }, { once: true });
 });
 
 document.addEventListener("htmx:error", (event) => {
   if (event.detail.ctx?.sourceElement?.id !== "composer") return;
-  giveBack({ waiting: true });
-  tryLater();
+  restoreMessage({ waiting: true });
+  retryLater();
 });
 
 /** A composer that has just appeared gets its draft. */
-function arrive() {
+function setUp() {
   const composer = form();
   if (!composer || composer.ready) return refresh();
   composer.ready = true;
   const draft = read();
-  if (!text().value && draft.text) put(text(), draft);
+  if (!text().value && draft.text) setMarkedText(text(), draft);
   refresh();
   if (draft.waiting) {
-    say(WAITING);
-    whenBack();
+    showMessage(OFFLINE);
+    sendWhenOnline();
   }
   const focused = document.activeElement;
   // Whoever came with the pointer wants to type; whoever came with the keyboard wants to stay where they are.
-  const free = focused === document.body || focused?.id === "main" || (byPointer && focused?.matches(".side-link, [data-new]"));
-  if (!isTouch && free) text().focus({ preventScroll: true });
+  const mayFocus = focused === document.body || focused?.id === "main" || (byPointer && focused?.matches(".side-link, [data-new]"));
+  if (!isTouch && mayFocus) text().focus({ preventScroll: true });
 }
 
 on("click", ".side-link, [data-new]", (event) => {
   byPointer = event.detail > 0;
 });
 
-arrive();
-document.addEventListener("htmx:after:settle", arrive);
+setUp();
+document.addEventListener("htmx:after:settle", setUp);

@@ -1,9 +1,9 @@
 // Copy buttons: of a block of code, of a message as it was written, of a token.
 import { $, on } from "./dom.js";
 import { toast } from "./toasts.js";
-import { t } from "./words.js";
+import { t } from "./i18n.js";
 
-async function write(text) {
+async function writeClipboard(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   // Plain http has no clipboard API.
   const field = document.createElement("textarea");
@@ -11,14 +11,14 @@ async function write(text) {
   field.className = "visually-hidden";
   document.body.append(field);
   field.select();
-  const done = document.execCommand("copy");
+  const isCopied = document.execCommand("copy");
   field.remove();
-  if (!done) throw new Error("copying is switched off");
+  if (!isCopied) throw new Error("copying is switched off");
 }
 
 export async function copy(button, text) {
   try {
-    await write(text);
+    await writeClipboard(text);
   } catch {
     toast(t("This browser did not allow copying. Select the text instead."));
     return;

@@ -1,26 +1,26 @@
 // Runs in the frame that draws: no origin, no network; what comes out is text.
 /* global mermaid, isMindmap, flowchartOf */
 let loading = null;
-const address = document.currentScript.dataset.mermaid;
+const mermaidUrl = document.currentScript.dataset.mermaid;
 
 function load() {
-  loading ??= new Promise((done, fail) => {
+  loading ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = address;
-    script.onload = done;
-    script.onerror = () => fail(new Error("The program that draws could not be loaded."));
+    script.src = mermaidUrl;
+    script.onload = resolve;
+    script.onerror = () => reject(new Error("The program that draws could not be loaded."));
     document.head.append(script);
   });
   return loading;
 }
 
 /** A drawing on its own: as a picture it needs its namespace and a size. */
-function finished(text, scale) {
+function toPicture(text, scale) {
   const svg = text.trim();
-  const named = /<svg[^>]*\sxmlns=/.test(svg) ? svg : svg.replace(/<svg/, '<svg xmlns="http://www.w3.org/2000/svg"');
-  const parsed = new DOMParser().parseFromString(named, "image/svg+xml");
-  const drawing = parsed.documentElement;
-  if (drawing.localName !== "svg" || parsed.querySelector("parsererror")) throw new Error("This is not a whole drawing.");
+  const namespaced = /<svg[^>]*\sxmlns=/.test(svg) ? svg : svg.replace(/<svg/, '<svg xmlns="http://www.w3.org/2000/svg"');
+  const xml = new DOMParser().parseFromString(namespaced, "image/svg+xml");
+  const drawing = xml.documentElement;
+  if (drawing.localName !== "svg" || xml.querySelector("parsererror")) throw new Error("This is not a whole drawing.");
   const [, , width, height] = (drawing.getAttribute("viewBox") ?? "").trim().split(/[\s,]+/).map(Number);
   if (width > 0 && height > 0 && (scale || !drawing.getAttribute("width"))) {
     drawing.setAttribute("width", Math.ceil(width));
@@ -31,7 +31,7 @@ function finished(text, scale) {
 }
 
 async function draw({ id, kind, text, isDark }) {
-  if (kind === "svg") return finished(text, false);
+  if (kind === "svg") return toPicture(text, false);
   await load();
   mermaid.initialize({
     startOnLoad: false,
@@ -45,7 +45,7 @@ async function draw({ id, kind, text, isDark }) {
   const { svg } = await mermaid.render(`diagram-${id}`, isMindmap(text) ? flowchartOf(text, isDark) : text);
   const box = document.createElement("div");
   box.innerHTML = svg; // as HTML it may hold what XML does not allow
-  return finished(new XMLSerializer().serializeToString(box.querySelector("svg")), true);
+  return toPicture(new XMLSerializer().serializeToString(box.querySelector("svg")), true);
 }
 
 addEventListener("message", async (event) => {

@@ -1,17 +1,17 @@
 // Diagrams of Mermaid and drawings in SVG, shown as pictures: a picture can run no script and fetch nothing.
 // Mermaid itself runs in a hidden frame without an origin, from which only the finished picture comes back.
 import { $, $$, on } from "./dom.js";
-import { t } from "./words.js";
+import { t } from "./i18n.js";
 
-const PATIENCE = 30_000; // for one, from when its turn has come: of many on an old phone the last waits for all others
-let line = Promise.resolve();
-const waiting = new Map();
+const TIMEOUT_MS = 30_000; // for one, from when its turn has come: of many on an old phone the last waits for all others
+let queue = Promise.resolve();
+const pending = new Map();
 let frame = null;
 let ready = null;
-let last = 0;
+let lastId = 0;
 
-function open() {
-  ready ??= new Promise((done) => {
+function openFrame() {
+  ready ??= new Promise((resolve) => {
     frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts");
     frame.className = "diagram-maker";
@@ -20,10 +20,10 @@ function open() {
     frame.tabIndex = -1;
     addEventListener("message", (event) => {
       if (event.source !== frame.contentWindow) return;
-      if (event.data.ready) return done();
+      if (event.data.ready) return resolve();
       const { id, svg, error } = event.data;
-      waiting.get(id)?.(typeof svg === "string" ? { svg } : { error: String(error) });
-      waiting.delete(id);
+      pending.get(id)?.(typeof svg === "string" ? { svg } : { error: String(error) });
+      pending.delete(id);
     });
     frame.src = "/diagrams";
     document.body.append(frame);
@@ -32,17 +32,17 @@ function open() {
 }
 
 function draw(kind, text) {
-  const drawn = line.then(() => drawNow(kind, text));
-  line = drawn;
-  return drawn;
+  const drawing = queue.then(() => drawNext(kind, text));
+  queue = drawing;
+  return drawing;
 }
 
-async function drawNow(kind, text) {
-  await open();
-  const id = ++last;
-  return new Promise((done) => {
-    waiting.set(id, done);
-    setTimeout(() => done({ error: t("It takes too long to draw.") }), PATIENCE);
+async function drawNext(kind, text) {
+  await openFrame();
+  const id = ++lastId;
+  return new Promise((resolve) => {
+    pending.set(id, resolve);
+    setTimeout(() => resolve({ error: t("It takes too long to draw.") }), TIMEOUT_MS);
     frame.contentWindow.postMessage({ id, kind, text, isDark: isDark() }, "*");
   });
 }
@@ -66,11 +66,11 @@ function show(block, svg, label) {
     button.textContent = t("Code");
     $(".code-lang", bar).after(button);
   };
-  image.onerror = () => refuse(block, t("This drawing cannot be shown."));
+  image.onerror = () => showProblem(block, t("This drawing cannot be shown."));
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 }
 
-function refuse(block, why) {
+function showProblem(block, why) {
   if ($(".diagram-note", block)) return;
   const note = document.createElement("p");
   note.className = "diagram-note";
@@ -81,14 +81,14 @@ function refuse(block, why) {
 const isDark = () => getComputedStyle(document.documentElement).colorScheme === "dark"
   || (document.documentElement.dataset.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
 
-async function drawOne(block) {
+async function drawBlock(block) {
   block.dataset.diagram = "";
   const kind = block.dataset.lang === "mermaid" ? "mermaid" : "svg";
   const { svg, error } = await draw(kind, $("pre", block).textContent);
   if (!block.isConnected) return;
   if (svg) show(block, svg, kind === "svg" ? t("Drawing") : t("Diagram"));
-  else if (/^No diagram type detected/.test(error)) refuse(block, t("Diagrams of this kind cannot be drawn here."));
-  else refuse(block, t("This diagram cannot be drawn: %(why)s", { why: error.split("\n")[0].slice(0, 160) }));
+  else if (/^No diagram type detected/.test(error)) showProblem(block, t("Diagrams of this kind cannot be drawn here."));
+  else showProblem(block, t("This diagram cannot be drawn: %(why)s", { why: error.split("\n")[0].slice(0, 160) }));
 }
 
 /** Draws the diagrams in an element that are finished. */
@@ -96,7 +96,7 @@ export function drawDiagrams(root) {
   for (const block of $$('.code:is([data-lang="mermaid"], [data-lang="svg"], [data-lang="xml"]):not([data-diagram])', root)) {
     if (block.closest(".stream-tail")) continue;
     if (block.dataset.lang === "xml" && !/^\s*<svg[\s>]/.test($("pre", block).textContent)) continue;
-    drawOne(block);
+    drawBlock(block);
   }
 }
 

@@ -1,6 +1,6 @@
 // A browser labels its file fields in its own language. The field stays where it is, unseen, for clicks, drops and keys.
 import { $$, onContent } from "./dom.js";
-import { t } from "./words.js";
+import { t } from "./i18n.js";
 
 onContent((root) => {
   for (const field of $$("input.input[type='file']", root)) {
@@ -12,11 +12,11 @@ onContent((root) => {
     button.className = "button";
     names.className = "file-names muted";
     button.textContent = field.multiple ? t("Choose files") : t("Choose a file");
-    const tell = () => { names.textContent = [...field.files].map((file) => file.name).join(", ") || t("No file chosen"); };
+    const showNames = () => { names.textContent = [...field.files].map((file) => file.name).join(", ") || t("No file chosen"); };
     field.before(box);
     box.append(field, button, names);
-    field.addEventListener("change", tell);
-    field.form?.addEventListener("reset", () => setTimeout(tell));
-    tell();
+    field.addEventListener("change", showNames);
+    field.form?.addEventListener("reset", () => setTimeout(showNames));
+    showNames();
   }
 });

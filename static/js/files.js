@@ -1,13 +1,13 @@
 // Files in the composer: chosen, dropped or pasted, uploaded one after the other, gone once the message is taken.
 import { $, on } from "./dom.js";
 import { toast } from "./toasts.js";
-import { t } from "./words.js";
+import { t } from "./i18n.js";
 
 const field = () => $("[data-attach]");
-const place = () => $("#composer-files");
+const chips = () => $("#composer-files");
 const uploads = new Map();
-let last = Promise.resolve();
-let wanted = null; // the composer whose message waits for its files
+let lastUpload = Promise.resolve();
+let waitingComposer = null; // the composer whose message waits for its files
 
 // What is on its way for this page: the files of a composer that was left hold up nobody else's message.
 const isBusy = () => [...uploads.keys()].some((chip) => chip.isConnected);
@@ -16,19 +16,19 @@ const isBusy = () => [...uploads.keys()].some((chip) => chip.isConnected);
 function chipOf(file) {
   const chip = $("#file-chip-template").content.firstElementChild.cloneNode(true);
   $("[data-file-name]", chip).textContent = file.name;
-  place().append(chip);
+  chips().append(chip);
   return chip;
 }
 
-function fail(chip, said) {
-  wanted = null; // whoever sends it now knows that this one does not go along
+function fail(chip, problem) {
+  waitingComposer = null; // whoever sends it now knows that this one does not go along
   chip.classList.add("file-chip-bad");
   chip.setAttribute("role", "alert");
   $("progress", chip)?.remove();
-  $("[data-file-name]", chip).textContent += `: ${said}`;
+  $("[data-file-name]", chip).textContent += `: ${problem}`;
 }
 
-const reason = (status) => {
+const problemOf = (status) => {
   if (status === 413) return t("The file is too large.");
   if (status === 429) return t("Too many files at once. Try again in a minute.");
   if (status || navigator.onLine) return t("It was not uploaded. Try again.");
@@ -46,7 +46,7 @@ function upload(file, chip) {
   form.append("csrf_token", $("[name=csrf_token]", $("#composer")).value);
   form.append("model", $("#composer-model")?.value ?? "");
   form.append("file", file);
-  return new Promise((done) => {
+  return new Promise((resolve) => {
     request.upload.onprogress = (event) => {
       if (event.lengthComputable) $("progress", chip).value = event.loaded / event.total;
     };
@@ -54,8 +54,8 @@ function upload(file, chip) {
     request.onloadend = () => {
       uploads.delete(chip);
       if (request.status === 200) chip.outerHTML = request.response;
-      else if (chip.isConnected) fail(chip, reason(request.status));
-      done();
+      else if (chip.isConnected) fail(chip, problemOf(request.status));
+      resolve();
     };
     request.open("POST", field().dataset.attach);
     request.setRequestHeader("HX-Request", "true");
@@ -72,16 +72,16 @@ function add(files) {
       continue;
     }
     uploads.set(chip, new XMLHttpRequest());
-    last = last.then(() => upload(file, chip)).then(send);
+    lastUpload = lastUpload.then(() => upload(file, chip)).then(send);
   }
   return true;
 }
 
 /** The message that was sent too early goes out once everything is there. */
 function send() {
-  if (!wanted || isBusy()) return;
-  const composer = wanted;
-  wanted = null;
+  if (!waitingComposer || isBusy()) return;
+  const composer = waitingComposer;
+  waitingComposer = null;
   if (composer.isConnected) $("[data-send]", composer)?.click();
 }
 
@@ -89,7 +89,7 @@ document.addEventListener("htmx:config:request", (event) => {
   if (event.detail.ctx.sourceElement.id !== "composer" || !isBusy()) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  wanted = event.detail.ctx.sourceElement;
+  waitingComposer = event.detail.ctx.sourceElement;
   toast(t("Your files are still being uploaded. The message is sent once they are there."));
 }, true);
 
@@ -108,9 +108,9 @@ on("click", "[data-remove-file]", (_event, button) => {
 });
 
 // They stay at hand until the message has arrived: if it does not, they come back with its words.
-document.addEventListener("composer:taken", (event) => {
-  event.target.sent.chips = [...place().children];
-  place().replaceChildren();
+document.addEventListener("composer:sent", (event) => {
+  event.target.sent.chips = [...chips().children];
+  chips().replaceChildren();
 }, true);
 
 document.addEventListener("paste", (event) => {

@@ -3,9 +3,9 @@
 import { $, $$, on } from "./dom.js";
 
 const list = () => $("#side-list");
-let waiting = false;
+let isStale = false;
 
-function mark() {
+function markCurrent() {
   for (const link of $$(".side-link, .side-room")) {
     if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -13,7 +13,7 @@ function mark() {
 }
 
 function refresh() {
-  waiting = false;
+  isStale = false;
   const count = Math.min(100, Math.max(30, $$(".side-item", list()).length));
   htmx.ajax("GET", `${list().dataset.url}?count=${count}`, { target: "#side-list", swap: "innerMorph", source: "#side-list" });
 }
@@ -21,35 +21,35 @@ function refresh() {
 function refreshSoon() {
   if (!list()) return;
   // Items would move under the pointer or away from the focus; an empty list has nothing to move.
-  waiting = list().matches(":hover, :focus-within") && $(".side-item", list()) !== null;
-  if (!waiting) refresh();
+  isStale = list().matches(":hover, :focus-within") && $(".side-item", list()) !== null;
+  if (!isStale) refresh();
 }
 
 on("pointerout", "#side-list", (event, element) => {
-  if (waiting && !element.contains(event.relatedTarget)) refreshSoon();
+  if (isStale && !element.contains(event.relatedTarget)) refreshSoon();
 });
 on("focusout", "#side-list", (event, element) => {
-  if (waiting && !element.contains(event.relatedTarget)) setTimeout(refreshSoon);
+  if (isStale && !element.contains(event.relatedTarget)) setTimeout(refreshSoon);
 });
 
 // Other tabs of the same person hear of it.
-const others = "BroadcastChannel" in window ? new BroadcastChannel(`conversations:${document.body.dataset.user ?? ""}`) : null;
-others?.addEventListener("message", refreshSoon);
+const otherTabs = "BroadcastChannel" in window ? new BroadcastChannel(`conversations:${document.body.dataset.user ?? ""}`) : null;
+otherTabs?.addEventListener("message", refreshSoon);
 
-function changed() {
-  others?.postMessage("changed");
+function publishChange() {
+  otherTabs?.postMessage("changed");
   refreshSoon();
 }
 
-document.addEventListener("conversations:changed", changed);
+document.addEventListener("conversations:changed", publishChange);
 // Whatever the work after a reply changed is in the list by then.
-document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && changed());
+document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && publishChange());
 
 // Not from the list: of what is asked from one place at a time, htmx gives up the third.
-const tell = (page) => htmx.ajax("POST", page.dataset.seen, { target: "#side-list", swap: "none", source: ".conversation" });
+const postSeen = (page) => htmx.ajax("POST", page.dataset.seen, { target: "#side-list", swap: "none", source: ".conversation" });
 
 /** The conversation in sight is read: the list need not say that something in it is not, whenever it was asked for. */
-async function see() {
+async function markSeen() {
   const page = $(".conversation");
   const open = page?.dataset.conversation;
   const item = open && $(`#side-${open}[data-unread]`);
@@ -61,29 +61,29 @@ async function see() {
   }
   if ($("#thread [data-streaming]")) return; // told when it has ended
   delete page.dataset.unseen;
-  await tell(page);
-  others?.postMessage("changed");
+  await postSeen(page);
+  otherTabs?.postMessage("changed");
 }
 document.addEventListener("reply:finished", async () => {
   const page = $(".conversation[data-seen]");
   if (!page || document.hidden) return;
-  await tell(page);
-  changed();
+  await postSeen(page);
+  publishChange();
 });
-document.addEventListener("htmx:after:swap", see);
-document.addEventListener("htmx:after:settle", () => setTimeout(see));
-document.addEventListener("visibilitychange", see);
-addEventListener("load", () => setTimeout(see));
+document.addEventListener("htmx:after:swap", markSeen);
+document.addEventListener("htmx:after:settle", () => setTimeout(markSeen));
+document.addEventListener("visibilitychange", markSeen);
+addEventListener("load", () => setTimeout(markSeen));
 
 // A reply that is being written elsewhere is looked after until it is done.
-const LOOK = 3000;
+const POLL_MS = 3000;
 setInterval(() => {
   const open = $("#thread [data-streaming]") && $(".conversation").dataset.conversation;
-  const elsewhere = $$(".side-item[data-writing]").some((item) => item.dataset.conversation !== open);
-  if (elsewhere && !document.hidden) refreshSoon();
-}, LOOK);
+  const isWritingElsewhere = $$(".side-item[data-writing]").some((item) => item.dataset.conversation !== open);
+  if (isWritingElsewhere && !document.hidden) refreshSoon();
+}, POLL_MS);
 for (const type of ["htmx:after:history:push", "htmx:after:history:replace", "htmx:after:swap", "popstate"]) {
-  addEventListener(type, mark);
+  addEventListener(type, markCurrent);
 }
 
 // What was open when it was deleted or archived is opened again by its undo.

@@ -1,10 +1,10 @@
 // The memory panel: kept up to date without moving what is under the pointer, and its tabs.
 import { $, $$, on } from "./dom.js";
-import { show } from "./scroll.js";
+import { reveal } from "./scroll.js";
 
 const panel = () => $("#panel");
-let waiting = false;
-let missed = false;
+let isStale = false;
+let isDeferred = false;
 
 const conversation = () => $(".conversation")?.dataset.conversation ?? "";
 const filters = () => $("#memory-filters");
@@ -16,9 +16,9 @@ function isBusy() {
 }
 
 function refresh({ moved = false, list = true } = {}) {
-  waiting = false;
-  missed = !filters();
-  if (missed) return;
+  isStale = false;
+  isDeferred = !filters();
+  if (isDeferred) return;
   const query = new URLSearchParams(new FormData(filters()));
   query.set("conversation", conversation());
   query.set("limit", Math.min(100, Math.max(12, $$("#memory-list :is(.mem-entry, .mem-row)").length)));
@@ -32,7 +32,7 @@ function refresh({ moved = false, list = true } = {}) {
 function refreshSoon() {
   const busy = isBusy();
   refresh({ list: !busy });
-  waiting = busy;
+  isStale = busy;
 }
 
 document.addEventListener("memories:changed", refreshSoon);
@@ -45,43 +45,43 @@ for (const type of ["memories:changed", "settled"]) {
 }
 for (const type of ["pointerout", "focusout"]) {
   document.addEventListener(type, () => {
-    if (waiting) setTimeout(() => waiting && !isBusy() && refresh(), 60);
+    if (isStale) setTimeout(() => isStale && !isBusy() && refresh(), 60);
   });
 }
 
 // Another conversation: its switches, its filters, what its replies used.
-function follow() {
-  const aside = panel();
-  if (missed && filters()) refresh(); // something changed while the list was on its way
-  if (!aside || !$(".conversation") || aside.dataset.conversation === conversation()) return;
-  aside.dataset.conversation = conversation();
-  const unseen = $("#memory-rest");
-  if (unseen) {
-    const place = (part) => `${aside.dataset.url}?part=${part}&conversation=${conversation()}`;
-    unseen.setAttribute("hx-get", place("rest"));
-    htmx.ajax("GET", place("moved"), { target: "#memory-here", swap: "none", source: "#memory-here" });
+function followConversation() {
+  const element = panel();
+  if (isDeferred && filters()) refresh(); // something changed while the list was on its way
+  if (!element || !$(".conversation") || element.dataset.conversation === conversation()) return;
+  element.dataset.conversation = conversation();
+  const rest = $("#memory-rest");
+  if (rest) {
+    const urlOf = (part) => `${element.dataset.url}?part=${part}&conversation=${conversation()}`;
+    rest.setAttribute("hx-get", urlOf("rest"));
+    htmx.ajax("GET", urlOf("moved"), { target: "#memory-here", swap: "none", source: "#memory-here" });
   } else refresh({ moved: true });
 }
-document.addEventListener("htmx:after:settle", follow);
+document.addEventListener("htmx:after:settle", followConversation);
 
 // Tabs
-function choose(tab) {
+function selectTab(tab) {
   if (!tab) return;
   for (const other of $$("[role='tab']", panel())) {
-    const chosen = other === tab;
-    other.setAttribute("aria-selected", String(chosen));
-    other.tabIndex = chosen ? 0 : -1;
-    $(`#${other.getAttribute("aria-controls")}`).hidden = !chosen;
+    const isSelected = other === tab;
+    other.setAttribute("aria-selected", String(isSelected));
+    other.tabIndex = isSelected ? 0 : -1;
+    $(`#${other.getAttribute("aria-controls")}`).hidden = !isSelected;
   }
   htmx.trigger($(`#${tab.getAttribute("aria-controls")}`), "panel:shown");
 }
-on("click", ".panel-tabs [role='tab']", (_event, tab) => choose(tab));
+on("click", ".panel-tabs [role='tab']", (_event, tab) => selectTab(tab));
 on("keydown", ".panel-tabs [role='tab']", (event, tab) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!step) return;
   const tabs = $$("[role='tab']:not([hidden])", panel());
   const next = tabs.at((tabs.indexOf(tab) + step) % tabs.length);
-  choose(next);
+  selectTab(next);
   next.focus();
 });
 
@@ -103,9 +103,9 @@ on("keydown", "[data-close-add]", (event, form) => {
 
 // What is opened under a reply comes into sight: all of it, or its top when there is more than the window holds.
 document.addEventListener("toggle", ({ target }) => {
-  if (target.open && target.matches(".thread .trace")) show(target);
+  if (target.open && target.matches(".thread .trace")) reveal(target);
 }, { capture: true });
 document.addEventListener("htmx:after:settle", ({ target }) => {
   // Its contents have come; what is done inside it later moves nothing.
-  if (target.matches?.(".thread .trace[open], .thread .trace[open] > .trace-body")) show(target.closest(".trace"));
+  if (target.matches?.(".thread .trace[open], .thread .trace[open] > .trace-body")) reveal(target.closest(".trace"));
 });

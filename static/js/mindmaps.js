@@ -40,22 +40,22 @@ function label(text) {
 /** The lines of a mind map as a tree, by how far each is indented. Throws where there is no root, or a second. */
 function tree(text) {
   // What stands in quotes may go on for several lines.
-  const whole = text.slice(text.search(/\bmindmap\b/)).replace(/"[^"]*"/g, (quoted) => quoted.replace(/\n\s*/g, "<br>"));
-  const lines = whole.split("\n").slice(1);
+  const source = text.slice(text.search(/\bmindmap\b/)).replace(/"[^"]*"/g, (quoted) => quoted.replace(/\n\s*/g, "<br>"));
+  const lines = source.split("\n").slice(1);
   const nodes = [];
-  const above = [];
-  for (const written of lines) {
-    const line = written.replace(/\s%%.*$/, "").trimEnd();
-    const said = line.trim();
-    if (!said || said.startsWith("%%") || said.startsWith("::")) continue; // icons and classes have no picture here
+  const ancestors = [];
+  for (const raw of lines) {
+    const line = raw.replace(/\s%%.*$/, "").trimEnd();
+    const content = line.trim();
+    if (!content || content.startsWith("%%") || content.startsWith("::")) continue; // icons and classes have no picture here
     const depth = line.length - line.trimStart().length;
-    while (above.length && above.at(-1).depth >= depth) above.pop();
-    if (!above.length && nodes.length) throw new Error(`There can be only one root; “${said}” is another.`);
-    const parent = above.at(-1);
-    const one = { id: nodes.length, depth, parent, ...node(said) };
-    one.branch = !parent ? -1 : parent.branch >= 0 ? parent.branch : nodes.filter((other) => other.parent === parent).length;
-    nodes.push(one);
-    above.push(one);
+    while (ancestors.length && ancestors.at(-1).depth >= depth) ancestors.pop();
+    if (!ancestors.length && nodes.length) throw new Error(`There can be only one root; “${content}” is another.`);
+    const parent = ancestors.at(-1);
+    const item = { id: nodes.length, depth, parent, ...node(content) };
+    item.branch = !parent ? -1 : parent.branch >= 0 ? parent.branch : nodes.filter((other) => other.parent === parent).length;
+    nodes.push(item);
+    ancestors.push(item);
   }
   if (!nodes.length) throw new Error("The mind map has no root.");
   return nodes;
@@ -64,15 +64,15 @@ function tree(text) {
 /** The flowchart of a mind map: the root in the middle, half of its branches on either side where there are many. */
 function flowchartOf(text, isDark) {
   const nodes = tree(text);
-  const branches = nodes.filter((one) => one.parent === nodes[0]).length;
-  const isLeft = (one) => branches > 3 && one.branch >= Math.ceil(branches / 2);
+  const branches = nodes.filter((item) => item.parent === nodes[0]).length;
+  const isLeft = (item) => branches > 3 && item.branch >= Math.ceil(branches / 2);
   const fills = FILLS[isDark ? "dark" : "light"];
   const lines = ["flowchart LR"];
-  for (const one of nodes) {
-    lines.push(`n${one.id}@{ shape: ${one.shape}, label: "${label(one.label)}" }`);
-    if (!one.parent) continue;
-    const [from, to] = isLeft(one) ? [one, one.parent] : [one.parent, one];
-    lines.push(`n${from.id} --- n${to.id}`, `style n${one.id} fill:${fills[one.branch % fills.length]}`);
+  for (const item of nodes) {
+    lines.push(`n${item.id}@{ shape: ${item.shape}, label: "${label(item.label)}" }`);
+    if (!item.parent) continue;
+    const [from, to] = isLeft(item) ? [item, item.parent] : [item.parent, item];
+    lines.push(`n${from.id} --- n${to.id}`, `style n${item.id} fill:${fills[item.branch % fills.length]}`);
   }
   return lines.join("\n");
 }

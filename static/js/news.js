@@ -3,9 +3,9 @@
 // as it is.
 import { $, $$ } from "./dom.js";
 
-const EVERY = 25_000;
-const MANY = 30; // replies whose memories are asked about
-let asked = null; // the last message at the time of the question, while it is open
+const INTERVAL_MS = 25_000;
+const MAX_REPLIES = 30; // replies whose memories are asked about
+let shownBefore = null; // the last message at the time of the question, while it is open
 
 /** The id of the last message shown; "0" when the end of the conversation is not, "" when there is none. */
 export function newest() {
@@ -15,31 +15,31 @@ export function newest() {
 
 const isBusy = () => document.hidden || !navigator.onLine || $(".message-pending, #thread form[data-esc]") !== null;
 
-async function look() {
-  const place = $("#thread[data-news]")?.dataset.news;
-  if (!place || asked !== null || isBusy()) return;
-  asked = newest();
-  const query = new URLSearchParams({ shown: asked });
+async function fetchNews() {
+  const url = $("#thread[data-news]")?.dataset.news;
+  if (!url || shownBefore !== null || isBusy()) return;
+  shownBefore = newest();
+  const query = new URLSearchParams({ shown: shownBefore });
   // What lies open is not replaced.
-  for (const { id, dataset } of $$(".remembered:not(:has([open]))").slice(-MANY)) {
+  for (const { id, dataset } of $$(".remembered:not(:has([open]))").slice(-MAX_REPLIES)) {
     query.append("remembered", `${id.slice("remembered-".length)} ${dataset.state}`);
   }
   // A title that is being edited is not there to be compared.
   const title = $(".title-text")?.textContent;
   if (title) query.set("title", title);
   try {
-    await htmx.ajax("GET", `${place}?${query}`, { target: "#thread", swap: "none", source: "#thread" });
+    await htmx.ajax("GET", `${url}?${query}`, { target: "#thread", swap: "none", source: "#thread" });
   } finally {
-    asked = null;
+    shownBefore = null;
   }
 }
 
 document.addEventListener("htmx:before:swap", (event) => {
   // What was sent from here in the meantime comes by itself.
-  if (event.detail.ctx.sourceElement?.id === "thread" && (isBusy() || newest() !== asked)) event.preventDefault();
+  if (event.detail.ctx.sourceElement?.id === "thread" && (isBusy() || newest() !== shownBefore)) event.preventDefault();
 });
 
-document.addEventListener("visibilitychange", look);
-for (const type of ["focus", "pageshow", "online"]) addEventListener(type, look);
-setInterval(look, EVERY);
-document.addEventListener("memories:corrected", look); // what is forgotten or undone may stand under any reply
+document.addEventListener("visibilitychange", fetchNews);
+for (const type of ["focus", "pageshow", "online"]) addEventListener(type, fetchNews);
+setInterval(fetchNews, INTERVAL_MS);
+document.addEventListener("memories:corrected", fetchNews); // what is forgotten or undone may stand under any reply

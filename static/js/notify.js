@@ -1,58 +1,58 @@
 // Notifications that a reply is done, for who asked for them in the settings: only for one that took a while, and only
 // when the tab is out of sight. A hidden tab reads no stream, so it asks the server until the reply is there.
 import { $, $$, store } from "./dom.js";
-import { t } from "./words.js";
+import { t } from "./i18n.js";
 
 const key = `notify:${document.body.dataset.user ?? ""}`;
-const LONG = 8_000; // milliseconds that a reply takes before anybody wants to be told
-const WAIT = 25; // seconds that one question stays open
-const begun = new Map(); // turn id → when it was first seen here
-let asking = "";
+const LONG_REPLY_MS = 8_000; // milliseconds that a reply takes before anybody wants to be told
+const WAIT_SECONDS = 25; // seconds that one question stays open
+const firstSeen = new Map(); // turn id → when it was first seen here
+let watchedTurn = "";
 
-const can = "Notification" in window;
-const isWanted = () => can && Notification.permission === "granted" && store.get(key) === true;
+const isSupported = "Notification" in window;
+const isWanted = () => isSupported && Notification.permission === "granted" && store.get(key) === true;
 
-async function tell(turn) {
+async function notify(turn) {
   const title = $(".title-text")?.textContent.trim() || t("New conversation");
-  const said = { body: t("The reply is done."), tag: `turn-${turn}`, data: { place: location.pathname } };
+  const options = { body: t("The reply is done."), tag: `turn-${turn}`, data: { place: location.pathname } };
   const worker = await navigator.serviceWorker?.getRegistration();
-  if (worker?.active) return worker.showNotification(title, said);
-  const shown = new Notification(title, said);
-  shown.onclick = () => {
+  if (worker?.active) return worker.showNotification(title, options);
+  const notification = new Notification(title, options);
+  notification.onclick = () => {
     window.focus();
-    shown.close();
+    notification.close();
   };
 }
 
 async function watch(turn) {
-  if (asking === turn) return;
-  asking = turn;
+  if (watchedTurn === turn) return;
+  watchedTurn = turn;
   while (document.hidden && isWanted()) {
     let answer = null;
     try {
-      answer = await fetch(`/api/messages/${turn}/response?wait=${WAIT}`, { cache: "no-store" });
+      answer = await fetch(`/api/messages/${turn}/response?wait=${WAIT_SECONDS}`, { cache: "no-store" });
     } catch { /* away for a moment: asked again */ }
     if (answer?.status === 200) {
-      if (document.hidden && Date.now() - (begun.get(turn) ?? 0) >= LONG) await tell(turn);
+      if (document.hidden && Date.now() - (firstSeen.get(turn) ?? 0) >= LONG_REPLY_MS) await notify(turn);
       break;
     }
     if (answer && answer.status !== 202) break;
-    if (!answer) await new Promise((done) => setTimeout(done, LONG));
+    if (!answer) await new Promise((resolve) => setTimeout(resolve, LONG_REPLY_MS));
   }
-  asking = "";
+  watchedTurn = "";
 }
 
-function look() {
-  for (const turn of $$("[data-turn]:not([data-settling])")) if (!begun.has(turn.dataset.turn)) begun.set(turn.dataset.turn, Date.now());
+function watchOpenTurn() {
+  for (const turn of $$("[data-turn]:not([data-settling])")) if (!firstSeen.has(turn.dataset.turn)) firstSeen.set(turn.dataset.turn, Date.now());
   const open = $("#thread [data-streaming]")?.closest("[data-turn]");
   if (open && document.hidden && isWanted()) watch(open.dataset.turn);
 }
-document.addEventListener("htmx:after:settle", look);
-document.addEventListener("visibilitychange", look);
-look();
+document.addEventListener("htmx:after:settle", watchOpenTurn);
+document.addEventListener("visibilitychange", watchOpenTurn);
+watchOpenTurn();
 
 // The server forgets a browser that signs out.
-const section = can && $("[data-notifications]");
+const section = isSupported && $("[data-notifications]");
 const isNew = isWanted() && !sessionStorage[key];
 if (section || isNew) {
   import("./push.js").then((push) => {

@@ -1,19 +1,19 @@
 // The page without a connection: what was read last, and what is being written.
 import { $, store } from "./dom.js";
-import { READER, all } from "./kept.js";
+import { READER, readAll } from "./reading-cache.js";
 
-const PAUSE = 4000;
+const RETRY_MS = 4000;
 const theme = document.cookie.match(/(?:^|; )theme=(light|dark)/)?.[1];
 if (theme) document.documentElement.dataset.theme = theme;
 const reader = store.get(READER) ?? "";
 const words = document.body.dataset;
-const [, wanted] = location.pathname.match(/\/c\/(\d+)$/) ?? [];
+const [, currentId] = location.pathname.match(/\/c\/(\d+)$/) ?? [];
 const keyOf = (id) => `draft:${reader}:${id}`;
 
 const locale = document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang;
-const when = (at) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(at);
+const formatTime = (at) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(at);
 
-function line(conversation) {
+function rowOf(conversation) {
   const link = document.createElement("a");
   link.className = "row-title";
   link.href = `${words.root}c/${conversation.id}`;
@@ -22,7 +22,7 @@ function line(conversation) {
   const note = document.createElement("div");
   note.className = "row-note";
   const draft = store.get(keyOf(conversation.id))?.text;
-  note.textContent = draft ? `${when(conversation.at)} · ${words.draft}: ${draft.slice(0, 80)}` : when(conversation.at);
+  note.textContent = draft ? `${formatTime(conversation.at)} · ${words.draft}: ${draft.slice(0, 80)}` : formatTime(conversation.at);
   const item = document.createElement("li");
   item.className = "row";
   const main = document.createElement("div");
@@ -32,7 +32,7 @@ function line(conversation) {
   return item;
 }
 
-function write(id) {
+function showDraft(id) {
   const field = $("#offline-text");
   field.value = store.get(keyOf(id))?.text ?? "";
   field.addEventListener("input", () => {
@@ -42,37 +42,37 @@ function write(id) {
   $("#offline-write").hidden = false;
 }
 
-const kept = await all(reader);
-const open = kept.find((conversation) => conversation.id === wanted);
+const conversations = await readAll(reader);
+const open = conversations.find((conversation) => conversation.id === currentId);
 if (open) {
   document.title = open.title || words.untitled;
   $("#offline-title").textContent = open.title || words.untitled;
   $("#offline-title").dir = "auto";
   $("#offline-thread").innerHTML = open.html;
   $("#offline-thread").hidden = false;
-  $("#offline-as-of").textContent = when(open.at);
+  $("#offline-as-of").textContent = formatTime(open.at);
 }
-const others = kept.filter((conversation) => conversation !== open);
-$("#offline-list").replaceChildren(...others.map(line));
+const others = conversations.filter((conversation) => conversation !== open);
+$("#offline-list").replaceChildren(...others.map(rowOf));
 $("#offline-others").hidden = others.length === 0;
-$("#offline-none").hidden = kept.length > 0;
-if (reader) write(open?.id ?? "new");
+$("#offline-none").hidden = conversations.length > 0;
+if (reader) showDraft(open?.id ?? "new");
 
 // Whether there is a network says nothing of whether we can be reached, and browsers are wrong about it in both ways: we are
 // asked again and again. A page that loads in vain would take the reader's place along.
-async function comeBack() {
-  clearTimeout(next);
+async function reloadWhenOnline() {
+  clearTimeout(timer);
   try {
     const answer = await fetch(`${words.root}healthz`, { cache: "no-store" });
     if (answer.ok) return void location.reload();
   } catch {
     // Still away.
   }
-  clearTimeout(next); // of another one, begun meanwhile by the browser's word
-  next = setTimeout(comeBack, PAUSE);
+  clearTimeout(timer); // of another one, begun meanwhile by the browser's word
+  timer = setTimeout(reloadWhenOnline, RETRY_MS);
 }
 
-let next = setTimeout(comeBack, PAUSE);
-addEventListener("online", comeBack);
+let timer = setTimeout(reloadWhenOnline, RETRY_MS);
+addEventListener("online", reloadWhenOnline);
 $("#offline-again").addEventListener("click", () => location.reload());
 document.body.dataset.ready = "";

@@ -3,22 +3,22 @@
 import { $ } from "./dom.js";
 import { form, read } from "./drafts.js";
 import { toast } from "./toasts.js";
-import { t } from "./words.js";
+import { t } from "./i18n.js";
 
-export const WAITING = t("There is no connection at the moment. This is sent when it is back.");
-const PAUSE = 4000;
+export const OFFLINE = t("There is no connection at the moment. This is sent when it is back.");
+const RETRY_MS = 4000;
 
-export async function whenBack() {
+export async function sendWhenOnline() {
   if (!form() || !read().waiting || !navigator.onLine) return;
   try {
     await fetch("/healthz", { cache: "no-store" });
   } catch {
-    return void setTimeout(whenBack, PAUSE);
+    return void setTimeout(sendWhenOnline, RETRY_MS);
   }
   if (form() && read().waiting && $("[data-send]") && $("#composer-text").value.trim()) form().requestSubmit();
 }
 
-export const tryLater = () => setTimeout(whenBack, PAUSE);
+export const retryLater = () => setTimeout(sendWhenOnline, RETRY_MS);
 
-addEventListener("online", whenBack);
+addEventListener("online", sendWhenOnline);
 addEventListener("offline", () => toast(t("You are offline. You can go on writing.")));

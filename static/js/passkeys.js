@@ -6,17 +6,17 @@ const text = (buffer) =>
 
 /** The options of the server as the browser takes them. */
 function options(json) {
-  const given = JSON.parse(json);
-  given.challenge = bytes(given.challenge);
-  if (given.user) given.user.id = bytes(given.user.id);
+  const parsed = JSON.parse(json);
+  parsed.challenge = bytes(parsed.challenge);
+  if (parsed.user) parsed.user.id = bytes(parsed.user.id);
   for (const list of ["excludeCredentials", "allowCredentials"]) {
-    given[list] = (given[list] ?? []).map((known) => ({ ...known, id: bytes(known.id) }));
+    parsed[list] = (parsed[list] ?? []).map((credential) => ({ ...credential, id: bytes(credential.id) }));
   }
-  return given;
+  return parsed;
 }
 
 /** What the browser made or signed, as the server takes it. */
-function plain(credential) {
+function toJson(credential) {
   const response = {};
   for (const name of ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"]) {
     if (credential.response[name]) response[name] = text(credential.response[name]);
@@ -30,16 +30,16 @@ function plain(credential) {
   });
 }
 
-function complain(form, show) {
+function showProblem(form, show) {
   form.querySelector("[data-passkey-problem]").hidden = !show;
 }
 
 async function send(form, ask) {
-  complain(form, false);
+  showProblem(form, false);
   try {
-    form.elements.credential.value = plain(await ask());
+    form.elements.credential.value = toJson(await ask());
   } catch {
-    complain(form, true); // given up, timed out, or this device has none
+    showProblem(form, true); // given up, timed out, or this device has none
     return;
   }
   form.submit();

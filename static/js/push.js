@@ -2,7 +2,7 @@
 // worker.js shows it. And the choice in the settings. Loaded only where one of them is needed.
 import { $, on, store } from "./dom.js";
 
-const pushes = async () => (await navigator.serviceWorker?.getRegistration())?.pushManager;
+const getPushManager = async () => (await navigator.serviceWorker?.getRegistration())?.pushManager;
 
 const send = (method, body) => fetch("/api/push/subscriptions", {
   method,
@@ -12,16 +12,16 @@ const send = (method, body) => fetch("/api/push/subscriptions", {
 
 /** Have the server notify this browser too; one whose maker offers that to nobody goes without. */
 export async function subscribe() {
-  const push = await pushes();
-  if (!push) return;
+  const manager = await getPushManager();
+  if (!manager) return;
   try {
     const { public_key } = await (await fetch("/api/push")).json();
     const options = { userVisibleOnly: true, applicationServerKey: public_key };
-    const made = await push.subscribe(options).catch(async () => { // with the key of an installation before
-      await (await push.getSubscription())?.unsubscribe();
-      return push.subscribe(options);
+    const subscription = await manager.subscribe(options).catch(async () => { // with the key of an installation before
+      await (await manager.getSubscription())?.unsubscribe();
+      return manager.subscribe(options);
     });
-    await send("POST", made.toJSON());
+    await send("POST", subscription.toJSON());
   } catch (error) {
     console.warn("no notifications from the server", error);
   }
@@ -29,10 +29,10 @@ export async function subscribe() {
 
 /** The server notifies it no more. */
 export async function unsubscribe() {
-  const made = await (await pushes())?.getSubscription();
-  if (!made) return;
-  await send("DELETE", { endpoint: made.endpoint });
-  await made.unsubscribe();
+  const subscription = await (await getPushManager())?.getSubscription();
+  if (!subscription) return;
+  await send("DELETE", { endpoint: subscription.endpoint });
+  await subscription.unsubscribe();
 }
 
 /** The switch of the settings, which stores under `key` whether notifications are wanted. */

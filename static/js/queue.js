@@ -2,18 +2,18 @@
 // words go back to where they were typed.
 import { $, $$, on, store } from "./dom.js";
 import { form } from "./drafts.js";
-import { joined, put as fill, taken, trimmed } from "./origins.js";
+import { joinTexts, markedText, setMarkedText, trimText } from "./origins.js";
 
 const keyOf = (draft) => `queued:${document.body.dataset.user ?? ""}:${draft}`;
 const key = () => keyOf(form()?.dataset.draft);
-let isBeginning = false; // what waits belongs to the conversation that is being made
+let isForNew = false; // what waits belongs to the conversation that is being made
 const text = () => $("#composer-text");
 
-const NONE = { text: "" };
+const EMPTY = { text: "" };
 
-export const queued = () => (form() ? store.get(key()) ?? NONE : NONE);
+export const queued = () => (form() ? store.get(key()) ?? EMPTY : EMPTY);
 
-function keep(words) {
+function save(words) {
   if (words.text) store.set(key(), words);
   else store.remove(key());
   show();
@@ -22,9 +22,9 @@ function keep(words) {
 function show() {
   const line = $("[data-queued]");
   if (!line) return;
-  if (isBeginning && form().dataset.draft !== "new") {
-    isBeginning = false;
-    store.set(key(), store.get(keyOf("new")) ?? NONE);
+  if (isForNew && form().dataset.draft !== "new") {
+    isForNew = false;
+    store.set(key(), store.get(keyOf("new")) ?? EMPTY);
     store.remove(keyOf("new"));
   }
   const words = queued().text;
@@ -32,49 +32,49 @@ function show() {
   $("[data-queued-text]", line).textContent = words;
 }
 
-function put(words) {
-  fill(text(), words);
+function setText(words) {
+  setMarkedText(text(), words);
   text().dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 /** Takes what is typed and lets it wait. */
 export function queue() {
-  const words = trimmed(taken(text()));
+  const words = trimText(markedText(text()));
   if (!words.text) return;
-  isBeginning = form().dataset.draft === "new";
-  keep(joined("\n\n", queued(), words));
-  put(NONE);
+  isForNew = form().dataset.draft === "new";
+  save(joinTexts("\n\n", queued(), words));
+  setText(EMPTY);
   text().focus();
 }
 
-function takeBack() {
+function restore() {
   const words = queued();
-  keep(NONE);
-  put(joined("\n\n", words, taken(text())));
+  save(EMPTY);
+  setText(joinTexts("\n\n", words, markedText(text())));
 }
 
-function look() {
+function sendNext() {
   show();
   if (!queued().text || !$("[data-send]") || $("[data-streaming]") || form().classList.contains("htmx-request")) return;
   const last = $$("#thread .message").at(-1);
-  if (last?.dataset.status !== "complete") return takeBack();
-  const typed = taken(text());
+  if (last?.dataset.status !== "complete") return restore();
+  const draft = markedText(text());
   const words = queued();
-  keep(NONE);
-  put(words);
-  form().addEventListener("composer:taken", () => typed.text && put(typed), { once: true });
+  save(EMPTY);
+  setText(words);
+  form().addEventListener("composer:sent", () => draft.text && setText(draft), { once: true });
   form().requestSubmit();
 }
 
 on("click", "[data-queue]", queue);
 on("click", "[data-queued-drop]", () => {
-  keep(NONE);
+  save(EMPTY);
   text().focus();
 });
 on("click", "[data-queued-edit]", () => {
-  takeBack();
+  restore();
   text().focus();
 });
-document.addEventListener("reply:finished", () => setTimeout(look));
+document.addEventListener("reply:finished", () => setTimeout(sendNext));
 document.addEventListener("htmx:after:settle", () => setTimeout(show));
-setTimeout(look);
+setTimeout(sendNext);

@@ -2,35 +2,35 @@
 import { $, on } from "./dom.js";
 
 const SECONDS = 4;
-let wanted = null;
+let target = null;
 let timer = 0;
 
 /** The range of the characters from..to of a message's text. */
 function rangeOf(element, from, to) {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   const range = new Range();
-  let passed = 0;
-  let begun = false;
+  let offset = 0;
+  let isStarted = false;
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const end = passed + node.length;
-    if (!begun && from < end) {
-      range.setStart(node, from - passed);
-      begun = true;
+    const end = offset + node.length;
+    if (!isStarted && from < end) {
+      range.setStart(node, from - offset);
+      isStarted = true;
     }
-    if (begun && to <= end) {
-      range.setEnd(node, to - passed);
+    if (isStarted && to <= end) {
+      range.setEnd(node, to - offset);
       return range;
     }
-    passed = end;
+    offset = end;
   }
   return null;
 }
 
 function mark({ message, from, to }) {
-  const place = $(`[data-message="${message}"]`);
-  if (!place) return false;
+  const element = $(`[data-message="${message}"]`);
+  if (!element) return false;
   // The server counts whole characters, the browser UTF-16 units.
-  const text = $(".message-text", place);
+  const text = $(".message-text", element);
   const units = (count) => [...text.textContent].slice(0, count).join("").length;
   const range = text && to > from ? rangeOf(text, units(from), units(to)) : null;
   clearTimeout(timer);
@@ -38,11 +38,11 @@ function mark({ message, from, to }) {
     CSS.highlights.set("said", new Highlight(range));
     timer = setTimeout(() => CSS.highlights.delete("said"), SECONDS * 1000);
   }
-  place.classList.add("said");
-  place.addEventListener("animationend", () => place.classList.remove("said"), { once: true });
-  place.tabIndex = -1;
-  place.scrollIntoView({ block: "center" });
-  place.focus({ preventScroll: true });
+  element.classList.add("said");
+  element.addEventListener("animationend", () => element.classList.remove("said"), { once: true });
+  element.tabIndex = -1;
+  element.scrollIntoView({ block: "center" });
+  element.focus({ preventScroll: true });
   return true;
 }
 
@@ -56,17 +56,17 @@ on("click", "a[data-jump]", (event, link) => {
   event.preventDefault();
   $("#panel")?.close();
   if (mark(read(link))) return;
-  wanted = read(link);
+  target = read(link);
   const href = link.getAttribute("href");
   if ($("#main .conversation")) htmx.ajax("GET", href, { target: "#main", swap: "innerHTML", push: "true", source: "#main" });
   else location.assign(href);
 });
 
 // A page that was opened for a quotation: ?at=12&said=10-34
-function arrive() {
-  if (wanted && mark(wanted)) wanted = null;
+function markTarget() {
+  if (target && mark(target)) target = null;
 }
-document.addEventListener("htmx:after:settle", () => setTimeout(arrive));
+document.addEventListener("htmx:after:settle", () => setTimeout(markTarget));
 
 const query = new URLSearchParams(location.search);
 if (query.get("said") && query.get("at")) {

@@ -1,18 +1,18 @@
 // Keeps what is read, so that it can be read again without a connection; all of it goes when its person signs out.
 import { $, $$, on, store } from "./dom.js";
-import { READER, drop, forget, keep } from "./kept.js";
+import { READER, clear, remove, save } from "./reading-cache.js";
 
 const reader = document.body.dataset.user ?? "";
-const PAUSE = 1500;
+const PAUSE_MS = 1500;
 // What needs a server, a script or a style sheet of its own. Formulas stay as MathML.
-const OWN = "script, template, form, button, iframe, .message-foot, .earlier, .why, .katex-html, [hidden], details:not(.prose details)";
-let soon = 0;
-let gone = ""; // deleted, and still in sight until the next page has come
+const DEPENDENT = "script, template, form, button, iframe, .message-foot, .earlier, .why, .katex-html, [hidden], details:not(.prose details)";
+let timer = 0;
+let deletedId = ""; // deleted, and still in sight until the next page has come
 
 /** The thread as it stands, without what needs a server. */
 function snapshot() {
   const copy = $("#thread").cloneNode(true);
-  for (const part of $$(OWN, copy)) part.remove();
+  for (const part of $$(DEPENDENT, copy)) part.remove();
   for (const part of $$("*", copy)) {
     for (const { name } of [...part.attributes]) {
       if (name.startsWith("hx-") || name.startsWith("data-") || name === "id") part.removeAttribute(name);
@@ -21,48 +21,48 @@ function snapshot() {
   return copy.innerHTML;
 }
 
-function note() {
+function saveOpen() {
   const open = $(".conversation");
   const id = open?.dataset.conversation;
-  if (!id || id === gone || open.dataset.temporary || $("#thread [data-streaming]") || !$("#thread .message")) return;
-  keep(reader, { id, title: $(".title-text")?.textContent.trim() ?? "", html: snapshot(), at: Date.now() });
+  if (!id || id === deletedId || open.dataset.temporary || $("#thread [data-streaming]") || !$("#thread .message")) return;
+  save(reader, { id, title: $(".title-text")?.textContent.trim() ?? "", html: snapshot(), at: Date.now() });
 }
 
-function noteSoon() {
-  if ($(".conversation")?.dataset.conversation !== gone) gone = "";
-  clearTimeout(soon);
-  soon = setTimeout(note, PAUSE);
+function saveSoon() {
+  if ($(".conversation")?.dataset.conversation !== deletedId) deletedId = "";
+  clearTimeout(timer);
+  timer = setTimeout(saveOpen, PAUSE_MS);
 }
 
 /** What is gone on the server is gone here. */
-function noteGone() {
+function removeDeleted() {
   const [, id] = location.pathname.match(/\/c\/(\d+)$/) ?? [];
-  if (id && $(".error-page")) drop(reader, id);
+  if (id && $(".error-page")) remove(reader, id);
 }
 
 if (reader) {
-  if (store.get(READER) !== reader) forget(reader);
+  if (store.get(READER) !== reader) clear(reader);
   store.set(READER, reader);
-  noteGone();
-  noteSoon();
-  document.addEventListener("htmx:after:settle", noteSoon);
+  removeDeleted();
+  saveSoon();
+  document.addEventListener("htmx:after:settle", saveSoon);
   document.addEventListener("conversation:gone", ({ detail }) => {
-    gone = detail;
-    drop(reader, detail);
+    deletedId = detail;
+    remove(reader, detail);
   });
 } else if ("nobody" in document.body.dataset) {
   store.remove(READER);
-  forget();
+  clear();
 }
 
 // Before the server hears of it: nothing is left for whoever comes next, and nothing is kept from here on.
 on("submit", 'form[action$="/logout"]', (event, form) => {
   if (form.isEmptied) return;
   event.preventDefault();
-  clearTimeout(soon);
+  clearTimeout(timer);
   store.remove(READER);
   form.isEmptied = true;
-  forget().finally(() => form.requestSubmit());
+  clear().finally(() => form.requestSubmit());
 });
 
 if ("serviceWorker" in navigator) {

@@ -10,17 +10,17 @@ function rename(item) {
 
 function restore(form) {
   const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message") ?? form;
-  const had = form.contains(document.activeElement);
-  if (had) document.addEventListener("htmx:finally:swap", () => setTimeout(() => land(target.id, form.getAttribute("action"))), { once: true });
+  const hadFocus = form.contains(document.activeElement);
+  if (hadFocus) document.addEventListener("htmx:finally:swap", () => setTimeout(() => focusOpener(target.id, form.getAttribute("action"))), { once: true });
   htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` });
 }
 
 /** The focus goes to what the form was opened from, which is there again. */
-function land(id, opened) {
+function focusOpener(id, action) {
   if (document.activeElement !== document.body && document.activeElement?.id !== "main") return;
-  const place = document.getElementById(id);
-  if (!place) return;
-  ($(`.side-link, .title-show, [data-edit], a[href="${opened}"]`, place) ?? $("a, button", place))?.focus({ preventScroll: true });
+  const element = document.getElementById(id);
+  if (!element) return;
+  ($(`.side-link, .title-show, [data-edit], a[href="${action}"]`, element) ?? $("a, button", element))?.focus({ preventScroll: true });
 }
 
 // A title that was saved: the focus stays with it.
@@ -28,7 +28,7 @@ document.addEventListener("htmx:before:swap", (event) => {
   const form = event.detail.ctx.sourceElement;
   if (!form?.matches?.(".title-edit, .side-rename") || event.detail.ctx.response?.status >= 400) return;
   const id = form.matches(".side-rename") ? form.closest(".side-item").id : form.id;
-  document.addEventListener("htmx:finally:swap", () => setTimeout(() => land(id)), { once: true });
+  document.addEventListener("htmx:finally:swap", () => setTimeout(() => focusOpener(id)), { once: true });
 });
 
 on("dblclick", ".side-item", (_event, item) => rename(item));

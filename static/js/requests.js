@@ -1,15 +1,15 @@
 // What htmx requests have in common: failures are said, never swapped in blindly, and nothing typed is lost.
 import { $, on } from "./dom.js";
 import { toast } from "./toasts.js";
-import { t } from "./words.js";
+import { t } from "./i18n.js";
 
-const isOurs = (response) => response.headers.has("HX-Retarget") || response.headers.has("HX-Redirect");
+const isOwnPage = (response) => response.headers.has("HX-Retarget") || response.headers.has("HX-Redirect");
 
 document.addEventListener("htmx:before:swap", (event) => {
   const { ctx } = event.detail;
   const status = ctx.response?.status ?? 200;
-  if (status >= 400 && (ctx.sourceElement?.id === "thread" || isAway(ctx))) return event.preventDefault(); // nobody asked for news
-  if (status < 400 || isOurs(ctx.response)) return;
+  if (status >= 400 && (ctx.sourceElement?.id === "thread" || isStreamLost(ctx))) return event.preventDefault(); // nobody asked for news
+  if (status < 400 || isOwnPage(ctx.response)) return;
   if (status === 422) return; // the form itself, with its errors
   // Not our page but a proxy's.
   event.preventDefault();
@@ -17,13 +17,13 @@ document.addEventListener("htmx:before:swap", (event) => {
 });
 
 // htmx opens a stream again that was open once; here, one that was not. Meanwhile the page says why nothing comes.
-const isAway = (ctx) => ctx.sourceElement?.dataset.turn && (ctx.response?.status ?? 503) >= 500;
-const tell = (turn, isLost) => $("[data-lost]", turn)?.replaceChildren(isLost ? $("[data-lost]", turn).dataset.lost : "");
-document.addEventListener("htmx:sse:error", (event) => tell(event.target, true));
-document.addEventListener("htmx:sse:after:connection", (event) => tell(event.target, false));
+const isStreamLost = (ctx) => ctx.sourceElement?.dataset.turn && (ctx.response?.status ?? 503) >= 500;
+const showLost = (turn, isLost) => $("[data-lost]", turn)?.replaceChildren(isLost ? $("[data-lost]", turn).dataset.lost : "");
+document.addEventListener("htmx:sse:error", (event) => showLost(event.target, true));
+document.addEventListener("htmx:sse:after:connection", (event) => showLost(event.target, false));
 document.addEventListener("htmx:finally:request", ({ target: turn, detail: { ctx } }) => {
-  if (!isAway(ctx)) return;
-  tell(turn, true);
+  if (!isStreamLost(ctx)) return;
+  showLost(turn, true);
   setTimeout(() => turn.isConnected && htmx.ajax("GET", turn.getAttribute("hx-sse:connect"), { source: turn }), 3000);
 });
 
@@ -33,12 +33,12 @@ document.addEventListener("htmx:sse:close", (event) => {
 });
 
 /** What the page asks for by itself, now and then or after a reply, it asks for again; so does a stream. */
-const isUnasked = (from, event) =>
+const isBackground = (from, event) =>
   ["composer", "thread", "side-list"].includes(from.id) || from.dataset.turn || from.dataset.seen || /:|^every$/.test(event?.type);
 
 document.addEventListener("htmx:error", (event) => {
   const { ctx } = event.detail;
-  if (!ctx || isUnasked(ctx.sourceElement, ctx.sourceEvent)) return;
+  if (!ctx || isBackground(ctx.sourceElement, ctx.sourceEvent)) return;
   toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
 });
 
@@ -49,13 +49,13 @@ on("submit", "form", (event, form) => {
   form.sentAt = event.timeStamp;
   const button = event.submitter;
   if (!button?.dataset.busy) return;
-  const said = button.textContent;
+  const label = button.textContent;
   setTimeout(() => {
     button.disabled = true;
     button.textContent = button.dataset.busy;
   });
   window.addEventListener("pageshow", () => {
     button.disabled = false;
-    button.textContent = said;
+    button.textContent = label;
   }, { once: true });
 });

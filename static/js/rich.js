@@ -2,11 +2,11 @@
 import { $, $$, on, store } from "./dom.js";
 import { drawDiagrams } from "./diagrams.js";
 import { setFormulas } from "./math.js";
-import { equip } from "./tables.js";
+import { addTools } from "./tables.js";
 import { toast } from "./toasts.js";
-import { t, tn } from "./words.js";
+import { t, tn } from "./i18n.js";
 
-const LONG = 28; // lines of code shown of a longer block
+const LONG_CODE = 28; // lines of code shown of a longer block
 const EXTENSIONS = {
   bash: "sh", "c++": "cpp", csharp: "cs", css: "css", csv: "csv", go: "go", html: "html", java: "java", javascript: "js",
   js: "js", json: "json", kotlin: "kt", latex: "tex", markdown: "md", md: "md", mermaid: "mmd", php: "php", py: "py",
@@ -25,11 +25,11 @@ export function save(name, text, type = "text/plain") {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-function press(button, isOn) {
+function setPressed(button, isOn) {
   button.setAttribute("aria-pressed", String(isOn));
 }
 
-function number(block, isOn) {
+function setNumbers(block, isOn) {
   $(".code-numbers", block)?.remove();
   block.toggleAttribute("data-numbered", isOn);
   if (!isOn) return;
@@ -44,13 +44,13 @@ function number(block, isOn) {
 const actions = {
   wrap(block, button) {
     const isOn = block.toggleAttribute("data-wrapped");
-    press(button, isOn);
+    setPressed(button, isOn);
     store.set("code:wrap", isOn);
     if (isOn) actions.lines(block, $('[data-code="lines"]', block), false); // numbers stand beside whole lines only
   },
   lines(block, button, isOn = !block.hasAttribute("data-numbered")) {
-    number(block, isOn);
-    press(button, isOn);
+    setNumbers(block, isOn);
+    setPressed(button, isOn);
     if (isOn && block.hasAttribute("data-wrapped")) actions.wrap(block, $('[data-code="wrap"]', block));
   },
   download(block) {
@@ -69,7 +69,7 @@ on("click", ".code [data-code]", (_event, button) => actions[button.dataset.code
 function fold(block) {
   if (block.closest(".turn:not([data-settling])")) return; // it was read while it was written: folding it would move what follows
   const lines = code(block).split("\n").length;
-  if (lines <= LONG + 8 || $(".code-unfold", block)) return;
+  if (lines <= LONG_CODE + 8 || $(".code-unfold", block)) return;
   block.setAttribute("data-folded", "");
   const button = document.createElement("button");
   button.type = "button";
@@ -82,16 +82,16 @@ function fold(block) {
 // The server makes a reply's HTML once, for whoever reads it.
 const TOOLS = { lines: t("Lines"), wrap: t("Wrap"), download: t("Download"), copy: t("Copy") };
 
-function look(root) {
+function enhance(root) {
   setFormulas(root);
-  for (const box of $$(".table-box", root)) if (!box.closest(".stream-tail")) equip(box);
+  for (const box of $$(".table-box", root)) if (!box.closest(".stream-tail")) addTools(box);
   for (const block of $$(".prose .code", root)) {
     if (block.closest(".stream-tail") || "seen" in block.dataset) continue;
     block.dataset.seen = "";
     for (const tool of $$("[data-code], [data-copy]", block)) tool.textContent = TOOLS[tool.dataset.code ?? "copy"] ?? tool.textContent;
     if (store.get("code:wrap")) {
       block.setAttribute("data-wrapped", "");
-      press($('[data-code="wrap"]', block), true);
+      setPressed($('[data-code="wrap"]', block), true);
     }
     fold(block);
   }
@@ -99,15 +99,15 @@ function look(root) {
 }
 
 // A footnote and back.
-function toNote(reference) {
+function goToNote(reference) {
   const note = $(`.footnote[data-note="${CSS.escape(reference.dataset.note)}"]`, reference.closest(".prose"));
   if (!note) return;
   note.scrollIntoView({ block: "center" });
   note.focus({ preventScroll: true });
   note.back = reference;
 }
-on("click", ".footnote-reference", (_event, reference) => toNote(reference));
-on("keydown", ".footnote-reference", (event, reference) => event.key === "Enter" && toNote(reference));
+on("click", ".footnote-reference", (_event, reference) => goToNote(reference));
+on("keydown", ".footnote-reference", (event, reference) => event.key === "Enter" && goToNote(reference));
 on("keydown", ".footnote", (event, note) => {
   if (event.key !== "Escape" || !note.back?.isConnected) return;
   event.stopPropagation();
@@ -135,8 +135,8 @@ if (main) {
   // A mutation is seen before the next frame: nothing is painted as it was written.
   new MutationObserver((records) => {
     for (const record of records) {
-      for (const node of record.addedNodes) if (node.nodeType === 1 && !node.closest(".katex")) look(node);
+      for (const node of record.addedNodes) if (node.nodeType === 1 && !node.closest(".katex")) enhance(node);
     }
   }).observe(main, { childList: true, subtree: true });
-  look(main);
+  enhance(main);
 }

@@ -1,7 +1,7 @@
 // Settings and Administration were one long page each: an address with one of its anchors leads on to the room of it.
 import { $ } from "./dom.js";
 
-const MOVED = {
+const ROOM_OF_ANCHOR = {
   settings: {
     password: "settings/security#password", "two-step": "settings/security#two-step", passkeys: "settings/security#passkeys",
     sessions: "settings/sessions", tokens: "settings/tokens", programs: "settings/programs", tools: "settings/tools",
@@ -13,13 +13,13 @@ const MOVED = {
   },
 };
 
-function lead() {
+function redirect() {
   const anchor = location.hash.slice(1);
-  const house = location.pathname.split("/").pop(); // the addresses above are relative to the folder it is in
-  const place = MOVED[house]?.[anchor];
-  if (place) location.replace(place);
+  const page = location.pathname.split("/").pop(); // the addresses above are relative to the folder it is in
+  const room = ROOM_OF_ANCHOR[page]?.[anchor];
+  if (room) location.replace(room);
   else if (anchor && $(`.room [id="${CSS.escape(anchor)}"]`)) $(".rooms").classList.remove("is-first"); // on a phone, too
 }
 
-lead();
-addEventListener("hashchange", lead);
+redirect();
+addEventListener("hashchange", redirect);

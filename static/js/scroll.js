@@ -1,19 +1,19 @@
 // The thread follows the newest words until the reader scrolls up; "Newest" brings them back.
 import { $, $$, on } from "./dom.js";
 
-const NEAR = 80;
+const NEAR_PX = 80;
 let following = true;
-let shown = null;
-let last = 0;
+let currentThread = null;
+let lastTop = 0;
 
 const scroller = () => $("#thread-scroll");
 const distance = (element) => element.scrollHeight - element.scrollTop - element.clientHeight;
 
-function toEnd() {
+function scrollToEnd() {
   const element = scroller();
   if (!element) return;
   element.scrollTop = element.scrollHeight;
-  last = element.scrollTop;
+  lastTop = element.scrollTop;
 }
 
 export function follow() {
@@ -22,7 +22,7 @@ export function follow() {
 }
 
 /** Moves the thread, and nothing else, so that an element in it is seen: all of it, or its top if it is too long. */
-export function show(element) {
+export function reveal(element) {
   following = false;
   const frame = scroller().getBoundingClientRect();
   const box = element.getBoundingClientRect();
@@ -36,9 +36,9 @@ function update() {
   const element = scroller();
   if (!element) return;
   // A greeting is read from its top, however little room there is for it; and what is edited stays in sight.
-  if (following && !$(".welcome:not([hidden]), .journey-begin:not([hidden]), .edit-message", element)) toEnd();
+  if (following && !$(".welcome:not([hidden]), .journey-begin:not([hidden]), .edit-message", element)) scrollToEnd();
   const newest = $("[data-newest]");
-  if (newest) newest.hidden = following || distance(element) < NEAR;
+  if (newest) newest.hidden = following || distance(element) < NEAR_PX;
 }
 
 // Another version takes the place of a message: the arrows that switch stay where they are, under the pointer and focused.
@@ -47,29 +47,29 @@ on("submit", "[data-switch]", (_event, form) => {
   switching = { top: form.closest(".message").getBoundingClientRect().top, step: form.dataset.switch };
 });
 
-function stay(message) {
+function holdPosition(message) {
   const { top, step } = switching;
   switching = null;
   following = false;
   scroller().scrollTop += message.getBoundingClientRect().top - top;
-  last = scroller().scrollTop;
+  lastTop = scroller().scrollTop;
   ($(`[data-switch="${step}"] button`, message) ?? $("[data-switch] button", message))?.focus({ preventScroll: true });
 }
 
 /** Where a page that has just been opened stands: at the message it was opened for, or at the end. */
-function arrive() {
+function positionThread() {
   const element = scroller();
-  shown = element;
-  last = 0;
+  currentThread = element;
+  lastTop = 0;
   following = true;
   if (!element) return;
-  const switched = switching && $(`#m-${element.dataset.switched}`);
-  if (switched) {
-    stay(switched);
+  const version = switching && $(`#m-${element.dataset.switched}`);
+  if (version) {
+    holdPosition(version);
     return update();
   }
-  const wanted = element.dataset.at ?? location.hash.match(/^#m-(\d+)$/)?.[1];
-  const message = wanted && $(`#m-${wanted}`);
+  const messageId = element.dataset.at ?? location.hash.match(/^#m-(\d+)$/)?.[1];
+  const message = messageId && $(`#m-${messageId}`);
   if (message) {
     following = false;
     message.scrollIntoView({ block: "center" });
@@ -81,11 +81,11 @@ function arrive() {
 document.addEventListener("scroll", (event) => {
   const element = event.target;
   if (element !== scroller()) return;
-  if (element.scrollTop < last - 2) following = false;
-  else if (distance(element) < NEAR) following = true;
-  last = element.scrollTop;
+  if (element.scrollTop < lastTop - 2) following = false;
+  else if (distance(element) < NEAR_PX) following = true;
+  lastTop = element.scrollTop;
   const newest = $("[data-newest]");
-  if (newest) newest.hidden = following || distance(element) < NEAR;
+  if (newest) newest.hidden = following || distance(element) < NEAR_PX;
 }, { capture: true, passive: true });
 
 on("click", "[data-newest]", () => {
@@ -102,7 +102,7 @@ document.addEventListener("htmx:before:swap", (event) => {
   following = false;
   document.addEventListener("htmx:finally:swap", () => {
     element.scrollTop = element.scrollHeight - fromEnd;
-    last = element.scrollTop;
+    lastTop = element.scrollTop;
   }, { once: true });
 });
 
@@ -115,8 +115,8 @@ for (const tab of $$(".page nav [aria-current]")) {
 
 const main = $("#main");
 if (main) {
-  new MutationObserver(() => (shown === scroller() ? update() : arrive())).observe(main, { childList: true, subtree: true, characterData: true });
+  new MutationObserver(() => (currentThread === scroller() ? update() : positionThread())).observe(main, { childList: true, subtree: true, characterData: true });
   new ResizeObserver(update).observe(main);
-  arrive();
+  positionThread();
   document.fonts?.ready.then(update);
 }

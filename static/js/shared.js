@@ -2,19 +2,19 @@
 // been chosen, and only once.
 const field = document.querySelector("[data-attach]");
 
-async function take() {
+async function attachShared() {
   const cache = await caches.open("shared");
-  const chosen = new DataTransfer();
+  const transfer = new DataTransfer();
   for (const request of await cache.keys()) {
-    const kept = await cache.match(request);
-    if (!kept || !(await cache.delete(request))) continue; // another tab was quicker
-    const name = decodeURIComponent(kept.headers.get("X-Name"));
-    const isFresh = Date.now() - Number(kept.headers.get("X-Time")) < 600_000;
-    if (isFresh) chosen.items.add(new File([await kept.blob()], name, { type: kept.headers.get("Content-Type") }));
+    const response = await cache.match(request);
+    if (!response || !(await cache.delete(request))) continue; // another tab was quicker
+    const name = decodeURIComponent(response.headers.get("X-Name"));
+    const isFresh = Date.now() - Number(response.headers.get("X-Time")) < 600_000;
+    if (isFresh) transfer.items.add(new File([await response.blob()], name, { type: response.headers.get("Content-Type") }));
   }
-  if (!chosen.files.length) return;
-  field.files = chosen.files;
+  if (!transfer.files.length) return;
+  field.files = transfer.files;
   field.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-if (field && "caches" in globalThis) take();
+if (field && "caches" in globalThis) attachShared();

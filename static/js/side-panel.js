@@ -4,7 +4,7 @@ import { $, on, setCookie } from "./dom.js";
 
 const drawer = () => $("side-panel.drawer-open");
 let opener = null; // of the drawer
-let back = null; // what hears of the Back of a phone while it is open, where the browser tells
+let closeWatcher = null; // what hears of the Back of a phone while it is open, where the browser tells
 
 class SidePanel extends HTMLElement {
   get isDrawer() {
@@ -46,8 +46,8 @@ class SidePanel extends HTMLElement {
   #lay(isOpen) {
     this.classList.toggle("drawer-open", isOpen);
     for (const other of this.parentElement.children) other.inert = isOpen && other !== this;
-    back?.destroy();
-    back = isOpen && globalThis.CloseWatcher ? Object.assign(new CloseWatcher(), { onclose: () => this.close() }) : null;
+    closeWatcher?.destroy();
+    closeWatcher = isOpen && globalThis.CloseWatcher ? Object.assign(new CloseWatcher(), { onclose: () => this.close() }) : null;
   }
 }
 

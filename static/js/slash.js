@@ -2,32 +2,32 @@
 // filled in a small form.
 import { $, $$, headers, on } from "./dom.js";
 import { toast } from "./toasts.js";
-import { t } from "./words.js";
+import { t } from "./i18n.js";
 
-const place = () => $("#slash");
+const popup = () => $("#slash");
 const text = () => $("#composer-text");
-const options = () => $$(".slash-option:not([hidden])", place());
-const chosen = () => $('.slash-option[aria-selected="true"]:not([hidden])', place() ?? undefined);
-const isOpen = () => place() !== null && !place().hidden;
+const options = () => $$(".slash-option:not([hidden])", popup());
+const selected = () => $('.slash-option[aria-selected="true"]:not([hidden])', popup() ?? undefined);
+const isOpen = () => popup() !== null && !popup().hidden;
 const isCommand = () => /^\/[^\n/]*$/.test(text()?.value ?? "");
 let isAsking = false;
-let closedAt = null; // the words at which the list was closed: it stays closed until there are others
+let closedText = null; // the words at which the list was closed: it stays closed until there are others
 
 function close() {
   if (!isOpen()) return;
-  place().hidden = true;
-  place().replaceChildren();
-  forget();
+  popup().hidden = true;
+  popup().replaceChildren();
+  clearReferences();
 }
 
 /** The field points at nothing that is gone. */
-function forget() {
+function clearReferences() {
   text()?.removeAttribute("aria-activedescendant");
   text()?.removeAttribute("aria-controls");
 }
 
-function choose(option) {
-  for (const other of $$(".slash-option", place())) other.setAttribute("aria-selected", String(other === option));
+function select(option) {
+  for (const other of $$(".slash-option", popup())) other.setAttribute("aria-selected", String(other === option));
   $("#slash-list").role = option ? "listbox" : "status"; // as in the palette
   option?.scrollIntoView({ block: "nearest" });
   if (option) text().setAttribute("aria-activedescendant", option.id);
@@ -36,38 +36,38 @@ function choose(option) {
 
 function filter() {
   const words = text().value.slice(1).toLowerCase().split(/\s+/).filter(Boolean);
-  for (const option of $$(".slash-option", place())) {
-    const says = option.textContent.toLowerCase();
-    option.hidden = !words.every((word) => says.includes(word));
+  for (const option of $$(".slash-option", popup())) {
+    const content = option.textContent.toLowerCase();
+    option.hidden = !words.every((word) => content.includes(word));
   }
-  for (const group of $$("[data-slash-group]", place())) group.hidden = !$(".slash-option:not([hidden])", group);
-  $("[data-slash-none]", place()).hidden = options().length > 0;
-  choose(options()[0]);
+  for (const group of $$("[data-slash-group]", popup())) group.hidden = !$(".slash-option:not([hidden])", group);
+  $("[data-slash-none]", popup()).hidden = options().length > 0;
+  select(options()[0]);
 }
 
-async function ask(address, body) {
+async function request(url, body) {
   try {
-    const answer = await fetch(address, { method: body ? "POST" : "GET", headers: headers(), body });
+    const answer = await fetch(url, { method: body ? "POST" : "GET", headers: headers(), body });
     if (answer.ok || answer.status === 422) return { ok: answer.ok, text: await answer.text() };
   } catch { /* said below */ }
   toast(t("Saved prompts are not available at the moment."));
   return null;
 }
 
-async function offer() {
+async function showList() {
   if (isOpen() && $("#slash-list")) return filter();
   if (isAsking) return;
   isAsking = true;
-  const answer = await ask(place().dataset.url);
+  const answer = await request(popup().dataset.url);
   isAsking = false;
-  if (!answer?.ok || !isCommand() || text().value === closedAt) return;
-  place().innerHTML = answer.text;
-  place().hidden = false;
+  if (!answer?.ok || !isCommand() || text().value === closedText) return;
+  popup().innerHTML = answer.text;
+  popup().hidden = false;
   text().setAttribute("aria-controls", "slash-list");
   filter();
 }
 
-function put(words) {
+function insert(words) {
   close();
   text().value = words;
   text().dispatchEvent(new Event("input", { bubbles: true }));
@@ -75,31 +75,31 @@ function put(words) {
   text().setSelectionRange(words.length, words.length);
 }
 
-async function take(option) {
-  const address = option.dataset.slash;
-  const asks = option.hasAttribute("data-asks");
-  const answer = await ask(address, asks ? undefined : new URLSearchParams({ csrf_token: $('#composer [name="csrf_token"]').value }));
-  if (!answer || !place()) return;
-  if (!asks) return put(answer.text);
-  show(answer.text);
+async function usePrompt(option) {
+  const url = option.dataset.slash;
+  const hasFields = option.hasAttribute("data-asks");
+  const answer = await request(url, hasFields ? undefined : new URLSearchParams({ csrf_token: $('#composer [name="csrf_token"]').value }));
+  if (!answer || !popup()) return;
+  if (!hasFields) return insert(answer.text);
+  showForm(answer.text);
 }
 
-function show(form) {
-  forget();
-  place().innerHTML = form;
-  const first = $("[aria-invalid]", place()) ?? $("textarea, select", place());
+function showForm(form) {
+  clearReferences();
+  popup().innerHTML = form;
+  const first = $("[aria-invalid]", popup()) ?? $("textarea, select", popup());
   first.focus();
   first.select?.();
 }
 
 on("input", "#composer-text", (_event, field) => {
-  if (!isCommand()) closedAt = null;
-  if (!isCommand() || field.value === closedAt) return $("#slash-list") && close();
-  closedAt = null;
-  offer();
+  if (!isCommand()) closedText = null;
+  if (!isCommand() || field.value === closedText) return $("#slash-list") && close();
+  closedText = null;
+  showList();
 });
 
-on("click", ".slash-option", (_event, option) => take(option));
+on("click", ".slash-option", (_event, option) => usePrompt(option));
 on("click", "[data-slash-close]", () => {
   close();
   text().focus();
@@ -107,9 +107,9 @@ on("click", "[data-slash-close]", () => {
 
 on("submit", "[data-slash-form]", async (event, form) => {
   event.preventDefault();
-  const answer = await ask(form.getAttribute("action"), new URLSearchParams(new FormData(form)));
-  if (answer?.ok) put(answer.text);
-  else if (answer) show(answer.text);
+  const answer = await request(form.getAttribute("action"), new URLSearchParams(new FormData(form)));
+  if (answer?.ok) insert(answer.text);
+  else if (answer) showForm(answer.text);
 });
 
 // Before anybody else hears of the key.
@@ -117,7 +117,7 @@ document.addEventListener("keydown", (event) => {
   if (!isOpen() || event.isComposing) return;
   const inForm = event.target.closest?.("[data-slash-form]");
   if (event.key === "Escape" && (inForm || event.target === text())) {
-    closedAt = text().value;
+    closedText = text().value;
     close();
     text().focus();
   } else if (inForm && event.key === "Enter" && !event.shiftKey && event.target.matches("textarea")) {
@@ -126,9 +126,9 @@ document.addEventListener("keydown", (event) => {
     return;
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     const all = options();
-    if (all.length) choose(all.at((all.indexOf(chosen()) + (event.key === "ArrowDown" ? 1 : -1)) % all.length));
-  } else if ((event.key === "Enter" || event.key === "Tab") && !event.shiftKey && chosen()) {
-    take(chosen());
+    if (all.length) select(all.at((all.indexOf(selected()) + (event.key === "ArrowDown" ? 1 : -1)) % all.length));
+  } else if ((event.key === "Enter" || event.key === "Tab") && !event.shiftKey && selected()) {
+    usePrompt(selected());
   } else {
     return;
   }

@@ -1,7 +1,7 @@
 // Tables of replies: sorted by a click on a heading, copied as CSV.
 import { $, $$, on } from "./dom.js";
 import { copy } from "./copy.js";
-import { t } from "./words.js";
+import { t } from "./i18n.js";
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 const ORDERS = { none: "ascending", ascending: "descending", descending: "none" };
@@ -30,12 +30,12 @@ function sort(table, column, order) {
 }
 
 function csv(table) {
-  const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return [...table.rows].map((row) => [...row.cells].map((one) => cell(one.innerText.trim())).join(",")).join("\r\n");
+  const quote = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return [...table.rows].map((row) => [...row.cells].map((cell) => quote(cell.innerText.trim())).join(",")).join("\r\n");
 }
 
 /** Gives a finished table its headings to click and its line of tools. */
-export function equip(box) {
+export function addTools(box) {
   if ("ready" in box.dataset) return;
   box.dataset.ready = "";
   const table = $("table", box);

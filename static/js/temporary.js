@@ -3,35 +3,35 @@
 // then knows which leaving is only a reload.
 import { $, headers } from "./dom.js";
 
-let open = null; // {id, address, page} of the one in sight
+let open = null; // {id, url, page} of the one in sight
 
-const base = (address) => address.replace(/\/[^/]+$/, "");
+const base = (url) => url.replace(/\/[^/]+$/, "");
 
-function mark({ id, address, page }, age = "") {
-  document.cookie = `left=${id}.${page}; path=${base(address)}; samesite=lax${age}`;
+function setLeaving({ id, url, page }, age = "") {
+  document.cookie = `left=${id}.${page}; path=${base(url)}; samesite=lax${age}`;
 }
 
-function close(left) {
+function close(conversation) {
   const form = new FormData();
   form.set("csrf_token", headers()["X-CSRFToken"]);
-  form.set("leaving", left.page);
-  mark(left, "; max-age=0");
-  navigator.sendBeacon(left.address, form);
+  form.set("leaving", conversation.page);
+  setLeaving(conversation, "; max-age=0");
+  navigator.sendBeacon(conversation.url, form);
 }
 
-const bringBack = ({ address }) => fetch(`${base(address)}/undelete`, { method: "POST", headers: headers() });
+const restore = ({ url }) => fetch(`${base(url)}/undelete`, { method: "POST", headers: headers() });
 
-function look() {
-  const place = $(".conversation[data-temporary]");
-  const id = place?.dataset.conversation;
+function track() {
+  const element = $(".conversation[data-temporary]");
+  const id = element?.dataset.conversation;
   if (id === open?.id) return;
   if (open && $(".conversation, #page")) close(open);
-  open = id ? { id, address: place.dataset.temporary, page: String(Date.now()) } : null;
-  if (open) mark(open);
+  open = id ? { id, url: element.dataset.temporary, page: String(Date.now()) } : null;
+  if (open) setLeaving(open);
 }
 
-document.addEventListener("htmx:after:settle", look);
+document.addEventListener("htmx:after:settle", track);
 addEventListener("pagehide", () => open && close(open));
-addEventListener("pageshow", (event) => event.persisted && open && bringBack(open).then(() => location.reload()));
+addEventListener("pageshow", (event) => event.persisted && open && restore(open).then(() => location.reload()));
 
-look();
+track();

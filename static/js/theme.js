@@ -21,8 +21,8 @@ export function setTheme(value) {
 // What was chosen in another tab holds in this one as soon as it is looked at.
 for (const type of ["focus", "pageshow"]) {
   addEventListener(type, () => {
-    const chosen = document.cookie.match(/(?:^|; )theme=(\w+)/)?.[1];
-    if (chosen) show(chosen);
+    const theme = document.cookie.match(/(?:^|; )theme=(\w+)/)?.[1];
+    if (theme) show(theme);
   });
 }
 

@@ -1,15 +1,15 @@
 // How far a slow model has read, second by second; and what a model thinks, above its reply: a fold that was opened while it thought stays open when the reply is done.
 import { $$, on, onContent } from "./dom.js";
 
-const opened = new Set();
+const openFolds = new Set();
 
 on("toggle", "details[data-thinking]", (_event, fold) => {
-  if (fold.open) opened.add(fold.dataset.thinking);
-  else opened.delete(fold.dataset.thinking);
+  if (fold.open) openFolds.add(fold.dataset.thinking);
+  else openFolds.delete(fold.dataset.thinking);
 }, true);
 
 onContent(() => {
-  for (const fold of $$("details[data-thinking]:not([open])")) fold.open = opened.has(fold.dataset.thinking);
+  for (const fold of $$("details[data-thinking]:not([open])")) fold.open = openFolds.has(fold.dataset.thinking);
 });
 
 setInterval(() => {

@@ -26,26 +26,26 @@ function replaceSame(node) {
 
 /** Notices stand right above the composer however high it is: with files, several lines, or a note on a phone; on a page
  * without one, at the foot, where they cover the least. */
-function place() {
+function moveList() {
   const composer = $("#composer");
-  if (composer !== watched) {
-    resized.disconnect();
-    if (composer) resized.observe(composer);
-    watched = composer;
+  if (composer !== observedComposer) {
+    resizeObserver.disconnect();
+    if (composer) resizeObserver.observe(composer);
+    observedComposer = composer;
   }
   if (!composer) return void (list.style.bottom = "16px");
   const top = composer.getBoundingClientRect().top;
   list.style.bottom = top > innerHeight / 2 ? `${Math.round(innerHeight - top) + 12}px` : "";
 }
 
-let watched = null;
-const resized = new ResizeObserver(place);
+let observedComposer = null;
+const resizeObserver = new ResizeObserver(moveList);
 const list = $("#toasts");
-addEventListener("resize", place);
-place();
+addEventListener("resize", moveList);
+moveList();
 for (const node of list.children) countDown(node);
 new MutationObserver((records) => {
-  place();
+  moveList();
   for (const record of records) {
     for (const node of record.addedNodes) {
       if (!node.matches?.("[data-toast]")) continue;

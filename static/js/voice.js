@@ -1,7 +1,7 @@
 // Dictation and reading aloud, by the browser's own means; where it has none, nothing is offered.
 import { $, $$, on, onContent } from "./dom.js";
 import { toast } from "./toasts.js";
-import { t } from "./words.js";
+import { t } from "./i18n.js";
 
 const Recognition = window.SpeechRecognition ?? window.webkitSpeechRecognition;
 const canSpeak = "speechSynthesis" in window && "SpeechSynthesisUtterance" in window;
@@ -15,15 +15,15 @@ onContent((root) => {
 
 function listen(button) {
   const field = $("#composer-text");
-  const before = field.value;
-  const space = before && !/\s$/.test(before) ? " " : "";
+  const prefix = field.value;
+  const space = prefix && !/\s$/.test(prefix) ? " " : "";
   listening = new Recognition();
   listening.lang = navigator.language;
   listening.interimResults = true;
   listening.continuous = true;
   listening.onresult = (event) => {
     const words = [...event.results].map((result) => result[0].transcript).join("");
-    field.value = before + space + words;
+    field.value = prefix + space + words;
     field.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromDictation" }));
   };
   listening.onerror = (event) => {
@@ -42,14 +42,14 @@ function listen(button) {
 on("click", "[data-voice]", (_event, button) => (listening ? listening.stop() : listen(button)));
 on("submit", "#composer", () => listening?.stop());
 
-function hush() {
+function stopSpeaking() {
   speechSynthesis.cancel();
   speaking?.setAttribute("aria-pressed", "false");
   speaking = null;
 }
 
 /** What a reply says, without what only the eye can use. */
-function words(message) {
+function spokenText(message) {
   const copy = $(".prose", message).cloneNode(true);
   for (const part of $$(".code, .katex-html, .footnote-reference, .table-copy, button", copy)) part.remove();
   return copy.textContent.replace(/\s+/g, " ").trim();
@@ -57,12 +57,12 @@ function words(message) {
 
 on("click", "[data-read-aloud]", (_event, button) => {
   const isSame = speaking === button;
-  hush();
+  stopSpeaking();
   if (isSame) return;
-  const utterance = new SpeechSynthesisUtterance(words(button.closest(".message")));
-  utterance.onend = utterance.onerror = () => speaking === button && hush();
+  const utterance = new SpeechSynthesisUtterance(spokenText(button.closest(".message")));
+  utterance.onend = utterance.onerror = () => speaking === button && stopSpeaking();
   speaking = button;
   button.setAttribute("aria-pressed", "true");
   speechSynthesis.speak(utterance);
 });
-if (canSpeak) addEventListener("pagehide", hush);
+if (canSpeak) addEventListener("pagehide", stopSpeaking);

@@ -1,10 +1,10 @@
 // The service worker: shows a page of ours where the network shows none. It looks at page loads, at what that page
 // is made of, and at what other programs share, which it keeps until the page it leads to has taken it.
-const SHELL = `shell-${KEPT.version}`;
+const SHELL = `shell-${SETTINGS.version}`;
 
 self.addEventListener("install", (event) => {
   // The browser's own cache may give them: their addresses name the version, and the page is asked for anew each time.
-  event.waitUntil(caches.open(SHELL).then((cache) => cache.addAll(KEPT.shell)).then(() => self.skipWaiting()));
+  event.waitUntil(caches.open(SHELL).then((cache) => cache.addAll(SETTINGS.shell)).then(() => self.skipWaiting()));
 });
 
 self.addEventListener("activate", (event) => {
@@ -18,34 +18,34 @@ self.addEventListener("activate", (event) => {
 
 // What another program shares: the words go on as a draft, the files wait here for the page that attaches them
 // (shared.js). Nothing of it reaches the server before that, and what was shared earlier and never opened goes.
-async function receive(request) {
+async function storeShared(request) {
   const form = await request.formData();
   await caches.delete("shared");
   const cache = await caches.open("shared");
   const files = form.getAll("files").filter((file) => file instanceof File && file.size);
-  for (const [at, file] of files.slice(0, KEPT.files).entries()) {
+  for (const [at, file] of files.slice(0, SETTINGS.files).entries()) {
     const headers = { "Content-Type": file.type, "X-Name": encodeURIComponent(file.name), "X-Time": Date.now() };
-    await cache.put(`${KEPT.share}/${at}`, new Response(file, { headers }));
+    await cache.put(`${SETTINGS.share}/${at}`, new Response(file, { headers }));
   }
   const words = new URLSearchParams(files.length ? { shared: 1 } : {});
-  for (const name of KEPT.words) {
-    let word = String(form.get(name) ?? "");
-    const room = KEPT.address - words.toString().length;
-    while (word && new URLSearchParams({ [name]: word }).toString().length > room) word = word.slice(0, -100);
-    if (word) words.set(name, word);
+  for (const name of SETTINGS.words) {
+    let value = String(form.get(name) ?? "");
+    const space = SETTINGS.address - words.toString().length;
+    while (value && new URLSearchParams({ [name]: value }).toString().length > space) value = value.slice(0, -100);
+    if (value) words.set(name, value);
   }
-  return Response.redirect(`${KEPT.home}?${words}`, 303);
+  return Response.redirect(`${SETTINGS.home}?${words}`, 303);
 }
 
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.method === "POST") {
-    if (request.mode === "navigate" && new URL(request.url).pathname === KEPT.share) event.respondWith(receive(request));
+    if (request.mode === "navigate" && new URL(request.url).pathname === SETTINGS.share) event.respondWith(storeShared(request));
     return;
   }
   if (request.mode === "navigate" && request.method === "GET") {
-    event.respondWith(fetch(request).catch(async () => (await caches.match(KEPT.offline)) ?? Response.error()));
-  } else if (request.method === "GET" && KEPT.shell.includes(new URL(request.url).pathname)) {
+    event.respondWith(fetch(request).catch(async () => (await caches.match(SETTINGS.offline)) ?? Response.error()));
+  } else if (request.method === "GET" && SETTINGS.shell.includes(new URL(request.url).pathname)) {
     event.respondWith(caches.match(request).then((found) => found ?? fetch(request)));
   }
 });

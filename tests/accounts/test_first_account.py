@@ -27,7 +27,7 @@ def first(app: Flask) -> Iterator[FirstAccount]:
 @pytest.fixture
 def open_first(first: FirstAccount) -> FirstAccount:
     with socket.create_server(("0.0.0.0", 0)) as listener:
-        first.listen_to([listener], tells=False)
+        first.note_sockets([listener], tells=False)
     return first
 
 
@@ -39,7 +39,7 @@ def far(anonymous: FlaskClient) -> FlaskClient:
 
 def test_on_loopback_nothing_is_asked(first: FirstAccount, far: FlaskClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        first.listen_to([listener], tells=True)
+        first.note_sockets([listener], tells=True)
     assert "setup_token" not in far.get("/register").text
     assert post_form(far, "/register", "/register", **FORM).status_code == 303
 
@@ -80,12 +80,12 @@ def test_the_token_is_said_once_where_it_is_needed(
     first: FirstAccount, caplog: pytest.LogCaptureFixture, make_user: Callable[..., Any], app: Flask
 ) -> None:
     with caplog.at_level(logging.WARNING), socket.create_server(("0.0.0.0", 0)) as listener:
-        first.listen_to([listener], tells=False)
+        first.note_sockets([listener], tells=False)
         assert first.token not in caplog.text
-        first.listen_to([listener], tells=True)
+        first.note_sockets([listener], tells=True)
         assert caplog.text.count(first.token) == 1
         make_user()
-        first.listen_to([listener], tells=True)
+        first.note_sockets([listener], tells=True)
         assert caplog.text.count(first.token) == 1
     assert app.test_cli_runner().invoke(args=["user", "setup-token"]).output.strip() == first.token
 
@@ -98,5 +98,5 @@ def test_the_token_can_be_typed_and_not_guessed(first: FirstAccount) -> None:
 def test_a_socket_behind_a_proxy_counts_as_closed(first: FirstAccount, tmp_path: Any) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "web.sock"))
-        first.listen_to([listener], tells=True)
+        first.note_sockets([listener], tells=True)
     assert not first.is_open

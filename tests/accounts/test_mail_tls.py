@@ -11,7 +11,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
 from testkit.processes import free_port
-from webapp.accounts.smtp import MailAway, send
+from webapp.accounts.smtp import MailUnavailable, send
 from webapp.config import Settings
 
 
@@ -89,7 +89,7 @@ def test_mail_is_sent_over_tls_to_a_server_with_a_good_certificate(serve: Serve,
 @pytest.mark.parametrize("tls", ["starttls", "tls"])
 def test_a_certificate_of_an_unknown_authority_is_refused_before_anything_is_told(serve: Serve, tls: str) -> None:
     postman, settings = serve(tls, smtp_user="chat", smtp_password="between us")
-    with pytest.raises(MailAway, match="certificate of localhost is not trusted") as raised:
+    with pytest.raises(MailUnavailable, match="certificate of localhost is not trusted") as raised:
         deliver(settings)
     assert "SSL_CERT_FILE" in str(raised.value) and "ann@" not in str(raised.value)
     assert postman.letters == [] == postman.logins
@@ -98,20 +98,20 @@ def test_a_certificate_of_an_unknown_authority_is_refused_before_anything_is_tol
 @pytest.mark.parametrize("tls", ["starttls", "tls"])
 def test_a_certificate_for_another_name_is_refused(serve: Serve, trusted: None, tls: str) -> None:
     postman, settings = serve(tls, "mail.elsewhere.example", smtp_user="chat", smtp_password="between us")
-    with pytest.raises(MailAway, match=r"not trusted: Hostname mismatch.*SMTP_HOST"):
+    with pytest.raises(MailUnavailable, match=r"not trusted: Hostname mismatch.*SMTP_HOST"):
         deliver(settings)
     assert postman.letters == [] == postman.logins
 
 
 def test_who_strips_starttls_gets_neither_the_password_nor_the_letter(serve: Serve, trusted: None) -> None:
     postman, settings = serve("starttls", offers="none", smtp_user="chat", smtp_password="between us")
-    with pytest.raises(MailAway, match="SMTP_TLS"):
+    with pytest.raises(MailUnavailable, match="SMTP_TLS"):
         deliver(settings)
     assert postman.letters == [] == postman.logins
 
 
 def test_a_server_that_speaks_no_tls_at_that_port_says_so(serve: Serve, trusted: None) -> None:
     postman, settings = serve("tls", offers="none")
-    with pytest.raises(MailAway, match="SMTP_TLS and SMTP_PORT"):
+    with pytest.raises(MailUnavailable, match="SMTP_TLS and SMTP_PORT"):
         deliver(settings)
     assert postman.letters == []

@@ -23,7 +23,7 @@ from webapp.accounts.mail_pages import init_mail
 from webapp.accounts.mail_texts import JOIN, KINDS, compose
 from webapp.accounts.models import AccountMail, ApiToken, Passkey, User, UserIdentity
 from webapp.accounts.schemas import NewToken
-from webapp.accounts.smtp import MailAway, send
+from webapp.accounts.smtp import MailUnavailable, send
 from webapp.audit.models import AuditEvent
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db, now, write_transaction
@@ -428,7 +428,7 @@ def test_what_is_missing_to_send_mail_is_said_at_the_start(app: Flask, lacking: 
 
 def test_a_server_that_is_not_there() -> None:
     settings = Settings(smtp_host="127.0.0.1", smtp_port=9, smtp_from="a@example.org", smtp_tls="none")
-    with pytest.raises(MailAway) as raised:
+    with pytest.raises(MailUnavailable) as raised:
         send(settings, "secret@example.org", "s", "t")
     assert "secret" not in str(raised.value)
 

@@ -43,7 +43,7 @@ def elsewhere(servers: Servers, tmp_path: Path) -> Iterator[Callable[..., Flask]
             assert servers.mariadb is not None
             name = f"elsewhere_{len(made)}"
             url = servers.mariadb.url(name)
-            run(servers.mariadb.url(""), f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+            run(servers.mariadb.url("mysql"), f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
         given = {"redis_url": servers.redis_url, "openai_base_url": "http://127.0.0.1:9/v1", "rate_limits": False}
         app = create_app(Settings(var_dir=tmp_path / f"var{len(made)}", database_url=url, **{**given, **settings}))
         made.append((app, name))
@@ -57,7 +57,7 @@ def elsewhere(servers: Servers, tmp_path: Path) -> Iterator[Callable[..., Flask]
             db.session.remove()
             db.engine.dispose()
         if name and servers.mariadb is not None:
-            run(servers.mariadb.url(""), f"DROP DATABASE {name}")
+            run(servers.mariadb.url("mysql"), f"DROP DATABASE {name}")
 
 
 def run(url: str, statement: str) -> None:

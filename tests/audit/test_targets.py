@@ -9,7 +9,7 @@ from testkit.processes import ROOT
 from webapp.audit import service
 from webapp.audit.actions import Action
 from webapp.audit.service import SYSTEM
-from webapp.audit.targets import REASONS, THINGS, conversation_of, reason, thing
+from webapp.audit.targets import REASONS, THINGS, conversation_of, describe_target, reason
 from webapp.db.base import write_transaction
 from webapp.i18n.request_language import use_language
 
@@ -39,9 +39,9 @@ def test_what_was_recorded_is_told_in_the_readers_language(app):
     with app.app_context():
         for action, what, german in cases:
             with use_language("de"):
-                assert thing(action, what) == german
+                assert describe_target(action, what) == german
             with use_language("en"):
-                assert thing(action, what).casefold() == what.casefold()
+                assert describe_target(action, what).casefold() == what.casefold()
 
 
 def test_names_and_what_is_not_known_stay_as_they_are(app):
@@ -57,19 +57,19 @@ def test_names_and_what_is_not_known_stay_as_they_are(app):
     ]
     with app.app_context(), use_language("de"):
         for action, what in cases:
-            assert thing(action, what) == what
+            assert describe_target(action, what) == what
         assert reason("anything else") == "anything else"
 
 
 def test_what_programs_call_by_one_word_and_other_words_of_old_are_told_in_those_of_today(app):
     with app.app_context():
         with use_language("en"):
-            assert thing(Action.EXPORT_MADE, "account") == "the whole account"
-            assert thing(Action.ROLE_CHANGED, "no admin any more") == "no longer an admin"
+            assert describe_target(Action.EXPORT_MADE, "account") == "the whole account"
+            assert describe_target(Action.ROLE_CHANGED, "no admin any more") == "no longer an admin"
             assert reason("the account is stopped") == "the account is deactivated"
         with use_language("de"):
-            assert thing(Action.ADMIN_LOOKED, "memories") == "die Erinnerungen"
-            assert thing(Action.ROLE_CHANGED, "no admin any more") == "kein Admin mehr"
+            assert describe_target(Action.ADMIN_LOOKED, "memories") == "die Erinnerungen"
+            assert describe_target(Action.ROLE_CHANGED, "no admin any more") == "kein Admin mehr"
             assert reason("the account is stopped") == "das Konto ist gesperrt"
 
 

@@ -84,6 +84,14 @@ def test_a_socket_path_that_is_too_long_for_the_kernel_goes_elsewhere(plan_for, 
     Path(plan.redis_socket).parent.rmdir()
 
 
+@pytest.mark.parametrize("name", ["My Documents", "a=b", "what?", "c#", "50%"])
+def test_a_socket_path_that_clients_cannot_read_goes_elsewhere(name: str, plan_for, tmp_path: Path) -> None:
+    plan = plan_for({}, tmp_path / name)
+    assert plan.redis_socket is not None
+    assert name not in plan.redis_socket
+    Path(plan.redis_socket).parent.rmdir()
+
+
 def test_an_address_that_is_not_ours_is_refused() -> None:
     with pytest.raises(LaunchError, match="is not available"):
         open_port("192.0.2.1", 8000)

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from testkit.people import Person
 from webapp.db.base import db, write_transaction
-from webapp.db.text_search import holds
+from webapp.db.text_search import contains_words
 from webapp.saved_prompts.models import SavedPrompt
 
 FOUND, NOT_FOUND = json.loads(Path(__file__).with_name("text_search.json").read_text(encoding="utf-8")).values()
@@ -22,11 +22,11 @@ def test_words_are_found_however_they_are_written(app: Flask, user: Person) -> N
                     for n, (text, _) in enumerate(cases)]  # fmt: skip
             db.session.add_all(rows)
         for row, (text, words) in zip(rows, cases, strict=True):
-            found = select(SavedPrompt.description).where(holds(SavedPrompt.description, words))
+            found = select(SavedPrompt.description).where(contains_words(SavedPrompt.description, words))
             its_own = db.session.scalars(found.where(SavedPrompt.saved_prompt_id == row.saved_prompt_id)).all()
             assert (words, list(its_own)) == (words, [text] if [text, words] in FOUND else [])
 
 
 def test_what_is_not_there_holds_nothing(app: Flask) -> None:
     with app.app_context():
-        assert not db.session.scalar(select(holds(db.literal(None), "a")))
+        assert not db.session.scalar(select(contains_words(db.literal(None), "a")))

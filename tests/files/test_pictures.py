@@ -229,7 +229,7 @@ def test_only_so_many_pictures_are_kept(app_context: Flask, monkeypatch: pytest.
     digest = "f" * 64
     file_storage().write(key_of(digest), data)
     for page in range(1, 6):
-        pictures.draw_picture(digest, PDF, pictures.Wish(page, 100))
+        pictures.draw_picture(digest, PDF, pictures.PictureRequest(page, 100))
     assert len(list(file_storage().entries(picture_key(digest)))) == 3
     file_storage().delete(key_of(digest))
     assert not list(file_storage().entries(picture_key(digest)))

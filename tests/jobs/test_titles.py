@@ -42,7 +42,7 @@ def _ask(app: Flask, conversation_id: int, turn_id: int | None = None) -> str | 
     client = app.extensions["redis"]
     if turn_id is not None:
         client.xadd(turnlog.log_key(turn_id), turnlog.fields("turn", {}))
-        turnlog.owe(client, turn_id, ["title"])
+        turnlog.note_pending_jobs(client, turn_id, ["title"])
     return push(client, JobRequest("title", {"conversation_id": conversation_id}, turn_id))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from webapp.journeys.assessment_merge import (
     Assessment,
     PointState,
-    as_it_stands,
+    after_lost_evidence,
     is_settled,
     merge,
     merge_confidence,
@@ -92,10 +92,10 @@ def test_addressed_needs_the_threshold() -> None:
 
 def test_lost_evidence_opens_the_point() -> None:
     state = merge(PointState(), Assessment(True, 0.9, AT), 0.7, rests_on=3)
-    assert as_it_stands(state, 3) == state
-    left = as_it_stands(state, 2)
+    assert after_lost_evidence(state, 3) == state
+    left = after_lost_evidence(state, 2)
     assert (left.is_addressed, left.confidence, left.first_addressed_at) == (False, pytest.approx(0.6), None)
-    nothing = as_it_stands(state, 0)
+    nothing = after_lost_evidence(state, 0)
     assert (nothing.is_addressed, nothing.confidence, nothing.analyzed) == (False, 0.0, False)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from webapp.oauth.clients import Metadata, form_target, is_document_id, is_registered, redirect_label, trouble_with
+from webapp.oauth.clients import Metadata, form_target, is_document_id, is_registered, redirect_label, redirect_problem
 
 GOOD = [
     *("https://claude.ai/api/mcp/auth_callback", "http://127.0.0.1:33418/", "http://localhost/callback"),
@@ -23,13 +23,13 @@ BAD = [
 
 @pytest.mark.parametrize("uri", GOOD)
 def test_places_to_be_sent_to(uri: str) -> None:
-    assert trouble_with(uri) == ""
+    assert redirect_problem(uri) == ""
     assert is_registered(uri, [uri])
 
 
 @pytest.mark.parametrize("uri", BAD)
 def test_places_that_nobody_is_sent_to(uri: str) -> None:
-    assert trouble_with(uri)
+    assert redirect_problem(uri)
     with pytest.raises(ValidationError):
         Metadata(redirect_uris=[uri])
     assert not is_registered(uri, [uri])  # by a program of earlier days

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.memories.learning.prompt import build_extraction
-from webapp.prompts.catalogue import CATALOGUE, changes_the_prefix, complaints, default_text, definition_of
+from webapp.prompts.catalogue import CATALOGUE, changes_the_prefix, default_text, definition_of, problems_of
 from webapp.prompts.diff import compare
 from webapp.prompts.transcript import transcript
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_what_is_shipped_will_do(name):
-    assert complaints(CATALOGUE[name], default_text(name)) == []
+    assert problems_of(CATALOGUE[name], default_text(name)) == []
     assert not changes_the_prefix(default_text("chat"))
 
 
@@ -39,12 +39,12 @@ def test_names_and_aliases():
     ],
 )
 def test_what_will_not_do_and_why(name, text, reason):
-    assert any(reason in found for found in complaints(CATALOGUE[name], text))
+    assert any(reason in found for found in problems_of(CATALOGUE[name], text))
 
 
 def test_the_guides_placeholders_will_do():
     text = "{{CONVERSATION_MEMORY}} {{CONVERSATION_MEMORY__invalid_key__main_topics}} {{CONVERSATION_MEMORY_JSON}}"
-    assert complaints(CATALOGUE["chat"], text) == []
+    assert problems_of(CATALOGUE["chat"], text) == []
     assert changes_the_prefix(text)
 
 

@@ -66,7 +66,7 @@ def test_names_that_differ_in_anything_are_two_models(admin, model_server):
 def test_what_one_server_was_given_is_never_sent_to_another(admin, model_server, monkeypatch, stored, role):
     made = _connect(admin, model_server, **stored)
     asked = []
-    for name in ("trouble_with", "background_problem"):
+    for name in ("embedding_problem", "background_problem"):
         monkeypatch.setattr(connection_check, name, lambda settings, *_, **__: asked.append(settings))
     moved = {"base_url": "https://elsewhere.example/v1"} | role
     refused = admin.patch(f"/api/connections/{made['connection_id']}", json=moved)

@@ -183,7 +183,7 @@ def test_documents_of_spaces_are_read_anew_and_found_meanwhile(
     with app.app_context():
         assert counts()["documents"] == {MODEL: 1}
         with write_transaction():
-            stored_vectors.owe_all()
+            stored_vectors.request_all_vectors()
         assert list(documents.documents_awaiting_index()) == [number]
         other.script(path="embeddings", fault={"http_status": 503})
         with pytest.raises(ModelError):

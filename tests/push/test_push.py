@@ -173,7 +173,7 @@ def test_a_browser_that_is_gone_is_not_asked_again_and_one_that_is_away_is(
         receiver.status = status or 201
         with app.app_context():
             if status in (429, 500, None):
-                with pytest.raises(delivery.PushAway):
+                with pytest.raises(delivery.PushUnavailable):
                     delivery.notify(reply_id)
             else:
                 assert delivery.notify(reply_id) == (status == 201), status

@@ -10,7 +10,7 @@ from webapp.retrieval.fusion import (
     best_rows_of_groups,
     diversify,
     fuse,
-    look_again,
+    rescore_rest,
     standardise,
     with_neighbours,
 )
@@ -60,10 +60,10 @@ def test_a_second_look_ranks_what_is_like_the_best_first_but_behind_the_first_te
     scores = np.linspace(1, 0.4, 13, dtype=np.float32)
     before, likeness = scores.copy(), np.zeros(13, np.float32)
     likeness[12] = 1
-    look_again(scores, list(range(13)), likeness, 0.05)
+    rescore_rest(scores, list(range(13)), likeness, 0.05)
     assert scores[:10].tolist() == before[:10].tolist()
     assert scores[12] > scores[10] > scores[11] and scores[12] <= scores[9]
-    look_again(scores, list(range(13)), likeness, 9.0)
+    rescore_rest(scores, list(range(13)), likeness, 9.0)
     assert scores[12] == scores[9] and scores[10] < 0
 
 

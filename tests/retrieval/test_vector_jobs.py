@@ -154,7 +154,7 @@ def test_a_model_that_is_chosen_while_a_message_is_indexed_is_owed_its_vectors(a
         chosen = Slow([])
         chosen.model = "new"
         with write_transaction():
-            stored_vectors.owe_all()
+            stored_vectors.request_all_vectors()
 
     chosen._meanwhile = [chooses]
     monkeypatch.setattr(vector_jobs, "embedder", lambda: chosen)
@@ -216,7 +216,7 @@ def test_a_model_that_is_chosen_while_another_works_is_still_owed_its_vectors(ap
         chosen = Slow([])
         chosen.model = "new"
         with write_transaction():
-            stored_vectors.owe_all()
+            stored_vectors.request_all_vectors()
 
     for content in ("Plays the oboe.", "Sings in a choir."):
         remember(user.user_id, content)

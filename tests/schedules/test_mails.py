@@ -66,7 +66,7 @@ def run_once(client: ApiClient, run_jobs: Jobs) -> RunOnce:
 
 
 @pytest.fixture
-def owe(run_once: RunOnce, monkeypatch: pytest.MonkeyPatch) -> RunOnce:
+def queue_mail(run_once: RunOnce, monkeypatch: pytest.MonkeyPatch) -> RunOnce:
     """The same while the mail server is away: the mail is still owed."""
 
     def run(**fields: Any) -> dict[str, Any]:
@@ -144,9 +144,9 @@ def test_an_address_that_may_be_somebody_elses_gets_none(
 
 
 def test_nothing_is_sent_about_what_was_deleted_or_no_longer_wanted(
-    app: Flask, client: ApiClient, owner: Person, postman: Postman, owe: RunOnce
+    app: Flask, client: ApiClient, owner: Person, postman: Postman, queue_mail: RunOnce
 ) -> None:
-    first, second, third = (owe() for _ in range(3))
+    first, second, third = (queue_mail() for _ in range(3))
     client.delete(f"/api/conversations/{first['run']['conversation_id']}")
     with app.app_context(), write_transaction():
         db.session.get_one(Conversation, third["run"]["conversation_id"]).deleted_at = now()
@@ -161,7 +161,7 @@ def test_nothing_is_sent_about_what_was_deleted_or_no_longer_wanted(
 
 
 def away(*_given: object, **_more: object) -> None:
-    raise smtp.MailAway("ConnectionRefusedError")
+    raise smtp.MailUnavailable("ConnectionRefusedError")
 
 
 def test_one_that_failed_says_so_and_that_it_paused_itself(
@@ -281,7 +281,7 @@ def test_a_mail_server_that_is_away_gets_it_later_and_fails_no_run(
 
     def refuse(*given: object, **_more: object) -> None:
         tried.append(given)
-        raise smtp.MailAway("ConnectionRefusedError")
+        raise smtp.MailUnavailable("ConnectionRefusedError")
 
     numbers = [make(client, sends_mail=True)["schedule_id"] for _ in range(3)]
     with monkeypatch.context() as patched:
@@ -330,8 +330,8 @@ def test_what_the_mail_server_may_have_taken_is_not_sent_again(
     assert len(postman.letters) == 1 and not owed(app)
 
 
-def test_it_is_given_up_after_a_day(app: Flask, owner: Person, postman: Postman, owe: RunOnce) -> None:
-    run_id = owe()["run"]["run_id"]
+def test_it_is_given_up_after_a_day(app: Flask, owner: Person, postman: Postman, queue_mail: RunOnce) -> None:
+    run_id = queue_mail()["run"]["run_id"]
     make_mail_due(app)
     with app.app_context(), write_transaction():
         db.session.get_one(ScheduleRun, run_id).ended_at = now() - mails.LASTS - timedelta(minutes=1)

@@ -14,7 +14,7 @@ from tests.tools.test_turns import calls_tool, send
 from webapp.db.base import now
 from webapp.schedules import service
 from webapp.tools.built_in import BUILT_IN
-from webapp.tools.toolset import Surroundings
+from webapp.tools.toolset import ToolContext
 
 CALL = {"message": "Call the clinic", "at": "2036-12-03T09:00", "repeat": "once"}
 
@@ -66,7 +66,7 @@ def test_it_is_shown_and_made_with_one_click(
 def test_what_cannot_be_scheduled_is_explained_to_the_model(fields: dict[str, str], why: str) -> None:
     (tool,) = (tool for tool in BUILT_IN if tool.name == "propose_schedule")
     assert tool.run is not None
-    output = asyncio.run(tool.run({**CALL, **fields}, Surroundings(now())))
+    output = asyncio.run(tool.run({**CALL, **fields}, ToolContext(now())))
     assert output["status"] == "error" and why in output["detail"]
 
 
@@ -88,15 +88,6 @@ def test_a_record_from_elsewhere_proposes_nothing_unless_it_could_be_made(app: F
     ]
     with app.app_context():
         assert service.proposed_by(user.user_id, calls) == [] == service.proposed_by(user.user_id, None)
-
-
-def test_one_that_was_stored_in_earlier_words_can_still_be_made(app: Flask, user: Person) -> None:
-    earlier = {"content": "once", "starts_at": CALL["at"], "zone": "Asia/Tokyo", "repeat": "once"}
-    call = {"tool_name": "propose_schedule", "output": {"status": "proposed", "schedule": earlier}}
-    with app.app_context():
-        (found,) = service.proposed_by(user.user_id, [call])
-    assert found.form == {"prompt": "once", "at": CALL["at"], "timezone": "Asia/Tokyo", "repeat": "once"}
-    assert found.at.isoformat() == "2036-12-03T00:00:00+00:00"
 
 
 def test_what_a_schedule_says_of_its_person_can_be_remembered(

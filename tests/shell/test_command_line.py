@@ -53,6 +53,14 @@ def test_a_command_runs_in_the_application_without_its_routes_and_reads_the_file
     assert (tmp_path / "data" / "secret_key").exists()
 
 
+def test_a_setting_that_cannot_be_read_is_named_without_a_traceback(flask, tmp_path: Path):
+    with (tmp_path / "settings").open("a") as file:
+        file.write("LOG_LEVEL=loud\n")
+    done = flask("doctor")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: Settings that cannot be read:\n  LOG_LEVEL:")
+
+
 def test_a_command_about_routes_sees_them(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "argv", ["flask", "--app", "wsgi", "routes"])
     assert "conversations_pages.new" in CommandLine().application.view_functions

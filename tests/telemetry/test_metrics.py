@@ -25,9 +25,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @pytest.fixture(autouse=True)
 def _afresh() -> Iterator[None]:
-    recorder._begin_anew()
+    recorder._reset_after_fork()
     yield
-    recorder._begin_anew()
+    recorder._reset_after_fork()
 
 
 def metrics(anonymous: FlaskClient) -> dict[str, float]:

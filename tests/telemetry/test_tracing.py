@@ -199,7 +199,7 @@ def test_a_part_of_all_traces_is_whole_or_missing() -> None:
                 with tracing.span("inner"):
                     pass
             with tracing.span("elsewhere", traceparent=carried):
-                tracing.took("redis", 0.1, {})
+                tracing.record_wait("redis", 0.1, {})
             assert len({span.context.trace_id for span in kept.spans}) == (1 if count else 0)
             assert len(kept.spans) == count
     finally:
@@ -215,7 +215,7 @@ def test_off_by_default_and_then_nothing_is_kept(app: Flask, client: ApiClient) 
     def work() -> None:
         pass
 
-    assert tracing.keep_span(work) is work
+    assert tracing.in_current_span(work) is work
     assert client.get("/api/account").status_code == 200
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webapp.tools.calculator import LONGEST, Unanswerable, calculate
-from webapp.tools.date_arithmetic import Unclear, reckon
+from webapp.tools.date_arithmetic import Unclear, calculate_date
 
 CASES = json.loads(Path(__file__).with_name("calculator.json").read_text(encoding="utf-8"))
 
@@ -54,26 +54,26 @@ SUNDAY = date(2026, 11, 22)
 
 
 def test_today_has_a_weekday() -> None:
-    assert reckon(SUNDAY) == {"date": "2026-11-22", "weekday": "Sunday"}
-    assert reckon(SUNDAY, "tomorrow")["weekday"] == "Monday"
+    assert calculate_date(SUNDAY) == {"date": "2026-11-22", "weekday": "Sunday"}
+    assert calculate_date(SUNDAY, "tomorrow")["weekday"] == "Monday"
 
 
 def test_days_between() -> None:
-    found = reckon(SUNDAY, end="2026-12-24")
+    found = calculate_date(SUNDAY, end="2026-12-24")
     assert (found["days"], found["in_words"], found["working_days"]) == (32, "1 month, 2 days", 23)
-    back = reckon(SUNDAY, "2026-12-24", "today")
+    back = calculate_date(SUNDAY, "2026-12-24", "today")
     assert (back["days"], back["in_words"], back["working_days"]) == (-32, "-1 month, 2 days", -23)
-    assert reckon(SUNDAY, "1990-05-17", "today")["in_words"] == "36 years, 6 months, 5 days"
-    assert reckon(SUNDAY, "2024-02-29", "2025-02-28")["in_words"] == "1 year"
+    assert calculate_date(SUNDAY, "1990-05-17", "today")["in_words"] == "36 years, 6 months, 5 days"
+    assert calculate_date(SUNDAY, "2024-02-29", "2025-02-28")["in_words"] == "1 year"
 
 
 @pytest.mark.parametrize(("start", "add", "then"), DATE_CASES["so_much_later"])
 def test_so_much_later(start: str, add: str, then: str) -> None:
-    assert reckon(SUNDAY, start, add=add)["then"] == then
+    assert calculate_date(SUNDAY, start, add=add)["then"] == then
 
 
 @pytest.mark.parametrize("asked", DATE_CASES["what_is_unclear_is_a_sentence"])
 def test_what_is_unclear_is_a_sentence(asked: dict[str, str]) -> None:
     with pytest.raises(Unclear) as refused:
-        reckon(SUNDAY, **asked)
+        calculate_date(SUNDAY, **asked)
     assert str(refused.value).endswith(".")

@@ -231,7 +231,7 @@ def test_what_was_given_in_a_line() -> None:
 
 def test_what_goes_out_again_is_counted_where_nobody_reports_it() -> None:
     progress = Progress()
-    progress.asked_again(1_000, [{"role": "tool", "content": "word " * 100}])
+    progress.count_repeated_prompt(1_000, [{"role": "tool", "content": "word " * 100}])
     first = progress.asked_again_tokens
-    progress.asked_again(1_000, [{"role": "tool", "content": "word " * 100}])
+    progress.count_repeated_prompt(1_000, [{"role": "tool", "content": "word " * 100}])
     assert 1_100 < first < 1_300 and progress.asked_again_tokens > 2 * first

@@ -28,7 +28,7 @@ from webapp.tools import remote_calls
 from webapp.tools.models import WebAccess
 from webapp.tools.remote_calls import MOST_BYTES, RemoteRequest, json_of
 from webapp.tools.schemas import WebAccessFields
-from webapp.tools.toolset import Surroundings, ToolFailed
+from webapp.tools.toolset import ToolContext, ToolFailed
 from webapp.tools.web import service as web
 from webapp.tools.web.definitions import Engine, web_tools
 from webapp.tools.web.providers import PROVIDERS, hits
@@ -132,7 +132,7 @@ def use(name: str, site: Site, words: str = "", **arguments: str) -> str:
     (tool,) = (tool for tool in web_tools(Engine("searxng", site.url)) if tool.name == name)
     assert tool.run is not None
     try:
-        output = asyncio.run(tool.run(arguments, Surroundings(now(), words=[words])))
+        output = asyncio.run(tool.run(arguments, ToolContext(now(), words=[words])))
     except ToolFailed as failed:
         return str(failed)
     return str(output.get("text") or output["detail"])

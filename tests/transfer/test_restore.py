@@ -33,7 +33,7 @@ from webapp.background.time_slices import ENDLESS, Slice, advance
 from webapp.config import Settings
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback, MessageReasoning
 from webapp.db.base import db, write_transaction
-from webapp.files.documents import take_into_space
+from webapp.files.documents import upload_to_space
 from webapp.files.storage import file_storage, key_of
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointMemory
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone, TombstoneKey
@@ -44,7 +44,7 @@ from webapp.retrieval.models import ConversationChunk, TurnReceipt
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule
 from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
-from webapp.schedules.service import FORMER_NAMES, change_schedule, create_schedule
+from webapp.schedules.service import change_schedule, create_schedule
 from webapp.spaces.documents import _cut, add_document
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.spaces.schemas import NewDocument, NewSpace
@@ -504,21 +504,6 @@ def test_what_lines_refer_to_is_looked_up_for_many_at_once(app, make_user):
         assert asked([f"Word {number}" for number in range(6)]) == asked(["One word", "Another"])
 
 
-def test_schedules_of_an_earlier_export_come_back(app, make_user):
-    def earlier(line: dict[str, Any]) -> dict[str, Any]:
-        for old, new in FORMER_NAMES.items():
-            line[old] = line.pop(new)
-        return line | {"is_paused": not line.pop("is_active")}
-
-    person, other = make_user(), make_user(name="Other")
-    with app.app_context():
-        furnish(person.user_id, [["One"]], ["Tea"])
-        restored(other.user_id, changed(exported(person.user_id), "schedules.jsonl", earlier))
-        (row,) = db.session.query(Schedule).filter_by(user_id=other.user_id)
-        assert (row.prompt, row.rrule, row.at, row.timezone) == ("Water the plants", "FREQ=WEEKLY", SOON, "UTC")
-        assert not row.is_active
-
-
 def test_undoing_asks_little_of_each_statement(app, make_user, monkeypatch):
     """A request waits only a few seconds for a statement: what a restore brought goes in many."""
     person, other = make_user(), make_user(name="Other")
@@ -580,9 +565,9 @@ def test_documents_come_back_with_their_pages_and_their_originals(app, make_user
         with write_transaction():
             space_id = create_space(person.user_id, NewSpace(kind="project", name="Hive")).space_id
         with write_transaction():
-            take_into_space(person.user_id, space_id, "bees.pdf", io.BytesIO(bees))
+            upload_to_space(person.user_id, space_id, "bees.pdf", io.BytesIO(bees))
         with write_transaction():
-            take_into_space(person.user_id, space_id, "plan.png", io.BytesIO(photo(form="PNG")))
+            upload_to_space(person.user_id, space_id, "plan.png", io.BytesIO(photo(form="PNG")))
         with write_transaction():
             add_document(person.user_id, space_id, NewDocument(title="Notes", content="Bees dance."))
         for document_id in db.session.scalars(select(SpaceDocument.document_id)).all():

@@ -23,7 +23,7 @@ class Decorator(Protocol):
 
 def public(view: View) -> View:
     """Anybody may call this view."""
-    return _marked(view, "public")
+    return _set_access(view, "public")
 
 
 @overload
@@ -41,7 +41,7 @@ def login_required(
     def mark(function: View) -> View:
         function.services = services  # type: ignore[attr-defined]
         function.scope = scope  # type: ignore[attr-defined]
-        return _marked(function, "user")
+        return _set_access(function, "user")
 
     return mark(view) if view else mark
 
@@ -76,12 +76,12 @@ def password_required(view: View) -> View:
 
 def admin_only(view: View) -> View:
     """Only admins may call this view."""
-    return _marked(view, "admin")
+    return _set_access(view, "admin")
 
 
 def service_only(view: View) -> View:
     """Only service tokens and admins may call this view."""
-    return _marked(view, "service")
+    return _set_access(view, "service")
 
 
 def access_of(app: Flask, endpoint: str) -> str:
@@ -96,6 +96,6 @@ def access_of(app: Flask, endpoint: str) -> str:
     return mark or "admin"
 
 
-def _marked(view: View, access: str) -> View:
+def _set_access(view: View, access: str) -> View:
     view.access = access  # type: ignore[attr-defined]
     return view

@@ -44,7 +44,7 @@ __all__ = [
     "current_identity",
     "current_user_id",
     "end_session",
-    "forgive_attempts",
+    "reset_attempts",
     "init_auth",
     "public",
     "password_required",
@@ -103,9 +103,9 @@ def count_attempt(action: str, account: str) -> None:
     throttle.count_attempt(action, request.remote_addr or "", account.strip().lower())
 
 
-def forgive_attempts(action: str, account: str) -> None:
+def reset_attempts(action: str, account: str) -> None:
     """Forget the attempts at an account after a success."""
-    throttle.forgive(action, request.remote_addr or "", account.strip().lower())
+    throttle.reset_attempts(action, request.remote_addr or "", account.strip().lower())
 
 
 def safe_next(target: str | None, default: str = "/") -> str:
@@ -132,12 +132,12 @@ def _admit() -> Response | None:
     if view is None or request.routing_exception is not None or request.method == "OPTIONS":
         expect_writes(False)
         if request.method == "GET" and not wants_json() and not wants_partial():
-            g.identity = _whoever("public")  # whoever opens an address that leads nowhere keeps the sidebar
+            g.identity = _identity_of_request("public")  # whoever opens an address that leads nowhere keeps the sidebar
         return None
     expect_writes(request.method not in SAFE_METHODS or getattr(view, "writes", False))
     access = access_of(current_app, request.endpoint or "")
     if access != "static" and not getattr(view, "cookieless", False):
-        g.identity = _whoever(access)
+        g.identity = _identity_of_request(access)
         if refusal := _refusal(access, g.identity, services=getattr(view, "services", False)):
             return refusal
         _check_token(view, g.identity, access)
@@ -150,7 +150,7 @@ def _admit() -> Response | None:
     return None
 
 
-def _whoever(access: str) -> Identity | None:
+def _identity_of_request(access: str) -> Identity | None:
     """Return the identity behind a request; nobody if the database is away and the view is public."""
     try:
         return current_user._get_current_object() if current_user.is_authenticated else None
@@ -169,7 +169,7 @@ def _refusal(access: str, identity: Identity | None, *, services: bool) -> Respo
             if not is_for_programs():
                 raise Forbidden(BROWSER_ONLY)
             raise Unauthenticated("The token is unknown, expired or revoked.")
-        return _to_login()
+        return _redirect_to_login()
     allowed = {
         "user": services or not identity.is_service,
         "admin": identity.is_admin,
@@ -200,7 +200,7 @@ def _require_scope(identity: Identity, required: Collection[str]) -> None:
         raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(required))))
 
 
-def _to_login() -> Response:
+def _redirect_to_login() -> Response:
     """To the login page and back afterwards; raises Unauthenticated for programs."""
     if wants_json():
         raise Unauthenticated("Send a token, or sign in.")

@@ -41,13 +41,13 @@ class FirstAccount:
         letters = base64.b32encode(digest).decode().lower()
         return "-".join(letters[start : start + GROUP] for start in range(0, GROUP * GROUPS, GROUP))
 
-    def listen_to(self, sockets: Iterable[Any], *, tells: bool) -> None:
+    def note_sockets(self, sockets: Iterable[Any], *, tells: bool) -> None:
         """Note which sockets the web listens on; if others can reach one and there is no account yet, log the token."""
         self.is_open = any(map(_is_open, sockets))
         if self.is_open and tells and self._is_waiting():
             log.warning("There is no account yet. The page of the first one asks for the set-up token %s", self.token)
 
-    def asks(self) -> bool:
+    def needs_token(self) -> bool:
         """Return whether the token is asked for in the current request."""
         return self.is_open and not _is_at_the_machine() and not has_users()
 

@@ -44,7 +44,7 @@ def create_group(name: str) -> UserGroup:
     """Create an empty group. Raises Invalid for a name that is taken, Conflict if there are too many."""
     if (db.session.scalar(select(func.count()).select_from(UserGroup)) or 0) >= MOST_GROUPS:
         raise Conflict("There are too many groups. Delete some first.")
-    row = UserGroup(name=_free(name, None))
+    row = UserGroup(name=_check_name(name, None))
     db.session.add(row)
     db.session.flush()
     return row
@@ -52,7 +52,7 @@ def create_group(name: str) -> UserGroup:
 
 def rename_group(group_id: int, name: str) -> None:
     """Give a group another name. Raises NotFound, Invalid for a name that is taken."""
-    get_group(group_id).name = _free(name, group_id)
+    get_group(group_id).name = _check_name(name, group_id)
     db.session.flush()
 
 
@@ -84,7 +84,7 @@ def _remove(group_id: int, user_ids: Collection[int]) -> None:
         )
 
 
-def _free(name: str, group_id: int | None) -> str:
+def _check_name(name: str, group_id: int | None) -> str:
     other = db.session.scalar(select(UserGroup.group_id).where(UserGroup.name == name))
     if other is not None and other != group_id:
         raise Invalid.field("name", "is already the name of another group")
@@ -92,7 +92,7 @@ def _free(name: str, group_id: int | None) -> str:
 
 
 @signals.provider_sign_in.connect
-def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
+def _on_provider_sign_in(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
     """Add the user to the groups the provider reports by name, and remove them from others it had added them to."""
     rows = db.session.execute(
         select(UserGroup.group_id, UserGroup.name, UserGroupMember.by_provider).outerjoin(

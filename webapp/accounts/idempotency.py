@@ -90,7 +90,7 @@ def commit(answer: A, status: int | None = None) -> A:
     row = g.pop("idempotency", None)
     if row is not None:
         payload = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
-        row.status, row.body = status or success_status(), seal_answer(payload)
+        row.status, row.body = status or success_status(), encrypt_answer(payload)
         if row not in db.session and (stored := _claim(row)) is not None:
             raise _Duplicate(stored)
     db.session.commit()
@@ -119,7 +119,7 @@ def _fingerprint() -> str:
     return digest.hexdigest()
 
 
-def seal_answer(payload: Any) -> str:
+def encrypt_answer(payload: Any) -> str:
     """Return an answer as it is stored: encrypted, since it may hold a secret that is shown once."""
     return encryption.seal(PURPOSE, json.dumps(payload))
 

@@ -124,18 +124,22 @@ class UnprovenIdentity(Forbidden):
         )
 
 
-def user_of(vouched: ProviderClaims, *, creates: bool, admin_group: str) -> User:
+def user_of(provider_claims: ProviderClaims, *, creates: bool, admin_group: str) -> User:
     """Return the account of this person, who may sign in: known, taken over by its verified address, or new.
 
     With an `admin_group`, exactly its members are admins, once they are in, if the provider says who is in it. The
     caller commits. Raises Forbidden, with a sentence for them, and UnprovenIdentity.
     """
-    user = _user_of_identity(vouched) or _user_of_email(vouched) or (_created(vouched) if creates else None)
+    user = (
+        _user_of_identity(provider_claims)
+        or _user_of_email(provider_claims)
+        or (_created(provider_claims) if creates else None)
+    )
     if user is None:
         raise Forbidden("There is no account for you here yet. Ask an admin for one.")
     if not service.may_sign_in(user):
         raise Forbidden("This account is deactivated. Ask an admin.")
-    roles = vouched.groups if admin_group and user.is_active else None
+    roles = provider_claims.groups if admin_group and user.is_active else None
     if roles is not None and user.is_admin != (admin_group in roles):
         with suppress(Conflict):  # the last admin stays one, or nobody could look after the site
             service.update_user(user.user_id, UserChanges(is_admin=not user.is_admin))
@@ -166,47 +170,49 @@ def unlink_all(user_id: int) -> int:
     return rows_changed(delete(UserIdentity).where(UserIdentity.user_id == user_id))
 
 
-def _user_of_identity(vouched: ProviderClaims) -> User | None:
+def _user_of_identity(provider_claims: ProviderClaims) -> User | None:
     return db.session.scalar(
         select(User)
         .join(UserIdentity, UserIdentity.user_id == User.user_id)
-        .where(UserIdentity.issuer == vouched.issuer, UserIdentity.subject == vouched.subject)
+        .where(UserIdentity.issuer == provider_claims.issuer, UserIdentity.subject == provider_claims.subject)
     )
 
 
-def _user_of_email(vouched: ProviderClaims) -> User | None:
+def _user_of_email(provider_claims: ProviderClaims) -> User | None:
     """Return the account with their address, if it is known to be theirs there and here; None if no account has it.
 
     Somebody else at the same provider may have had the address before: whoever is linked already keeps the account to
     themselves. Raises Forbidden, UnprovenIdentity.
     """
-    if not vouched.email:
+    if not provider_claims.email:
         raise Forbidden(
             "The provider did not send your e-mail address (email). Ask an admin: OIDC_SCOPE asks for it, and "
             "OIDC_EMAIL_CLAIM names the claim that has it."
         )
-    if vouched.is_email_verified is False:
+    if provider_claims.is_email_verified is False:
         raise _unverified()
     try:
-        user = service.find_user(vouched.email)
+        user = service.find_user(provider_claims.email)
     except NotFound:
         return None
-    if not vouched.is_email_verified:
+    if not provider_claims.is_email_verified:
         raise _unverified()
-    if user.email_verified_at is None or vouched.issuer in issuers_of(user.user_id):
+    if user.email_verified_at is None or provider_claims.issuer in issuers_of(user.user_id):
         raise UnprovenIdentity()
-    _remember(user, vouched.issuer, vouched.subject)
+    _remember(user, provider_claims.issuer, provider_claims.subject)
     return user
 
 
-def _created(vouched: ProviderClaims) -> User:
+def _created(provider_claims: ProviderClaims) -> User:
     try:
         # A password that nobody knows: they sign in over there.
-        fields = Registration(email=vouched.email, name=vouched.name, password=secrets.token_urlsafe(24))
-        user = service.create_user(fields, is_verified=bool(vouched.is_email_verified))
+        fields = Registration(
+            email=provider_claims.email, name=provider_claims.name, password=secrets.token_urlsafe(24)
+        )
+        user = service.create_user(fields, is_verified=bool(provider_claims.is_email_verified))
     except (ValueError, Invalid):
         raise Forbidden("Your address cannot be used for an account here. Ask an admin for one.") from None
-    _remember(user, vouched.issuer, vouched.subject)
+    _remember(user, provider_claims.issuer, provider_claims.subject)
     return user
 
 
@@ -227,12 +233,12 @@ WAITING = "link_waiting"
 SECONDS = 600
 
 
-def wait(vouched: ProviderClaims) -> None:
+def wait(provider_claims: ProviderClaims) -> None:
     """Keep somebody until they sign in, for ten minutes."""
     session[WAITING] = {
-        "issuer": vouched.issuer,
-        "subject": vouched.subject,
-        "email": vouched.email,
+        "issuer": provider_claims.issuer,
+        "subject": provider_claims.subject,
+        "email": provider_claims.email,
         "at": int(time.time()),
     }
 

@@ -9,7 +9,7 @@ from webapp.accounts.access import admin_only
 from webapp.accounts.access_kinds import list_access
 from webapp.accounts.auth import current_user_id, login_required, password_required, public
 from webapp.accounts.mail_texts import JOIN, RESET, VERIFY
-from webapp.accounts.mails import LinkGone
+from webapp.accounts.mails import InvalidLink
 from webapp.accounts.pages import ACCOUNT_LABELS
 from webapp.accounts.passwords import password_problem
 from webapp.accounts.schemas import Email, Password, PersonName
@@ -61,8 +61,8 @@ def _only_with_mail() -> None:
         raise NotFound("There is nothing at this address.")
 
 
-@blueprint.errorhandler(LinkGone)
-def _show_dead_link(error: LinkGone) -> ViewResult:
+@blueprint.errorhandler(InvalidLink)
+def _show_dead_link(error: InvalidLink) -> ViewResult:
     db.session.rollback()
     return _render("link_gone", reason=_(error.detail)), 410
 
@@ -214,7 +214,7 @@ def _token() -> str:
 
 
 def _choice(kind: str) -> Choice:
-    """Return what was chosen, if the link is good and the password good enough. Raises Invalid, LinkGone."""
+    """Return what was chosen, if the link is good and the password good enough. Raises Invalid, InvalidLink."""
     email = mails.check(kind, _token()).email
     choice = read_form(Choice)
     if problem := password_problem(choice.password, email):

@@ -33,7 +33,7 @@ KEPT_DAYS = 30
 OWED_HOURS = 24
 
 
-class LinkGone(DomainError):
+class InvalidLink(DomainError):
     """A link in a mail is not valid: it was used, has expired, or never existed."""
 
     status, title = 410, N_("This link no longer works")
@@ -75,7 +75,7 @@ def ask_to_verify(user_id: int) -> None:
 
 
 def send(mail_id: int) -> str:
-    """Send a mail unless it has been sent; returns the outcome. No transaction is open meanwhile. Raises MailAway."""
+    """Send a mail unless it has been sent, with no transaction open; return the outcome. Raises MailUnavailable."""
     mail = get_or_raise(AccountMail, mail_id)
     if mail.sent_at is not None or mail.used_at is not None or _is_late(mail):
         return "nothing to do"
@@ -115,28 +115,28 @@ def purge() -> int:
 
 
 def check(kind: str, token: str) -> AccountMail:
-    """Return the mail whose link was followed. Raises LinkGone if it was used, has expired or never existed."""
+    """Return the mail whose link was followed. Raises InvalidLink if it was used, has expired or never existed."""
     mail_id = parse_id(token.partition(".")[0])
     mail = db.session.get(AccountMail, mail_id) if mail_id is not None else None
     right = mail is not None and hmac.compare_digest(token_of(mail).encode(), token.encode("utf-8", "replace"))
     if mail is None or not right or mail.kind != kind or mail.used_at is not None or _is_late(mail):
-        raise LinkGone()
+        raise InvalidLink()
     if mail.user_id is not None:
         user = db.session.get(User, mail.user_id)
         if user is None or not user.is_active or user.auth_version != mail.auth_version or user.email != mail.email:
-            raise LinkGone()
+            raise InvalidLink()
     return mail
 
 
 def join(token: str, name: str, password: str) -> User:
-    """Create the requested account, with a verified address. Raises LinkGone, Invalid."""
+    """Create the requested account, with a verified address. Raises InvalidLink, Invalid."""
     mail = _use(JOIN, token)
     return service.create_user(Registration(email=mail.email, name=name, password=password))
 
 
 def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> User:
     """Set a new password for the reader of the mail. All their sessions end, and whatever else gets into the account,
-    except for the kinds of access they keep. Raises LinkGone, Invalid."""
+    except for the kinds of access they keep. Raises InvalidLink, Invalid."""
     mail = _use(RESET, token)
     if mail.user_id is None:
         raise NotFound("There is no such account.")
@@ -148,7 +148,7 @@ def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> 
 
 
 def verify(token: str) -> User:
-    """Mark the user's address as verified; returns the user. Raises LinkGone."""
+    """Mark the user's address as verified; returns the user. Raises InvalidLink."""
     mail = _use(VERIFY, token)
     user = service.get_user(mail.user_id or 0)
     user.email_verified_at = now()
@@ -169,7 +169,7 @@ def _use(kind: str, token: str) -> AccountMail:
     mail = check(kind, token)
     db.session.refresh(mail, with_for_update=True)
     if mail.used_at is not None:
-        raise LinkGone()
+        raise InvalidLink()
     mail.used_at = now()
     db.session.flush()
     return mail

@@ -10,7 +10,7 @@ from webapp.accounts import auth, identities, signals
 from webapp.accounts.auth import public, writes
 from webapp.accounts.first_account import first_account
 from webapp.accounts.identities import ProviderClaims, find_claim, find_email
-from webapp.accounts.password_check_pages import let_in
+from webapp.accounts.password_check_pages import complete_sign_in
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Unavailable, require
@@ -62,7 +62,7 @@ def begin() -> ViewResult:
     try:
         answer: ViewResult = client.authorize_redirect(absolute(url_for(".callback")))
     except Exception as error:
-        raise _away(error) from error
+        raise _unreachable(error) from error
     session[NEXT] = next_url
     return answer
 
@@ -79,27 +79,29 @@ def callback() -> ViewResult:
         claims = _claims(client)
     except Exception as error:
         if type(error).__module__.startswith("requests"):
-            raise _away(error) from error
+            raise _unreachable(error) from error
         # A forged or stale answer, a wrong nonce, a bad signature, or the person changed their mind.
         log.warning("sign-in at the provider failed", extra={"error": type(error).__name__})
         return _show_refusal("Signing in did not work. Please try again."), 401
     if not claims:
         return _show_refusal("The provider did not say who you are."), 401
     try:
-        vouched = ProviderClaims.of(str(claims["iss"]), claims, settings)
-        user = identities.user_of(vouched, creates=_creates(vouched), admin_group=settings.oidc_admin_group)
-        if vouched.groups is None:
+        provider_claims = ProviderClaims.of(str(claims["iss"]), claims, settings)
+        user = identities.user_of(
+            provider_claims, creates=_creates(provider_claims), admin_group=settings.oidc_admin_group
+        )
+        if provider_claims.groups is None:
             log.warning("the provider did not send somebody's groups", extra={"user_id": user.user_id})
         elif user.is_active:
-            signals.provider_sign_in.send(None, user_id=user.user_id, groups=vouched.groups)
+            signals.provider_sign_in.send(None, user_id=user.user_id, groups=provider_claims.groups)
         db.session.commit()
     except Forbidden as error:
         db.session.rollback()
         if isinstance(error, identities.UnprovenIdentity):
-            identities.wait(vouched)
+            identities.wait(provider_claims)
         return _show_refusal(error.detail), 403
-    answer = let_in(user, next_url)
-    if vouched.groups is None:  # after a new session has begun
+    answer = complete_sign_in(user, next_url)
+    if provider_claims.groups is None:  # after a new session has begun
         flash(_("Your sign-in service did not send your groups. What you may do here is as it was."))
     return answer
 
@@ -118,20 +120,20 @@ def _claims(client: Any) -> dict[str, Any]:
     return claims
 
 
-def _creates(vouched: ProviderClaims) -> bool:
+def _creates(provider_claims: ProviderClaims) -> bool:
     """Return whether somebody without an account gets one. The first is an admin's: if its page would ask for the
     set-up token, only a member of the admin group gets it.
     """
     settings = app_settings()
-    is_admin = bool(settings.oidc_admin_group) and settings.oidc_admin_group in (vouched.groups or ())
-    return settings.oidc_create and (is_admin or not first_account().asks())
+    is_admin = bool(settings.oidc_admin_group) and settings.oidc_admin_group in (provider_claims.groups or ())
+    return settings.oidc_create and (is_admin or not first_account().needs_token())
 
 
 def _client() -> Any:
     return require(current_app.extensions.get("oidc"), "There is nothing at this address.")
 
 
-def _away(error: Exception) -> Unavailable:
+def _unreachable(error: Exception) -> Unavailable:
     log.warning("the OpenID provider cannot be reached", extra={"error": type(error).__name__})
     return Unavailable("The sign-in service cannot be reached. Try again soon, or sign in with your password.")
 

@@ -7,7 +7,7 @@ from flask import redirect, render_template, request, url_for
 from webapp.accounts import auth, service
 from webapp.accounts.auth import current_identity, public
 from webapp.accounts.first_account import first_account
-from webapp.accounts.password_check_pages import let_in
+from webapp.accounts.password_check_pages import complete_sign_in
 from webapp.accounts.schemas import Credentials, Registration
 from webapp.accounts.site import has_users, registration_is_open
 from webapp.db.base import db
@@ -46,8 +46,8 @@ def sign_in() -> ViewResult:
         problems = {"": _("The e-mail address or the password is wrong.")}
         return login_form(problems, email=email), (422 if isinstance(error, Invalid) else 401)
     db.session.commit()
-    auth.forgive_attempts("login", email)
-    return let_in(user, auth.safe_next(request.args.get("next")))
+    auth.reset_attempts("login", email)
+    return complete_sign_in(user, auth.safe_next(request.args.get("next")))
 
 
 @blueprint.get("/register")
@@ -64,7 +64,7 @@ def register() -> ViewResult:
 def make_account() -> ViewResult:
     """Create an account, sign in with it and go where the visitor wanted to."""
     auth.count_attempt("register", request.form.get("email", ""))
-    if (first := first_account()).asks() and not first.is_right(request.form.get("setup_token", "")[:100]):
+    if (first := first_account()).needs_token() and not first.is_right(request.form.get("setup_token", "")[:100]):
         return register_form({"setup_token": "This is not the set-up token that stands in the server’s log."}), 403
     if app_settings().smtp_host and has_users():
         raise Forbidden("To create an account, request a link by e-mail.")
@@ -115,6 +115,6 @@ def register_form(errors: dict[str, str] | None = None) -> str:
         values=values,
         registration_open=registration_is_open(),
         first_account=not has_users(),
-        asks_for_token=first_account().asks(),
+        asks_for_token=first_account().needs_token(),
         next=request.args.get("next", ""),
     )

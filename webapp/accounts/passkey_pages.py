@@ -8,7 +8,7 @@ from webapp.accounts import auth, passkeys, service
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_user_id, password_required, public
 from webapp.accounts.passkeys import Place
-from webapp.accounts.password_check_pages import let_in
+from webapp.accounts.password_check_pages import complete_sign_in
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, Unauthenticated
 from webapp.http.answers import commit_and_redirect
@@ -44,8 +44,8 @@ def sign_in() -> ViewResult:
         db.session.rollback()
         return render_template("accounts/passkey_failed.html", reason=error.detail, next=request.args.get("next")), 401
     db.session.commit()
-    auth.forgive_attempts("passkey", "")
-    return let_in(user, next_url, has_two_steps=False)
+    auth.reset_attempts("passkey", "")
+    return complete_sign_in(user, next_url, has_two_steps=False)
 
 
 @blueprint.get("/settings/passkeys")

@@ -25,7 +25,7 @@ WAY_BACK_SECONDS = 600
 PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
 
 
-def let_in(user: User, next_url: str, *, has_two_steps: bool = True) -> ViewResult:
+def complete_sign_in(user: User, next_url: str, *, has_two_steps: bool = True) -> ViewResult:
     """Sign in a person who has proved their identity, after the second step if they have one.
 
     `has_two_steps` is false if the second step is done or was part of the proof. The owner of a closed account is asked
@@ -66,8 +66,8 @@ def check_code() -> ViewResult:
         db.session.rollback()
         return _code_form({"code": "This is neither the current code nor an unused recovery code."}), 401
     db.session.commit()
-    auth.forgive_attempts("code", str(user.user_id))
-    return let_in(user, auth.safe_next(request.args.get("next")), has_two_steps=False)
+    auth.reset_attempts("code", str(user.user_id))
+    return complete_sign_in(user, auth.safe_next(request.args.get("next")), has_two_steps=False)
 
 
 @blueprint.get("/confirm")

@@ -8,7 +8,7 @@ from webapp.db.base import db
 def renew_session(user: User) -> None:
     """Commit the new credentials of a user; the session that changed them continues, the others have ended."""
     db.session.commit()
-    auth.forgive_attempts("password", str(user.user_id))
+    auth.reset_attempts("password", str(user.user_id))
     auth.start_session(user, is_renewed=True)
 
 
@@ -21,4 +21,4 @@ def prove_password(password: str) -> None:
     if identity.session_id is not None:
         sessions.prove(identity.session_id)
     db.session.commit()
-    auth.forgive_attempts("password", account)
+    auth.reset_attempts("password", account)

@@ -46,7 +46,7 @@ def verify_password(password: str, password_hash: str | None) -> bool:
         return False
     with _AT_ONCE:
         try:
-            _HASHER.verify(password_hash or _decoy(), _canonical(password))
+            _HASHER.verify(password_hash or _decoy_hash(), _canonical(password))
         except (VerificationError, InvalidHashError):
             return False
     return password_hash is not None
@@ -63,7 +63,7 @@ def _canonical(password: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _decoy() -> str:
+def _decoy_hash() -> str:
     return _HASHER.hash(os.urandom(16).hex())
 
 

@@ -22,7 +22,7 @@ from webapp.accounts.schemas import (
 )
 from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
 from webapp.db.base import db, now
-from webapp.db.text_search import holds
+from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, Unauthenticated, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
@@ -189,7 +189,7 @@ def list_users(query: UserQuery) -> Page[User]:
     statement = select(User)
     if query.q:
         in_email = User.email.contains(query.q.lower(), autoescape=True)
-        statement = statement.where(or_(in_email, holds(User.name, query.q)))
+        statement = statement.where(or_(in_email, contains_words(User.name, query.q)))
     return read_page(keyset, statement, User.user_id, newest_first=False).map(lambda row: row.User)
 
 

@@ -16,16 +16,16 @@ class MailRefused(Exception):
     """The mail server permanently refuses this message."""
 
 
-class MailAway(Exception):
+class MailUnavailable(Exception):
     """The mail server cannot be reached or used at the moment; trying again may help."""
 
 
-class MailLost(MailAway):
+class MailDeliveryUnknown(MailUnavailable):
     """The connection broke while the message was handed over: the mail server may have taken it."""
 
 
 def send(settings: Settings, to: str, subject: str, text: str, *, before: Callable[[], object] | None = None) -> None:
-    """Hand a plain message to the mail server. Raises MailRefused, MailAway; neither names the recipient.
+    """Hand a plain message to the mail server. Raises MailRefused, MailUnavailable; neither names the recipient.
 
     `before` is called once the server is there and has let us in, before anything is handed over.
     """
@@ -38,7 +38,7 @@ def send(settings: Settings, to: str, subject: str, text: str, *, before: Callab
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text)
     context = ssl.create_default_context()
-    away: type[MailAway] = MailAway
+    away: type[MailUnavailable] = MailUnavailable
     try:
         if settings.smtp_tls == "tls":
             server: smtplib.SMTP = smtplib.SMTP_SSL(
@@ -53,21 +53,23 @@ def send(settings: Settings, to: str, subject: str, text: str, *, before: Callab
                 server.login(settings.smtp_user, settings.smtp_password)
             if before is not None:
                 before()
-            away = MailLost
+            away = MailDeliveryUnknown
             server.send_message(message)
             with suppress(smtplib.SMTPException, OSError):  # the message has been taken, whatever comes now
                 server.quit()
     except smtplib.SMTPRecipientsRefused as error:
         codes = [code for code, _ in error.recipients.values()]
-        raise (MailRefused if all(code >= 500 for code in codes) else MailAway)(f"recipient refused: {codes}") from None
+        raise (MailRefused if all(code >= 500 for code in codes) else MailUnavailable)(
+            f"recipient refused: {codes}"
+        ) from None
     except smtplib.SMTPNotSupportedError as error:
-        raise MailAway(f"{type(error).__name__}: check SMTP_TLS and SMTP_USER") from None
+        raise MailUnavailable(f"{type(error).__name__}: check SMTP_TLS and SMTP_USER") from None
     except smtplib.SMTPResponseException as error:
         is_refused = isinstance(error, smtplib.SMTPDataError | smtplib.SMTPSenderRefused) and error.smtp_code >= 550
-        raise (MailRefused if is_refused else MailAway)(f"{type(error).__name__} {error.smtp_code}") from None
+        raise (MailRefused if is_refused else MailUnavailable)(f"{type(error).__name__} {error.smtp_code}") from None
     except ssl.SSLCertVerificationError as error:
         reason = error.verify_message.rstrip(".")
-        raise MailAway(
+        raise MailUnavailable(
             f"the certificate of {settings.smtp_host} is not trusted: {reason}. SMTP_HOST must be the name it is for; "
             "SSL_CERT_FILE may name a file with your own authority"
         ) from None

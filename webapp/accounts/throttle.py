@@ -52,7 +52,7 @@ def count_attempt(action: str, address: str, account: str) -> None:
         _hit(_times(limit, ADDRESS_SHARE), everyone)
 
 
-def forgive(action: str, address: str, account: str) -> None:
+def reset_attempts(action: str, address: str, account: str) -> None:
     """After a success the pair starts afresh; the address does not, or guessers could reset it by signing in."""
     if not current_app.config["RATELIMIT_ENABLED"]:
         return

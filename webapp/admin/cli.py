@@ -44,7 +44,7 @@ def create(file: Path, empty: bool) -> None:
         manifest = make_backup(file, may_be_empty=empty)
         note_backup()
     click.echo(f"Read {public_url(db.engine)}.")
-    _tell(manifest)
+    _print_manifest(manifest)
     click.echo(
         f"{file} contains what people wrote and, unless SECRET_KEY is set, the key: keep it where only you can read it."
     )
@@ -55,7 +55,7 @@ def create(file: Path, empty: bool) -> None:
 def check(file: Path) -> None:
     """Read a backup to its end and say what is in it."""
     with _sentences():
-        _tell(check_backup(file))
+        _print_manifest(check_backup(file))
 
 
 @backups.command("restore")
@@ -64,7 +64,7 @@ def restore_backup(file: Path) -> None:
     """Fill an empty installation, on this or another kind of database. Nothing else may be running."""
     with _sentences():
         manifest = restore(file)
-        _tell(manifest)
+        _print_manifest(manifest)
         if other_key(manifest):
             click.echo(
                 "SECRET_KEY is not the one the backup was made with: people have to sign in again, the keys of "
@@ -75,7 +75,7 @@ def restore_backup(file: Path) -> None:
     click.echo(f"Restored into {public_url(db.engine)}. Empty a Redis that was used with other data, then start.")
 
 
-def _tell(manifest: Manifest) -> None:
+def _print_manifest(manifest: Manifest) -> None:
     click.echo(f"{manifest.made_at}, from {manifest.database} at {manifest.revision}:")
     accounts, rows = manifest.tables.get("users", 0), sum(manifest.tables.values())
     click.echo(

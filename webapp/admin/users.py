@@ -25,7 +25,7 @@ def add(data: NewUser) -> tuple[User, str]:
     """Create an account for somebody; return it and the password to hand over."""
     password = generate_password()
     user = service.create_user(Registration(email=data.email, name=data.name, password=password))
-    return _issued(user), password
+    return _note_shown_password(user), password
 
 
 def change(admin_id: int, user_id: int, changes: UserChanges) -> User:
@@ -38,7 +38,7 @@ def reset_password(admin_id: int, user_id: int) -> tuple[User, str]:
     """Return a new password to hand over; the user's sessions end. Raises Conflict for oneself."""
     _not_oneself(admin_id, user_id)
     password = generate_password()
-    return _issued(service.reset_password(user_id, password)), password
+    return _note_shown_password(service.reset_password(user_id, password)), password
 
 
 def delete(admin_id: int, user_id: int, typed_email: str) -> str:
@@ -60,7 +60,7 @@ def count_holdings(user_id: int) -> dict[str, int]:
     }
 
 
-def _issued(user: User) -> User:
+def _note_shown_password(user: User) -> User:
     """Note that an admin has seen the user's password: it is good only for choosing another one."""
     user.must_change_password = True
     db.session.flush()

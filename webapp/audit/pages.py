@@ -12,7 +12,7 @@ from webapp.audit import service
 from webapp.audit.actions import words
 from webapp.audit.models import AuditEvent
 from webapp.audit.schemas import AuditEventOut
-from webapp.audit.targets import conversation_of, thing
+from webapp.audit.targets import conversation_of, describe_target
 from webapp.db.base import db
 from webapp.http.answers import download as download_file
 from webapp.http.paging import Page, PageQuery
@@ -53,7 +53,7 @@ def _render(page: Page[AuditEvent], layout: str, **extra: Any) -> str:
         "events": page.items,
         "next_cursor": page.next_cursor,
         "words": words,
-        "thing": thing,
+        "thing": describe_target,
         "conversation_of": conversation_of,
     }
     template = layout.replace("/", "/_", 1).replace(".html", "_rows.html") if wants_partial() else layout

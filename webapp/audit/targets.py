@@ -91,7 +91,7 @@ REASONS: Forms = (
 _RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
 
 
-def thing(action: str, target: str) -> str:
+def describe_target(action: str, target: str) -> str:
     """Return what an event of this action names, in the reader's language; unknown texts stay as recorded."""
     forms = THINGS.get(action, ())
     return _translate(target, forms) or _join_parts(target.split(", "), forms) or target

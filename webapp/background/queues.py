@@ -47,7 +47,7 @@ def enqueue_owed(name: str, ref: int | str) -> bool:
     Raises redis.RedisError if Redis is away.
     """
     request = JobRequest(name, {JOBS[name].of: ref}, is_swept=True)
-    if not may_ask(redis(), request.key):
+    if not is_request_due(redis(), request.key):
         return False
     request.person = _owner(request.ids)
     if push(redis(), request) is None:
@@ -123,7 +123,7 @@ def _tries(key: str) -> str:
     return f"owed:{key}:tries"
 
 
-def may_ask(client: Redis, key: str) -> bool:
+def is_request_due(client: Redis, key: str) -> bool:
     """Return whether it is time to ask for a job, by the key of its request."""
     return not client.exists(_token(key))
 

@@ -31,7 +31,7 @@ class Slice:
         self.began = self._checked_at = time.monotonic()
         self.portion = FEW
 
-    def goes_on(self) -> bool:
+    def has_time(self) -> bool:
         """Return whether there is time for another portion; it is twice as large if the last one took little of the
         slice.
         """
@@ -63,7 +63,7 @@ def advance(key: Hashable, begin: Callable[[], Work[Result]], turn: Slice, store
             turn = Slice(max(turn.seconds, time.monotonic() - turn.began) if turn.seconds else 0)
         else:
             step = next(work)
-        while turn.goes_on():
+        while turn.has_time():
             step = next(work)
     except StopIteration as end:
         return cast(Result, end.value)

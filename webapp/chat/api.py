@@ -32,7 +32,7 @@ from webapp.chat.schemas import (
     WaitQuery,
     spans_within,
 )
-from webapp.chat.tool_answers import answer, pass_on
+from webapp.chat.tool_answers import answer, send_decision
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
@@ -93,7 +93,7 @@ def send_message(conversation_id: Id, body: NewMessage) -> MessageStarted:
         file_ids=modes_of(body.file_ids),
         spans=spans_within(body.content, body.spans),
     )
-    service.note_wishes(turn, {service.MODEL: body.model})
+    service.store_reply_options(turn, {service.MODEL: body.model})
     return _accept_question(turn)
 
 
@@ -112,7 +112,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
         file_ids=modes_of(body.file_ids),
         spans=spans_within(body.message, body.spans),
     )
-    service.note_wishes(turn, {service.MODEL: body.model})
+    service.store_reply_options(turn, {service.MODEL: body.model})
     idempotency.commit(turn.header)
     service.launch(turn)
     return _stream(turn.turn_id, launched=True)
@@ -136,7 +136,7 @@ def decide_tool(turn_id: TurnId, number: CallNumber, body: ToolDecision) -> None
     """Say whether a call that a running turn asks about may be made."""
     answer(current_user_id(), turn_id, number, body.decision)
     db.session.commit()
-    pass_on(turn_id, number, body.decision)
+    send_decision(turn_id, number, body.decision)
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/retry", status=202)

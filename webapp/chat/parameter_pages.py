@@ -110,7 +110,7 @@ def _choose(conversation: Conversation | None) -> ViewResult:
     try:
         parameters = _read_parameters(before)
         if _is_for_once():
-            return _render_parameters(conversation, once=_once(parameters, before))
+            return _render_parameters(conversation, once=_for_next_message(parameters, before))
     except Invalid as error:
         return _render_parameters(conversation, _field_errors(error)), 422
     next_place = url_for("conversations_pages.new")
@@ -142,7 +142,7 @@ def _is_for_once() -> bool:
     return bool(request.form.keys() & {"once", "not_once"}) and wants_partial()
 
 
-def _once(parameters: Parameters, before: Parameters) -> Parameters:
+def _for_next_message(parameters: Parameters, before: Parameters) -> Parameters:
     """Return what differs from before, for the next message only. Instructions raise Invalid: a message cannot have
     any.
     """

@@ -30,7 +30,7 @@ from webapp.tools.client_tools import ClientTools
 from webapp.usage import service as usage
 
 MODEL = "asked_model"
-WISHES = ("instruction", MODEL, PAYLOAD)
+REPLY_OPTIONS = ("instruction", MODEL, PAYLOAD)
 """The keys under which a reply keeps what was asked for this version of it."""
 
 
@@ -106,7 +106,7 @@ def retry_turn(user_id: int, reply_id: int) -> StartedTurn:
     if reply.status not in ("failed", "interrupted", "stopped"):
         raise Conflict("Only a reply that was not finished can be retried.")
     wishes = reply.custom_payload or {}
-    return note_wishes(_answer_again(conversation, reply), {name: wishes.get(name) for name in WISHES})
+    return store_reply_options(_answer_again(conversation, reply), {name: wishes.get(name) for name in REPLY_OPTIONS})
 
 
 def regenerate(
@@ -124,10 +124,10 @@ def regenerate(
     if reply.status == "streaming":
         raise Conflict("This reply is still being written. Stop it first.")
     wishes = {MODEL: model or (reply.custom_payload or {}).get(MODEL), PAYLOAD: dict(parameters or {})}
-    return note_wishes(_answer_again(conversation, reply), {"instruction": instruction, **wishes})
+    return store_reply_options(_answer_again(conversation, reply), {"instruction": instruction, **wishes})
 
 
-def note_wishes(turn: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
+def store_reply_options(turn: StartedTurn, wishes: Mapping[str, Any]) -> StartedTurn:
     """Keep with a reply what was asked for it alone (WISHES): a retry and another version ask it again."""
     if wishes := {name: value for name, value in wishes.items() if value}:
         payload = (turn.reply.custom_payload or {}) | wishes

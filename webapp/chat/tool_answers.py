@@ -79,7 +79,7 @@ def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
     """Record whether a call may be made; `always` is remembered. Raises NotFound; Conflict if it is no longer asked.
 
     The turn's stream decides which call was asked about, not what a page showed. The caller commits, and then calls
-    `pass_on`.
+    `send_decision`.
     """
     reply = reply_of(user_id, turn_id)
     question = None
@@ -96,5 +96,5 @@ def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
         servers.grant(user_id, *tool)
 
 
-def pass_on(turn_id: int, number: int, decision: Decision) -> None:
+def send_decision(turn_id: int, number: int, decision: Decision) -> None:
     redis().set(turnlog.consent_key(turn_id, number), decision.encode(), ex=int(ASK_SECONDS))

@@ -9,7 +9,7 @@ from webapp.chat import opening_messages, service
 from webapp.chat.api import limit_turns
 from webapp.chat.pages import launch_turn, place_of
 from webapp.chat.schemas import ToolDecision
-from webapp.chat.tool_answers import answer, pass_on
+from webapp.chat.tool_answers import answer, send_decision
 from webapp.conversations import message_views, messages
 from webapp.conversations.pages import CHANGED, render_conversation
 from webapp.conversations.service import get_conversation
@@ -78,7 +78,7 @@ def decide(message_id: int, number: int) -> ViewResult:
     decision = read_form(ToolDecision).decision
     answer(current_user_id(), message_id, number, decision)
     db.session.commit()
-    pass_on(message_id, number, decision)
+    send_decision(message_id, number, decision)
     if wants_partial():
         return "", 204
     return redirect(request.referrer or url_for("conversations_pages.new"), 303)

@@ -151,7 +151,7 @@ def post_worker_init(worker: Any) -> None:
     if not preload_app:
         wait_for_start(worker.notify)  # loaded while the database is migrated
     first_account = worker.wsgi.extensions["first_account"]
-    first_account.listen_to([each.sock for each in worker.sockets], tells=worker.number == 0)
+    first_account.note_sockets([each.sock for each in worker.sockets], tells=worker.number == 0)
     chat = worker.wsgi.extensions["chat"]
     runner = chat.runner
     runner.start()

@@ -116,7 +116,7 @@ Before = Mapping[int, Mapping[str, Any]]
 """Fields of ConversationChanges as they were, by conversation."""
 
 
-def keep(user_id: int, before: Before) -> str | None:
+def store_previous(user_id: int, before: Before) -> str | None:
     """Store them and return the key to get them back; None if nothing changed, or while Redis is unavailable."""
     if not before:
         return None

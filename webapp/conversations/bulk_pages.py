@@ -60,7 +60,7 @@ def change_many() -> Any:
     undo = "message"
     if result.deleted_at:
         undo = url_for(".undelete_many", at=result.deleted_at.isoformat())
-    elif word := bulk_changes.keep(current_user_id(), result.before):
+    elif word := bulk_changes.store_previous(current_user_id(), result.before):
         undo = url_for(".take_back_many", word=word, **query_filters)
     flash(translate(result.text), undo)
     return redirect(url_for(".index", **query_filters), 303)

@@ -17,7 +17,7 @@ from webapp.conversations.schemas import ConversationQuery
 from webapp.conversations.service import owned_conversations
 from webapp.db.base import db
 from webapp.db.index_hints import Statement
-from webapp.db.text_search import holds
+from webapp.db.text_search import contains_words
 from webapp.http.paging import EPOCH, Keyset, Page
 from webapp.rendering import highlight
 from webapp.spaces.service import require_member
@@ -117,7 +117,7 @@ def _is_writing() -> ColumnElement[bool]:
 
 
 def _is_tagged(tag: str) -> ColumnElement[bool]:
-    return holds(Conversation.tag_lines, f"\n{tag}\n")
+    return contains_words(Conversation.tag_lines, f"\n{tag}\n")
 
 
 def _first_mentions(
@@ -150,12 +150,12 @@ def _mentions(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
     messages.
     """
     statement = select(Conversation.conversation_id).where(
-        Conversation.conversation_id.in_(conversation_ids), holds(Conversation.title, q)
+        Conversation.conversation_id.in_(conversation_ids), contains_words(Conversation.title, q)
     )
     mentions = select(Message.conversation_id).where(
         Message.conversation_id.in_(conversation_ids),
         Message.superseded_by_id.is_(None),
-        holds(Message.content, q),
+        contains_words(Message.content, q),
     )
     return union(statement, mentions)
 
@@ -207,7 +207,7 @@ def _newest_mentions(conversation_ids: list[int], q: str) -> dict[int, tuple[int
         .where(
             Message.conversation_id.in_(conversation_ids),
             Message.superseded_by_id.is_(None),
-            holds(Message.content, q),
+            contains_words(Message.content, q),
         )
         .order_by(Message.message_id.desc())
         .limit(MESSAGES_LOOKED_AT)

@@ -155,7 +155,7 @@ def delete_conversation(user_id: int, conversation_id: int, *, forget: bool = Fa
     conversation_deleted.send(None, conversation=row, forget=forget)
     conversation_shown.send(None, conversation=row)
     if row.deleted_at is None:
-        _tell_deleted(row)
+        _announce_deletion(row)
     db.session.execute(delete(Conversation).where(Conversation.conversation_id == row.conversation_id))
     db.session.expunge(row)
 
@@ -166,7 +166,7 @@ def hide_conversation(user_id: int, conversation_id: int, *, moment: datetime | 
     row.deleted_at = moment or now()
     db.session.flush()
     conversation_shown.send(None, conversation=row)
-    _tell_deleted(row)
+    _announce_deletion(row)
     return row
 
 
@@ -205,7 +205,7 @@ def _return_key(user_id: int, conversation_id: int, leaving: str) -> str:
     return f"returned:{user_id}:{conversation_id}:{leaving[:20]}"
 
 
-def _tell_deleted(row: Conversation) -> None:
+def _announce_deletion(row: Conversation) -> None:
     if not row.is_temporary:
         events.note(row.user_id, Kind.CONVERSATION_DELETED, {"conversation_id": row.conversation_id})
 

@@ -246,7 +246,7 @@ def init_sessions(app: Flask) -> None:
     """Return each request's session, whatever state its connection is in: the next request gets a new one."""
 
     @app.teardown_appcontext
-    def _let_go(_error: BaseException | None) -> None:
+    def _close_session(_error: BaseException | None) -> None:
         try:
             db.session.remove()
         except Exception as error:  # the connection died before it could be rolled back

@@ -56,7 +56,7 @@ def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
     }
 
 
-def _ping_the_idle(engine: Engine) -> None:
+def _ping_idle(engine: Engine) -> None:
     """Check that a connection is still alive when it has not been used for a while.
 
     SQLAlchemy's own `pool_pre_ping` checks every time: a turn would pay for five checks that all succeed.
@@ -80,7 +80,7 @@ def _ping_the_idle(engine: Engine) -> None:
             raise InvalidatePoolError from error  # older ones are dead as well
 
 
-def _reset_the_open(engine: Engine) -> None:
+def _reset_open(engine: Engine) -> None:
     """Roll back a connection that is returned only while a transaction is open on it.
 
     SQLAlchemy's own `reset_on_return` also does so after a session's COMMIT or ROLLBACK: it was every sixth statement.
@@ -115,19 +115,19 @@ def _measure(engine: Engine) -> None:
         seconds = time.perf_counter() - context.measured_from
         recorder.observe(DATABASE, seconds)
         if tracing.is_on():
-            verb, table = _gist(statement)
+            verb, table = _verb_and_table(statement)
             attributes = {"db.system.name": engine.dialect.name, "db.operation.name": verb, "db.collection.name": table}
-            tracing.took(f"{verb} {table}" if table else verb, seconds, attributes)
+            tracing.record_wait(f"{verb} {table}" if table else verb, seconds, attributes)
 
 
-def _gist(statement: str) -> tuple[str, str | None]:
+def _verb_and_table(statement: str) -> tuple[str, str | None]:
     """Return the verb of a statement and the first table it names; nothing else of it is traced."""
     verb = statement.lstrip("( \n").partition(" ")[0].partition("\n")[0].upper()
     match = _TABLE.search(statement)
     return verb[:20], match[1] if match else None
 
 
-def _leave_the_unready(engine: Engine) -> None:
+def _drop_unready(engine: Engine) -> None:
     """Drop connections to a server that does not serve: behind a proxy, the next one may reach another."""
 
     @event.listens_for(engine, "handle_error")
@@ -181,9 +181,9 @@ def prepare_engine(engine: Engine) -> None:
     """Attach what each new connection and each transaction needs."""
     _measure(engine)
     if engine.dialect.name != "sqlite":
-        _ping_the_idle(engine)
-        _reset_the_open(engine)
-        _leave_the_unready(engine)
+        _ping_idle(engine)
+        _reset_open(engine)
+        _drop_unready(engine)
         event.listen(engine, "connect", catch_up)
         return
     engine.dialect.statement_compiler = _HintedCompiler

@@ -21,10 +21,10 @@ _FINALS = 28
 _ABOVE = re.compile("[\U00010000-\U0010ffff]+")
 
 
-def holds(column: Any, words: str) -> ColumnElement[bool]:
+def contains_words(column: Any, words: str) -> ColumnElement[bool]:
     """Return the condition that a text column holds some words, one after the other as they are."""
     if db.engine.dialect.name == "sqlite":
-        return func.holds(column, search_form(words)) == 1
+        return func.contains_words(column, search_form(words)) == 1
     if _MARKED.search(words) or _ends_open(words):
         return cast("ColumnElement[bool]", column.regexp_match(_pattern(words)))
     contains = func.replace(column, SOFT_HYPHEN, "").contains(words.replace(SOFT_HYPHEN, ""), autoescape=True)
@@ -35,8 +35,8 @@ def holds(column: Any, words: str) -> ColumnElement[bool]:
 
 
 def register(connection: Any) -> None:
-    """Let a connection to SQLite, as its driver has it, ask for `holds(text, form)`, the search form of words."""
-    connection.create_function("holds", 2, _contains, deterministic=True)
+    """Give a connection of SQLite's driver the function `contains_words(text, search_form)`."""
+    connection.create_function("contains_words", 2, _contains, deterministic=True)
 
 
 def _contains(text: str | None, form: str) -> bool:

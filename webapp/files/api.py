@@ -22,7 +22,7 @@ from webapp.files.schemas import (
     PictureQuery,
 )
 from webapp.files.storage import file_storage, key_of
-from webapp.files.uploads import take_in
+from webapp.files.uploads import store_upload
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
@@ -44,7 +44,7 @@ def create_file() -> FileOut:
     file = request.files.get("file")
     if file is None:
         raise Invalid.field("file", "is missing")
-    row = take_in(current_user_id(), file.filename or "file", stream_of(file))
+    row = store_upload(current_user_id(), file.filename or "file", stream_of(file))
     return FileOut.from_row(row)
 
 

@@ -26,7 +26,7 @@ def add(space_id: int) -> ViewResult:
         if not file.filename:
             continue
         try:
-            document = documents.take_into_space(current_user_id(), space_id, file.filename, stream_of(file))
+            document = documents.upload_to_space(current_user_id(), space_id, file.filename, stream_of(file))
             db.session.commit()
             flash(_("“%(title)s” has been added.", title=document.title), "message")
         except DomainError as error:

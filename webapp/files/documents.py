@@ -52,10 +52,10 @@ def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> 
     return _add(user_id, space_id, title.strip()[:255], original, pages, row.reason)
 
 
-def take_into_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> DocumentOut:
+def upload_to_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> DocumentOut:
     """Store a file and make it a document of a space; it becomes nobody's own file.
 
-    `data` stays open until the commit. Raises as `take_in` and `add_to_space` do.
+    `data` stays open until the commit. Raises as `store_upload` and `add_to_space` do.
     """
     require_member(user_id, space_id)
     content = take_content(name, data)

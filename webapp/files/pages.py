@@ -18,7 +18,7 @@ from webapp.files.models import File
 from webapp.files.pictures import page_tokens
 from webapp.files.prompt_parts import whole_room
 from webapp.files.schemas import PictureQuery
-from webapp.files.uploads import take_in
+from webapp.files.uploads import store_upload
 from webapp.http.answers import commit_and_redirect
 from webapp.http.paging import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, requested_cursor
@@ -94,7 +94,7 @@ def attach() -> ViewResult:
         if not file.filename:
             continue
         try:
-            rows.append(take_in(current_user_id(), file.filename, stream_of(file)))
+            rows.append(store_upload(current_user_id(), file.filename, stream_of(file)))
             db.session.commit()
         except DomainError as error:
             db.session.rollback()

@@ -23,7 +23,7 @@ MOST_KEPT = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PictureRequest:
     """A picture to draw: a page (0 for a file that is a picture), how large, and the words to highlight on it."""
 
     page: int = 0
@@ -45,12 +45,12 @@ def draw_view(digest: str, media_type: str, page: int, query: PictureQuery) -> b
     db.session.rollback()  # drawing takes a moment
     edge = THUMBNAIL if query.size == "small" else app_settings().image_edge
     try:
-        return draw_picture(digest, media_type, Wish(page, edge, query.words))
+        return draw_picture(digest, media_type, PictureRequest(page, edge, query.words))
     except FileNotFoundError:
         raise NotFound("The content of this file is gone.") from None
 
 
-def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
+def draw_picture(digest: str, media_type: str, wish: PictureRequest) -> bytes:
     """Return the requested picture, drawn if it is not there yet.
 
     Raises Invalid if the file cannot be drawn, FileNotFoundError if its bytes are gone, Unavailable.
@@ -60,15 +60,15 @@ def draw_picture(digest: str, media_type: str, wish: Wish) -> bytes:
     except FileNotFoundError:
         with file_storage().on_disk(key_of(digest)) as path:
             (picture,) = draw(path, media_type, [wish])
-    return _keep(digest, wish, picture)
+    return _store(digest, wish, picture)
 
 
 def first_look(path: Path, digest: str, media_type: str) -> int:
     """Draw a picture, at this path, as it will be shown and sent; returns its tokens. Raises Invalid, Unavailable."""
-    wishes = [Wish(edge=app_settings().image_edge), Wish(edge=THUMBNAIL)]
+    wishes = [PictureRequest(edge=app_settings().image_edge), PictureRequest(edge=THUMBNAIL)]
     pictures = draw(path, media_type, wishes)
     for wish, picture in zip(wishes, pictures, strict=True):
-        _keep(digest, wish, picture)
+        _store(digest, wish, picture)
     return picture_tokens(pictures[0]["width"], pictures[0]["height"])
 
 
@@ -110,7 +110,9 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
     if not picture.is_shown:
         return [{"type": "text", "text": picture.note}]
     try:
-        drawing = draw_picture(picture.digest, picture.media_type, Wish(picture.page, app_settings().image_edge))
+        drawing = draw_picture(
+            picture.digest, picture.media_type, PictureRequest(picture.page, app_settings().image_edge)
+        )
         data = base64.b64encode(drawing).decode()
     except (Invalid, Unavailable, OSError):
         return [{"type": "text", "text": f"[Picture attached: {picture.label}. It could not be read.]"}]
@@ -120,7 +122,7 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def draw(path: Path, media_type: str, wishes: Sequence[Wish]) -> list[dict[str, Any]]:
+def draw(path: Path, media_type: str, wishes: Sequence[PictureRequest]) -> list[dict[str, Any]]:
     """Draw pictures of the file at a path, which are not kept. Raises Invalid, Unavailable."""
     request = json.dumps([{"page": wish.page, "edge": wish.edge, "words": wish.words} for wish in wishes])
     answer = run_bounded(DRAWING, str(path), media_type, request)
@@ -130,7 +132,7 @@ def draw(path: Path, media_type: str, wishes: Sequence[Wish]) -> list[dict[str, 
     return pictures
 
 
-def _keep(digest: str, wish: Wish, picture: dict[str, Any]) -> bytes:
+def _store(digest: str, wish: PictureRequest, picture: dict[str, Any]) -> bytes:
     data = base64.b64decode(picture["data"])
     views = sorted(file_storage().entries(picture_key(digest)), key=lambda entry: entry[1])
     if len(views) >= MOST_KEPT:

@@ -27,7 +27,7 @@ QUALITY = 85
 MARK = (255, 214, 10, 96)
 
 
-class Unseen(ValueError):
+class NotDrawable(ValueError):
     """It cannot be drawn; the message says why."""
 
 
@@ -37,7 +37,7 @@ def main(path: str, media_type: str, wishes: str) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     try:
         answer: dict[str, Any] = {"pictures": draw(Path(path).read_bytes(), media_type, json.loads(wishes))}
-    except Unseen as error:
+    except NotDrawable as error:
         answer = {"error": str(error)}
     except MemoryError:
         answer = {"error": "The picture needs too much memory to be shown."}
@@ -47,7 +47,7 @@ def main(path: str, media_type: str, wishes: str) -> None:
 
 
 def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the pictures as JPEGs. Raises Unseen, and anything libraries raise for broken files."""
+    """Return the pictures as JPEGs. Raises NotDrawable, and anything libraries raise for broken files."""
     if media_type == PDF:
         return _pages(data, wishes)
     import PIL.Image  # noqa: PLC0415 - in this process only
@@ -60,7 +60,7 @@ def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dic
     PIL.Image.MAX_IMAGE_PIXELS = None  # pictures that are too large are refused below, in words
     with PIL.Image.open(io.BytesIO(data)) as image:
         if image.width * image.height > MOST_PIXELS:
-            raise Unseen("The picture is too large: it can have at most 80 megapixels.")
+            raise NotDrawable("The picture is too large: it can have at most 80 megapixels.")
         image.draft("RGB", (max(wish["edge"] for wish in wishes),) * 2)
         turned = PIL.ImageOps.exif_transpose(image)
         flat = _flat(turned)
@@ -93,7 +93,7 @@ def _pages(data: bytes, wishes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     drawn = []
     for wish in wishes:
         if not 1 <= wish["page"] <= len(document):
-            raise Unseen("There is no such page.")
+            raise NotDrawable("There is no such page.")
         page = document[wish["page"] - 1]
         width, height = page.get_size()
         scale = min(wish["edge"] / max(width, height, 1), 8.0)

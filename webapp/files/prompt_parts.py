@@ -75,9 +75,9 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
     pages = _pages([row.file_id for row in (*full_files, *searched)])
     blocks = [_full_text(row, pages[row.file_id]) for row in full_files]
     blocks += [_outline(row, pages[row.file_id]) for row in searched]
-    blocks += [_unread(row) for row in unread]
+    blocks += [_missing_file(row) for row in unread]
     stable = "\n".join(["<files>", _NOTE, *blocks, "</files>"])
-    best_pages = _best(searched, pages, question, int(window * PAGES_SHARE))
+    best_pages = _best_pages(searched, pages, question, int(window * PAGES_SHARE))
     excerpts = "\n".join(["<file_pages>", *best_pages, "</file_pages>"]) if best_pages else ""
     names = ", ".join(f"{row.name} ({row.tokens} tokens)" for row in (*full_files, *searched))
     return FileTexts(stable, f"[files: {names}]", excerpts, "[pages of files]" if excerpts else "")
@@ -140,11 +140,11 @@ def _outline(row: File, pages: Sequence[FilePage]) -> str:
     )
 
 
-def _unread(row: File) -> str:
+def _missing_file(row: File) -> str:
     return f'<file name="{_attribute(row.name)}" shown="no">{row.reason or "not readable"}</file>'
 
 
-def _best(rows: Sequence[File], pages: dict[int, list[FilePage]], question: str, room: int) -> list[str]:
+def _best_pages(rows: Sequence[File], pages: dict[int, list[FilePage]], question: str, room: int) -> list[str]:
     """Return the pages that share the most telling words with the question, within a budget of tokens."""
     terms = set(terms_of(question))
     if not terms:
@@ -209,11 +209,11 @@ def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Pi
             fits = left > 0 and picture.tokens <= room
             chosen_pictures.append(picture if fits else replace(picture, is_shown=False, tokens=NOTE_TOKENS))
             room, left = (room - picture.tokens, left - 1) if fits else (room, left)
-        selection[message_id] = _in_few_words(chosen_pictures)
+        selection[message_id] = _merge_missing(chosen_pictures)
     return selection
 
 
-def _in_few_words(pictures: list[Picture]) -> tuple[Picture, ...]:
+def _merge_missing(pictures: list[Picture]) -> tuple[Picture, ...]:
     """Return the pictures, with those not shown named once per file."""
     numbers: set[int] = set()
     fitting = []

@@ -18,7 +18,7 @@ from webapp.db.base import db, write_transaction
 from webapp.errors import Invalid
 from webapp.files.citations import marked_page, tokens_of_page
 from webapp.files.models import File, FilePage
-from webapp.files.pictures import Wish, draw
+from webapp.files.pictures import PictureRequest, draw
 from webapp.files.storage import file_storage, key_of
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ def is_available() -> bool:
     return shutil.which("tesseract") is not None
 
 
-def owe_scan(row: File) -> None:
+def request_scan(row: File) -> None:
     """Have the pages of a new file that are pictures read, if that is possible here."""
     if row.status == "ready" and (row.picture_pages or row.is_picture) and is_available():
         row.scan_due = True
@@ -59,7 +59,7 @@ def read_scans(file_id: int, *, seconds: float | None = None) -> bool:
         text = _read_page(digest, media_type, page)
         with write_transaction():
             _store(file_id, page, text)
-        if not part.goes_on():
+        if not part.has_time():
             return True
     with write_transaction():
         row = db.session.get(File, file_id, with_for_update=True)
@@ -88,7 +88,7 @@ def _read_page(digest: str, media_type: str, page: int) -> str:
     """Return the text on a page; empty for one that cannot be drawn or read."""
     try:
         with file_storage().on_disk(key_of(digest)) as path:
-            (picture,) = draw(path, media_type, [Wish(page, EDGE)])
+            (picture,) = draw(path, media_type, [PictureRequest(page, EDGE)])
     except (FileNotFoundError, Invalid):
         return ""
     return _recognise(base64.b64decode(picture["data"]))

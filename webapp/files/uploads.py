@@ -20,7 +20,7 @@ from webapp.files.citations import marked_page, tokens_of_page
 from webapp.files.folder import digest_of
 from webapp.files.kinds import FileRejected, kind_of, safe_name
 from webapp.files.models import File, FilePage
-from webapp.files.scans import owe_scan
+from webapp.files.scans import request_scan
 from webapp.files.storage import file_storage, key_of
 from webapp.files.subprocesses import run_bounded
 from webapp.i18n.marks import say
@@ -45,7 +45,7 @@ class StoredContent:
     seen: int = 0
 
 
-def take_in(user_id: int, name: str, data: BinaryIO) -> File:
+def store_upload(user_id: int, name: str, data: BinaryIO) -> File:
     """Store a file and read it; `data` is read from its beginning and stays open until the commit.
 
     No connection is held in the meantime. Raises Invalid, TooLarge, Conflict, Unavailable.
@@ -59,7 +59,7 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
 
 
 def take_content(name: str, data: BinaryIO) -> StoredContent:
-    """Store and read content like `take_in`; the caller writes the row that names it and calls `keep_after_commit`."""
+    """Store and read content like `store_upload`; the caller writes its row and calls `keep_after_commit`."""
     content = _identify(name, data)
     db.session.rollback()
     # Written even if it exists: it might just be being deleted, with its last file or by the sweep.
@@ -117,13 +117,13 @@ def _row_of(user_id: int, content: StoredContent) -> File:
             for number, (text, count) in enumerate(zip(pages, tokens, strict=True), 1)
         ]
         db.session.execute(insert(FilePage), parts)
-    owe_scan(row)
+    request_scan(row)
     return row
 
 
 def keep_after_commit(digest: str, open_data: Callable[[], BinaryIO]) -> None:
     """Store content again if it has been deleted in the meantime, with the last other row that named it."""
-    after_commit(lambda: _keep_again(digest, open_data))
+    after_commit(lambda: _restore_content(digest, open_data))
 
 
 def drop_orphan(digest: str) -> None:
@@ -170,7 +170,7 @@ def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
     return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
 
 
-def _keep_again(digest: str, open_data: Callable[[], BinaryIO]) -> None:
+def _restore_content(digest: str, open_data: Callable[[], BinaryIO]) -> None:
     """Store content again if its bytes went in the meantime, with the last other file that had it."""
     if file_storage().size(key_of(digest)) is None:
         with file_storage().take(key_of(digest), open_data()):
@@ -207,13 +207,13 @@ def sweep_storage() -> int:
         stored = existing_contents({digest for _, digest in keys})
         db.session.rollback()
         for key, digest in keys:
-            if digest not in stored and not _is_named_now(digest):
+            if digest not in stored and not _is_in_use_again(digest):
                 storage.delete(key)
                 count += 1
     return count
 
 
-def _is_named_now(digest: str) -> bool:
+def _is_in_use_again(digest: str) -> bool:
     """Return whether the content was added again while others were being deleted."""
     name = is_named(digest)
     db.session.rollback()

@@ -24,7 +24,7 @@ blueprint = PageBlueprint("gateway", __name__, url_prefix="/v1", access="user")
 
 def speak_openai(app: Flask) -> None:
     """Give errors under /v1 OpenAI's shape."""
-    problems.speak(app, "/v1/", requests.say_error)
+    problems.speak(app, "/v1/", requests.error_response)
 
 
 @blueprint.get("/models")
@@ -57,7 +57,7 @@ def _answer(body: wire.Completion, reply: LaunchableReply) -> Response:
 def complete() -> ViewResult:
     """A reply to the last message, streamed if asked for."""
     body = requests.body_as(wire.Completion)
-    reply = service.begin(current_user_id(), wire.read(body), requests.wish(body.model))
+    reply = service.begin(current_user_id(), wire.read(body), requests.read_preferences(body.model))
     requests.launch(reply)
     return _answer(body, reply)
 

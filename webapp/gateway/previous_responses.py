@@ -16,7 +16,7 @@ from webapp.errors import Conflict, Invalid, NotFound
 from webapp.gateway import threads
 from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.responses_input import ItemQuery, item_message
-from webapp.gateway.service import LaunchableReply, Wish, answer_calls, go_on, prepare, start, with_pictures
+from webapp.gateway.service import LaunchableReply, Preferences, answer_calls, go_on, prepare, start, with_pictures
 from webapp.gateway.wire import GatewayRequest
 from webapp.tools.client_tools import CLIENT
 from webapp.usage.service import require_room
@@ -75,7 +75,7 @@ def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None
 
 
 def begin_after(
-    user_id: int, reply: Message, request: GatewayRequest, results: Mapping[str, str], wish: Wish
+    user_id: int, reply: Message, request: GatewayRequest, results: Mapping[str, str], preferences: Preferences
 ) -> LaunchableReply:
     """Return the rows of a turn that follows one of this user's replies; the caller commits and launches it.
 
@@ -84,7 +84,7 @@ def begin_after(
     Conflict, and what `start_turn` raises.
     """
     require_room(user_id)
-    _agree(get_conversation(user_id, reply.conversation_id), wish)
+    _check_preferences(get_conversation(user_id, reply.conversation_id), preferences)
     if reply.superseded_by_id is not None:
         raise Conflict("Another version of this response has taken its place.")
     if reply.status == "streaming":
@@ -95,10 +95,12 @@ def begin_after(
     if strange := [name for name in results if name not in called]:
         raise Invalid.field("input", f"No tool call found for function call output with call_id {strange[0]}.")
     if request.question:
-        launchable = with_pictures(user_id, request, partial(_ask, user_id, reply.message_id, request, results, wish))
+        launchable = with_pictures(
+            user_id, request, partial(_ask, user_id, reply.message_id, request, results, preferences)
+        )
     else:
-        launchable = _answer(user_id, reply, results, wish)
-    prepare(launchable, request, wish)
+        launchable = _answer(user_id, reply, results, preferences)
+    prepare(launchable, request, preferences)
     if launchable.turn is not None:
         threads.note(user_id, _mark(user_id, reply, request), launchable.conversation_id, launchable.turn_id)
     return launchable
@@ -111,7 +113,7 @@ def _mark(user_id: int, reply: Message, request: GatewayRequest) -> str:
     return fingerprint("", [*lines, ("user", request.question)] if request.question else lines, origin=seed)
 
 
-def _agree(conversation: Conversation, wish: Wish) -> None:
+def _check_preferences(conversation: Conversation, preferences: Preferences) -> None:
     """Raise Invalid if a request chooses other settings for its conversation than the response was held with."""
     memory = "off" if not conversation.uses_memory else "on" if conversation.makes_memory else "read"
     stored = {
@@ -120,8 +122,8 @@ def _agree(conversation: Conversation, wish: Wish) -> None:
         "is_temporary": conversation.is_temporary,
         "conversation_id": conversation.conversation_id,
     }
-    for name in wish.chosen:
-        if getattr(wish, name) != stored[name]:
+    for name in preferences.chosen:
+        if getattr(preferences, name) != stored[name]:
             raise Invalid.field(
                 "previous_response_id",
                 "Space, memory and temporary are chosen with the first response of a conversation, and this one is "
@@ -134,7 +136,7 @@ def _ask(
     reply_id: int,
     request: GatewayRequest,
     results: Mapping[str, str],
-    wish: Wish,
+    preferences: Preferences,
     pictures: Mapping[int, str],
 ) -> LaunchableReply:
     reply = messages.get_message(user_id, reply_id)
@@ -142,24 +144,24 @@ def _ask(
     existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
     if existing is None and not results and (thread := threads.find_question(user_id, _mark(user_id, reply, request))):
         branch, last = thread
-        return go_on(user_id, request, wish, branch, pictures, *last)
+        return go_on(user_id, request, preferences, branch, pictures, *last)
     if existing is None:
         reply = _branch_copy(user_id, reply)
     if existing in (None, (0, "")) and results:
         tool_answers.take(reply, results)
     if existing is None:
-        return start(user_id, request, wish, reply.conversation_id, pictures)
-    return go_on(user_id, request, wish, conversation.conversation_id, pictures, *existing)
+        return start(user_id, request, preferences, reply.conversation_id, pictures)
+    return go_on(user_id, request, preferences, conversation.conversation_id, pictures, *existing)
 
 
-def _answer(user_id: int, reply: Message, results: Mapping[str, str], wish: Wish) -> LaunchableReply:
+def _answer(user_id: int, reply: Message, results: Mapping[str, str], preferences: Preferences) -> LaunchableReply:
     get_conversation(user_id, reply.conversation_id, lock=True)
     rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
     if any(row.role == "user" for row in rest):
         reply = _branch_copy(user_id, reply)
     elif rest and rest[-1].status == "streaming":
         return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    return answer_calls(user_id, reply, results, wish)
+    return answer_calls(user_id, reply, results, preferences)
 
 
 def _branch_copy(user_id: int, reply: Message) -> Message:

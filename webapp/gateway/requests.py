@@ -21,7 +21,7 @@ from webapp.db.base import db, expect_writes
 from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.gateway import service, wire
-from webapp.gateway.service import LaunchableReply, Wish
+from webapp.gateway.service import LaunchableReply, Preferences
 from webapp.http import problems
 from webapp.http.validation import parse_id
 
@@ -86,23 +86,23 @@ def _validate(shape: type[_Body], values: Any) -> _Body:
         raise Invalid(f"{'.'.join(errors[0]['loc'])}: {errors[0]['msg']}", errors=errors) from None
 
 
-def wish(model: str, conversation_id: int | None = None) -> Wish:
+def read_preferences(model: str, conversation_id: int | None = None) -> Preferences:
     """Return what the headers and the model's suffixes choose; `conversation_id` is the one the body names. Raises
     Invalid, NotFound.
     """
     name, suffixes = wire.split_model(model)
-    wishes: dict[str, Any] = {"model": service.find_model_id(name)}
+    values: dict[str, Any] = {"model": service.find_model_id(name)}
     for header, field in ((SPACE, "space_id"), (CONVERSATION, "conversation_id")):
         if value := request.headers.get(header, "").strip():
-            wishes[field] = parse_id(value)
-            if wishes[field] is None:
+            values[field] = parse_id(value)
+            if values[field] is None:
                 raise Invalid.field(header, f"{header} has to be an id.")
     if memory := request.headers.get(MEMORY, "").strip().lower():
         if memory not in wire.MEMORY:
             raise Invalid.field(MEMORY, f"{MEMORY} has to be one of {', '.join(wire.MEMORY)}.")
-        wishes["memory"] = memory
-    wishes |= suffixes | ({"conversation_id": conversation_id} if conversation_id else {})
-    result = Wish(**wishes, chosen=frozenset(wishes) - {"model"})
+        values["memory"] = memory
+    values |= suffixes | ({"conversation_id": conversation_id} if conversation_id else {})
+    result = Preferences(**values, chosen=frozenset(values) - {"model"})
     if result.conversation_id:
         get_conversation(current_user_id(), result.conversation_id)
     return result
@@ -217,7 +217,7 @@ def refusal(body: dict[str, Any], status: int) -> Response:
     return response
 
 
-def say_error(status: int, message: str, errors: Sequence[dict[str, Any]] | None) -> Response:
+def error_response(status: int, message: str, errors: Sequence[dict[str, Any]] | None) -> Response:
     """Return an error in OpenAI's shape."""
     param = ".".join(errors[0]["loc"]) if errors else None
     status = 400 if status == 422 else status

@@ -20,7 +20,7 @@ from webapp.gateway import previous_responses, requests, responses_input, respon
 from webapp.gateway.previous_responses import RESPONSE
 from webapp.gateway.requests import End
 from webapp.gateway.responses_output import ResponseHeader
-from webapp.gateway.service import LaunchableReply, Wish
+from webapp.gateway.service import LaunchableReply, Preferences
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.parameters import PAYLOAD
 
@@ -45,8 +45,8 @@ def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Re
 def create() -> ViewResult:
     """A response to the last message or to what function calls came to, streamed if asked for."""
     body = requests.body_as(responses_input.ResponseRequest)
-    wish = replace(requests.wish(body.model, body.conversation_id), note=_note(body))
-    reply = _begin(current_user_id(), body, wish)
+    preferences = replace(requests.read_preferences(body.model, body.conversation_id), note=_note(body))
+    reply = _begin(current_user_id(), body, preferences)
     requests.launch(reply)
     return _answer(body, reply)
 
@@ -103,16 +103,16 @@ def _header_of(reply: Message) -> ResponseHeader:
     )
 
 
-def _begin(user_id: int, body: responses_input.ResponseRequest, wish: Wish) -> LaunchableReply:
+def _begin(user_id: int, body: responses_input.ResponseRequest, preferences: Preferences) -> LaunchableReply:
     previous = None
     if body.previous is not None:
         previous = previous_responses.get_reply(user_id, body.previous)
     elif body.conversation_id:
         previous = previous_responses.reply_awaiting_results(user_id, body.conversation_id)
     if previous is None:
-        return service.begin(user_id, responses_input.read(body), wish)
+        return service.begin(user_id, responses_input.read(body), preferences)
     request, results = responses_input.read_next(body)
-    return previous_responses.begin_after(user_id, previous, request, results, wish)
+    return previous_responses.begin_after(user_id, previous, request, results, preferences)
 
 
 def _note(body: responses_input.ResponseRequest) -> dict[str, Any] | None:

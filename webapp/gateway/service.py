@@ -16,7 +16,7 @@ from webapp.conversations.schemas import NewConversation
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
 from webapp.files import service as files
-from webapp.files.uploads import take_in
+from webapp.files.uploads import store_upload
 from webapp.gateway import threads
 from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.functions import Round
@@ -37,7 +37,7 @@ class UnknownModel(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Preferences:
     """The choices of a request: a model's id (None: the default), where it is held, and how memory is used there."""
 
     model: str | None = None
@@ -87,17 +87,17 @@ def find_model_id(name: str) -> str | None:
     raise UnknownModel(f"There is no model '{name[:100]}'. GET /v1/models lists the available ones.")
 
 
-def begin(user_id: int, request: GatewayRequest, wish: Wish) -> LaunchableReply:
+def begin(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply:
     """Return the rows of a turn; the caller commits and launches it.
 
     A history that continues a conversation is not stored again; the same question asked again replaces the earlier
     reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
     """
     require_room(user_id)
-    if request.rounds and (reply := _go_on_with_answers(user_id, request, wish)) is not None:
+    if request.rounds and (reply := _continue_with_answers(user_id, request, preferences)) is not None:
         return reply
-    reply = with_pictures(user_id, request, partial(_begin, user_id, request, wish))
-    return _prepare_and_return(user_id, request, wish, reply)
+    reply = with_pictures(user_id, request, partial(_begin, user_id, request, preferences))
+    return _prepare_and_return(user_id, request, preferences, reply)
 
 
 def with_pictures(
@@ -120,7 +120,7 @@ def with_pictures(
     return reply
 
 
-def prepare(reply: LaunchableReply, request: GatewayRequest, wish: Wish) -> None:
+def prepare(reply: LaunchableReply, request: GatewayRequest, preferences: Preferences) -> None:
     """Give a turn what came with the request."""
     if reply.turn is not None:
         reply.turn.consent = "given"  # these programs cannot answer a question in the middle of a reply
@@ -128,37 +128,41 @@ def prepare(reply: LaunchableReply, request: GatewayRequest, wish: Wish) -> None
         payload = {name: value for name, value in (reply.turn.reply.custom_payload or {}).items() if name != PAYLOAD}
         if request.parameters:
             payload[PAYLOAD] = dict(request.parameters)
-        reply.turn.reply.custom_payload = {**payload, **(wish.note or {})} or None
+        reply.turn.reply.custom_payload = {**payload, **(preferences.note or {})} or None
 
 
-def _prepare_and_return(user_id: int, request: GatewayRequest, wish: Wish, reply: LaunchableReply) -> LaunchableReply:
-    prepare(reply, request, wish)
-    if reply.turn is not None and (not wish.conversation_id or request.tools or request.rounds):
-        threads.note(user_id, fingerprint(wish.seed, request.lines), reply.conversation_id, reply.turn_id)
+def _prepare_and_return(
+    user_id: int, request: GatewayRequest, preferences: Preferences, reply: LaunchableReply
+) -> LaunchableReply:
+    prepare(reply, request, preferences)
+    if reply.turn is not None and (not preferences.conversation_id or request.tools or request.rounds):
+        threads.note(user_id, fingerprint(preferences.seed, request.lines), reply.conversation_id, reply.turn_id)
     return reply
 
 
-def _go_on_with_answers(user_id: int, request: GatewayRequest, wish: Wish) -> LaunchableReply | None:
+def _continue_with_answers(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply | None:
     """The next part of the reply whose calls are answered; None if that is unknown, or the conversation has gone on."""
-    reply = threads.find_part(user_id, request, wish.seed)
-    if reply is None or wish.conversation_id not in (None, reply.conversation_id):
+    reply = threads.find_part(user_id, request, preferences.seed)
+    if reply is None or preferences.conversation_id not in (None, reply.conversation_id):
         return None
     rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
     if any(row.role == "user" for row in rest):
         return None
     if rest and rest[-1].status == "streaming":
         return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    return _prepare_and_return(user_id, request, wish, answer_calls(user_id, reply, request.rounds[-1].results, wish))
+    return _prepare_and_return(
+        user_id, request, preferences, answer_calls(user_id, reply, request.rounds[-1].results, preferences)
+    )
 
 
-def answer_calls(user_id: int, reply: Message, results: Mapping[str, str], wish: Wish) -> LaunchableReply:
+def answer_calls(user_id: int, reply: Message, results: Mapping[str, str], preferences: Preferences) -> LaunchableReply:
     """Write the next part of a reply whose calls have these results, by call id."""
-    return _write_on(tool_answers.go_on(user_id, reply, results), reply.conversation_id, wish)
+    return _write_another_reply(tool_answers.go_on(user_id, reply, results), reply.conversation_id, preferences)
 
 
-def _write_on(turn: chat.StartedTurn, conversation_id: int, wish: Wish) -> LaunchableReply:
+def _write_another_reply(turn: chat.StartedTurn, conversation_id: int, preferences: Preferences) -> LaunchableReply:
     """Write another reply to what was asked before."""
-    turn.reply.model = wish.model
+    turn.reply.model = preferences.model
     db.session.flush()
     return LaunchableReply(turn.turn_id, conversation_id, turn, is_new=False)
 
@@ -166,12 +170,12 @@ def _write_on(turn: chat.StartedTurn, conversation_id: int, wish: Wish) -> Launc
 def _take_in(user_id: int, request: GatewayRequest) -> list[int]:
     """Store a question's images as files of the user's; returns their ids. Each is committed before the next is read.
 
-    Raises Invalid for what is not an image, and what `take_in` raises; then none of them is kept.
+    Raises Invalid for what is not an image, and what `store_upload` raises; then none of them is kept.
     """
     file_ids: list[int] = []
     try:
         for number, data in enumerate(request.pictures, 1):
-            row = take_in(user_id, f"image-{number}", BytesIO(data))
+            row = store_upload(user_id, f"image-{number}", BytesIO(data))
             file_ids.append(row.file_id)
             problem = "" if row.is_picture else row.reason or "This is no image."
             db.session.commit()
@@ -190,32 +194,34 @@ def _drop(user_id: int, file_ids: Iterable[int]) -> None:
         files.delete_file(user_id, file_id)
 
 
-def _begin(user_id: int, request: GatewayRequest, wish: Wish, pictures: Mapping[int, str]) -> LaunchableReply:
+def _begin(
+    user_id: int, request: GatewayRequest, preferences: Preferences, pictures: Mapping[int, str]
+) -> LaunchableReply:
     if request.rounds:
-        conversation_id = wish.conversation_id
+        conversation_id = preferences.conversation_id
         if not conversation_id and request.history:
-            conversation_id = threads.begin_with(user_id, wish.fields, request.history).conversation_id
-        return start(user_id, request, wish, conversation_id, pictures)
-    if wish.conversation_id or not request.history:
-        return start(user_id, request, wish, wish.conversation_id, pictures)
-    thread = threads.find(user_id, wish.seed, request.history)
+            conversation_id = threads.begin_with(user_id, preferences.fields, request.history).conversation_id
+        return start(user_id, request, preferences, conversation_id, pictures)
+    if preferences.conversation_id or not request.history:
+        return start(user_id, request, preferences, preferences.conversation_id, pictures)
+    thread = threads.find(user_id, preferences.seed, request.history)
     if thread is not None:
         conversation, reply_id = thread
         existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
         if existing is not None:
-            return go_on(user_id, request, wish, conversation.conversation_id, pictures, *existing)
-    other = threads.find_question(user_id, fingerprint(wish.seed, request.lines))
+            return go_on(user_id, request, preferences, conversation.conversation_id, pictures, *existing)
+    other = threads.find_question(user_id, fingerprint(preferences.seed, request.lines))
     if other is not None:
         place, last = other
-        return go_on(user_id, request, wish, place, pictures, *last)
-    conversation = threads.begin_with(user_id, wish.fields, request.history)
-    return start(user_id, request, wish, conversation.conversation_id, pictures)
+        return go_on(user_id, request, preferences, place, pictures, *last)
+    conversation = threads.begin_with(user_id, preferences.fields, request.history)
+    return start(user_id, request, preferences, conversation.conversation_id, pictures)
 
 
 def go_on(
     user_id: int,
     request: GatewayRequest,
-    wish: Wish,
+    preferences: Preferences,
     conversation_id: int,
     pictures: Mapping[int, str],
     reply_id: int,
@@ -223,23 +229,27 @@ def go_on(
 ) -> LaunchableReply:
     """Ask a question after the last reply of a conversation or, given `reply_id` and its status, repeat that reply."""
     if not reply_id:
-        return start(user_id, request, wish, conversation_id, pictures)
+        return start(user_id, request, preferences, conversation_id, pictures)
     if status == "streaming":
         return LaunchableReply(reply_id, conversation_id, None, is_new=False)
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
-    return _write_on(repeat(user_id, reply_id), conversation_id, wish)
+    return _write_another_reply(repeat(user_id, reply_id), conversation_id, preferences)
 
 
 def start(
-    user_id: int, request: GatewayRequest, wish: Wish, conversation_id: int | None, pictures: Mapping[int, str]
+    user_id: int,
+    request: GatewayRequest,
+    preferences: Preferences,
+    conversation_id: int | None,
+    pictures: Mapping[int, str],
 ) -> LaunchableReply:
     """Ask a question at the end of a conversation; None: of a new one."""
     turn = chat.start_turn(
         user_id,
         request.question,
         conversation_id=conversation_id,
-        new=wish.fields,
-        model=wish.model,
+        new=preferences.fields,
+        model=preferences.model,
         custom_payload={"client_prompt": request.instructions} if request.instructions else None,
         file_ids=pictures,
         spans=request.spans,
@@ -247,7 +257,7 @@ def start(
     if request.rounds:
         tombstones = tombstone_set(user_id)
         turn = tool_answers.parts_from_elsewhere(turn, [_part(item, tombstones) for item in request.rounds])
-        turn.reply.model = wish.model
+        turn.reply.model = preferences.model
         db.session.flush()
     return LaunchableReply(turn.turn_id, turn.header["conversation_id"], turn)
 

@@ -179,15 +179,15 @@ def _pictures(message: WireMessage) -> tuple[bytes, ...]:
     return pictures
 
 
-def split_model(wish: str) -> tuple[str, dict[str, Any]]:
+def split_model(model: str) -> tuple[str, dict[str, Any]]:
     """Return a model's id and what its suffixes choose: `default:temporary`, `1/llama3:8b:off`."""
     options: dict[str, Any] = {}
-    name, _, suffix = wish.rpartition(":")
+    name, _, suffix = model.rpartition(":")
     while name and suffix in SUFFIXES:
         options = {**SUFFIXES[suffix], **options}
-        wish = name
-        name, _, suffix = wish.rpartition(":")
-    return wish, options
+        model = name
+        name, _, suffix = model.rpartition(":")
+    return model, options
 
 
 def completion(

@@ -18,13 +18,13 @@ def read_page(
     Each row ends with its key. Raises Invalid for a cursor that this list did not make.
     """
     if keyset.query.cursor:
-        statement = statement.where(_beyond(key, keyset.position(), newest_first=newest_first))
+        statement = statement.where(_comes_after(key, keyset.position(), newest_first=newest_first))
     order = [column.desc() if newest_first else column.asc() for column in key]
     page = statement.add_columns(*key).order_by(None).order_by(*order).limit(keyset.query.limit + 1)
     return keyset.page(db.session.execute(page).all(), lambda row: tuple(row[-len(key) :]))
 
 
-def _beyond(
+def _comes_after(
     key: Sequence[InstrumentedAttribute[Any]], position: Sequence[Any], *, newest_first: bool
 ) -> ColumnElement[bool]:
     """Return the condition for rows that come after a position: by the first column, then by the others."""
@@ -32,4 +32,4 @@ def _beyond(
     later: ColumnElement[bool] = column < value if newest_first else column > value
     if len(key) == 1:
         return later
-    return or_(later, and_(column == value, _beyond(key[1:], position[1:], newest_first=newest_first)))
+    return or_(later, and_(column == value, _comes_after(key[1:], position[1:], newest_first=newest_first)))

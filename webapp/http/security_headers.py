@@ -47,6 +47,8 @@ def init_security(app: Flask, cors_origins: str = "") -> None:
         if not request.path.startswith("/static/"):
             # A page's contents belong to one person: no shared cache may keep it.
             headers.setdefault("Cache-Control", "private, no-store")
+        if response.is_sequence and not response.calculate_content_length():
+            del headers["Content-Type"]  # Flask calls nothing HTML, too
         return response
 
 

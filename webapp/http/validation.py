@@ -125,7 +125,7 @@ def _iso_time(value: object) -> object:
     return value
 
 
-def _no_truth(value: Any) -> Any:
+def _refuse_bool(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
     return value
@@ -150,10 +150,10 @@ MessageText = Annotated[
 Flag = StrictBool
 """True or false, and nothing that merely resembles it."""
 
-Whole = Annotated[int, BeforeValidator(_no_truth)]
+Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 """A whole number; `true` is not one."""
 
-Amount = Annotated[float, BeforeValidator(_no_truth), Field(allow_inf_nan=False)]
+Amount = Annotated[float, BeforeValidator(_refuse_bool), Field(allow_inf_nan=False)]
 """A finite number; `true` is not one."""
 
 Id = Annotated[Whole, Field(ge=1, le=MAX_ID)]

@@ -17,7 +17,7 @@ def values_in(form: str, text: str) -> dict[str, str] | None:
     return match.groupdict() if match else None
 
 
-def retold(text: str, forms: Iterable[str]) -> str:
+def translate_stored(text: str, forms: Iterable[str]) -> str:
     """Return a text of one of these forms, the first that fits, in the reader's language; empty for one of none."""
     for form in forms:
         if (values := values_in(form, text)) is not None:

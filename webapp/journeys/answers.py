@@ -11,14 +11,14 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, require
 from webapp.journeys.assessment import write_state
-from webapp.journeys.assessment_merge import Assessment, PointState, as_it_stands, merge
+from webapp.journeys.assessment_merge import Assessment, PointState, after_lost_evidence, merge
 from webapp.journeys.evidence import retire
 from webapp.journeys.guide_state import hold_memory, set_point_aside
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import find_point, journey_view, load_evidence, state_of
 from webapp.journeys.replacements import Replaced
-from webapp.journeys.report_job import owe_reports
+from webapp.journeys.report_job import request_reports
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.service import get_memory
@@ -47,7 +47,7 @@ class LockedPoint:
     @property
     def state(self) -> PointState:
         """Return what is known, as far as its evidence still exists."""
-        return as_it_stands(state_of(self.row), len(self.evidence))
+        return after_lost_evidence(state_of(self.row), len(self.evidence))
 
     def remember(self) -> None:
         """Keep the current state, to undo the change that follows."""
@@ -74,7 +74,7 @@ class LockedPoint:
     def finish(self) -> PointView:
         """Return the point after the change; outdated summaries are made again."""
         db.session.flush()
-        owe_reports(self.user_id, self.point.journey_id)
+        request_reports(self.user_id, self.point.journey_id)
         row = journey_view(self.user_id, self.point.journey_id, self.conversation).view(self.point.slug)
         return require(row, "There is no such point in this conversation.")
 
@@ -148,14 +148,14 @@ def confirm_point(user_id: int, conversation_id: int, slug: str) -> PointView:
     return lock.finish()
 
 
-def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
+def withdraw_answer(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
     """Withdraw an answer that the user says is wrong, and reopen the point. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     wrong = lock.piece(evidence_id)
     lock.remember()
-    _take_out(wrong, "not right")
+    _retire(wrong, "not right")
     left = len(lock.evidence) - 1
-    write_state(lock.row, as_it_stands(lock.state, left))
+    write_state(lock.row, after_lost_evidence(lock.state, left))
     return lock.finish()
 
 
@@ -167,7 +167,7 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
     state, point = lock.state, lock.point
     left = len(lock.evidence) - (wrong is not None)
     if wrong is not None:
-        _take_out(wrong, "replaced")
+        _retire(wrong, "replaced")
     db.session.add(
         PointEvidence(
             point_memory_id=lock.row.point_memory_id,
@@ -205,7 +205,7 @@ def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> P
     return lock.finish()
 
 
-def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
+def accept_disagreement(user_id: int, conversation_id: int, slug: str) -> PointView:
     """Note that two answers which seem to disagree are both right. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
@@ -236,14 +236,14 @@ def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
     if lock.row.set_aside is not None:
         set_point_aside(lock.conversation, lock.point, None)
     else:
-        open_again(lock)
+        reset_point_state(lock)
     return lock.finish()
 
 
-def open_again(lock: LockedPoint) -> None:
+def reset_point_state(lock: LockedPoint) -> None:
     """Move what is known about a point to its history."""
     for item in lock.evidence:
-        _take_out(item, "asked again")
+        _retire(item, "asked again")
     write_state(lock.row, PointState())
     lock.row.confirmed_at = None
 
@@ -282,6 +282,6 @@ def forget_state(row: PointMemory) -> None:
     db.session.flush()
 
 
-def _take_out(item: Quote, why: str) -> None:
+def _retire(item: Quote, why: str) -> None:
     row = db.session.get_one(PointEvidence, item.evidence_id)
     row.retired_at, row.retired_why = now(), why

@@ -159,9 +159,9 @@ def _take(conversation_id: int, point: str, body: PointAnswer) -> PointView:
         take = answers.confirm_memory if body.answer == "yes" else answers.dismiss_memory
         return take(*key, body.memory_id)
     if body.answer == "both":
-        return answers.both_hold(*key)
+        return answers.accept_disagreement(*key)
     if body.evidence_id is not None:
-        return (answers.choose if body.answer == "yes" else answers.not_right)(*key, body.evidence_id)
+        return (answers.choose if body.answer == "yes" else answers.withdraw_answer)(*key, body.evidence_id)
     return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*key)
 
 

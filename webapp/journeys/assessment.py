@@ -11,7 +11,7 @@ from webapp.db.base import db, now
 from webapp.journeys.assessment_merge import (
     Assessment,
     PointState,
-    as_it_stands,
+    after_lost_evidence,
     is_settled,
     keep_settled,
     merge,
@@ -24,7 +24,7 @@ from webapp.journeys.models import ConversationPoint, JourneyGuide, PointEvidenc
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import journey_view, load_evidence, state_of
 from webapp.journeys.replacements import find_replaced
-from webapp.journeys.report_job import owe_reports
+from webapp.journeys.report_job import request_reports
 from webapp.journeys.reports import report_due
 from webapp.memories.learning.journey_points import GroundedAssessment
 from webapp.memories.learning.prompt import OpenPoint
@@ -102,7 +102,7 @@ def store_assessments(
     if not assessments:
         return False
     is_due = report_due(conversation)
-    owe_reports(conversation.user_id, conversation.journey_id, but=conversation.conversation_id if is_due else None)
+    request_reports(conversation.user_id, conversation.journey_id, but=conversation.conversation_id if is_due else None)
     return is_due
 
 
@@ -111,9 +111,9 @@ def _merge(conversation: Conversation, point: ConversationPoint, grounded: Groun
     quotes = load_evidence([row.point_memory_id], conversation.conversation_id)
     quotes_of_point = quotes[row.point_memory_id]
     left = [item for item in quotes_of_point if item.retired_at is None]
-    state = as_it_stands(state_of(row), len(left))
+    state = after_lost_evidence(state_of(row), len(left))
     if len(left) < row.evidence_count:
-        drop_lost(row, quotes_of_point)
+        drop_lost_evidence(row, quotes_of_point)
     new = new_evidence(conversation, row, quotes_of_point, grounded)
     db.session.add_all(new)
     replaced = _retire_replaced(left, new, grounded) if new else set()
@@ -176,7 +176,7 @@ def write_state(row: PointMemory, state: PointState) -> None:
     row.updated_at = now()
 
 
-def drop_lost(row: PointMemory, left: Sequence[Quote]) -> None:
+def drop_lost_evidence(row: PointMemory, left: Sequence[Quote]) -> None:
     """Delete evidence in messages that are no longer part of a conversation."""
     db.session.execute(
         delete(PointEvidence).where(

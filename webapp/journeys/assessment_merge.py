@@ -74,7 +74,7 @@ def merge(state: PointState, assessment: Assessment, threshold: float, *, rests_
     )
 
 
-def as_it_stands(state: PointState, evidence_left: int) -> PointState:
+def after_lost_evidence(state: PointState, evidence_left: int) -> PointState:
     """Return the state after evidence was lost: the point is reopened, and less is known about it.
 
     The confidence falls with the share of the evidence that is left; without any, nothing is known.

@@ -60,7 +60,7 @@ def own_journeys(user_id: int) -> Sequence[Journey]:
     ).all()
 
 
-def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
+def get_editable(user_id: int, slug: str, *, lock: bool = False) -> Work:
     """Return a journey with its draft and versions, for those who may change it. Raises NotFound, Forbidden."""
     statement = select(Journey).where(Journey.slug == slug)
     row = db.session.scalar(statement.with_for_update() if lock else statement)
@@ -116,8 +116,8 @@ def _free_slug(user_id: int, base: str, *, is_asked_for: bool) -> str:
 
 def save_draft(user_id: int, slug: str, body: JourneyBody) -> Work:
     """Change the draft of a journey; what is published stays. Raises NotFound, Forbidden, Conflict, Invalid."""
-    work = work_on(user_id, slug, lock=True)
-    _not_in_file(work.journey)
+    work = get_editable(user_id, slug, lock=True)
+    _require_not_in_file(work.journey)
     if body.slug not in (None, slug):
         raise Invalid.field("slug", "cannot be changed; duplicate the journey instead")
     definition = {**definition_of(body.complete()), "slug": slug}
@@ -133,20 +133,20 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
 
     Raises NotFound, Forbidden, Conflict.
     """
-    work = work_on(user_id, slug, lock=True)
+    work = get_editable(user_id, slug, lock=True)
     row = work.journey
     if row.source == "file":
         if number is not None:
             raise NotFound("There is no such version.")
         row.is_archived, row.updated_at = False, now()
-        return work_on(user_id, slug)
+        return get_editable(user_id, slug)
     if number is None:
         if row.draft is None:
             if row.published_version is None:
                 raise Conflict("There is nothing to publish.")
             row.is_archived = False  # it was archived
             db.session.flush()
-            return work_on(user_id, slug)
+            return get_editable(user_id, slug)
         fixture = JourneyFixture.model_validate(row.draft)
         number = 1 + max((version.number for version in work.versions), default=0)
         db.session.add(
@@ -162,7 +162,7 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
     row.published_version, row.draft, row.is_archived = number, None, False
     enqueue_after_commit("point_vectors")
     db.session.flush()
-    return work_on(user_id, slug)
+    return get_editable(user_id, slug)
 
 
 def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str = SOURCE) -> Work:
@@ -172,7 +172,7 @@ def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str
     """
     row = visible_journey(user_id, slug)
     if row is None:
-        return create_draft(user_id, _copy_title(work_on(user_id, slug).definition), is_private=is_private)
+        return create_draft(user_id, _copy_title(get_editable(user_id, slug).definition), is_private=is_private)
     definition = definition_of(fixture_of(row, points_of(row.journey_id)))
     if row.source == "file":
         definition = definition_in(definition, language)
@@ -189,7 +189,7 @@ def archive(user_id: int, slug: str) -> None:
 
     Raises NotFound, Forbidden.
     """
-    row = work_on(user_id, slug, lock=True).journey
+    row = get_editable(user_id, slug, lock=True).journey
     if row.source == "editor" and row.published_version is None:
         db.session.delete(row)
     else:
@@ -214,7 +214,7 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
     db.session.execute(delete(Journey).where(Journey.owner_id == user_id))
 
 
-def _not_in_file(row: Journey) -> None:
+def _require_not_in_file(row: Journey) -> None:
     if row.source == "file":
         raise Conflict("This journey is kept in a file. Change it there, or duplicate it to change the copy here.")
 

@@ -119,7 +119,7 @@ def change_journey(slug: Slug, body: JourneyBody) -> JourneyWork:
 @blueprint.get("/journeys/<slug>/draft")
 def get_draft(slug: Slug) -> JourneyWork:
     """A journey as its author sees it: the draft, its versions, its state."""
-    return JourneyWork.of(authoring.work_on(current_user_id(), slug))
+    return JourneyWork.of(authoring.get_editable(current_user_id(), slug))
 
 
 @blueprint.post("/journeys/<slug>/publish")
@@ -146,7 +146,7 @@ def archive_journey(slug: Slug) -> None:
 @blueprint.get("/journeys/<slug>/export", responses=FILE)
 def export_journey(slug: Slug, query: ExportQuery) -> ViewResult:
     """A journey you may change, as a file."""
-    return file_response(authoring.work_on(current_user_id(), slug), query.format)
+    return file_response(authoring.get_editable(current_user_id(), slug), query.format)
 
 
 def file_response(work: Work, form: Literal["json", "yaml"]) -> Response:

@@ -61,14 +61,14 @@ def create() -> ViewResult:
 @blueprint.get("/journeys/<slug>/edit")
 def edit(slug: str) -> ViewResult:
     """The editor of a journey, with its versions."""
-    work = authoring.work_on(current_user_id(), slug)
+    work = authoring.get_editable(current_user_id(), slug)
     return render_template("journeys/editor.html", work=work, definition=work.definition, errors=[])
 
 
 @blueprint.post("/journeys/<slug>/edit")
 def save(slug: str) -> ViewResult:
     """Save the draft, publish it, try it, or change the form."""
-    work = authoring.work_on(current_user_id(), slug)
+    work = authoring.get_editable(current_user_id(), slug)
     definition, state = _read_editor(work)
     if definition is None:
         return state
@@ -81,7 +81,7 @@ def save(slug: str) -> ViewResult:
     if do == "try":
         db.session.remove()  # no connection is held while the model writes
         tried = preview_opening(fixture)
-        work = authoring.work_on(current_user_id(), slug)
+        work = authoring.get_editable(current_user_id(), slug)
         return render_template("journeys/editor.html", work=work, definition=work.definition, errors=[], preview=tried)
     flash(_("Published.") if do == "publish" else _("Saved as a draft."))
     return redirect(url_for(".edit", slug=slug), 303)
@@ -122,7 +122,7 @@ def export(slug: str, form: str) -> ViewResult:
     """A journey as a file."""
     if form not in ("json", "yaml"):
         raise Invalid.field("form", "must be json or yaml")
-    return file_response(authoring.work_on(current_user_id(), slug), form)  # type: ignore[arg-type]
+    return file_response(authoring.get_editable(current_user_id(), slug), form)  # type: ignore[arg-type]
 
 
 def _read_editor(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]:

@@ -125,9 +125,9 @@ def change(conversation_id: int, slug: str) -> ViewResult:
         case "undo":
             answers.undo(*key)
         case "both":
-            answers.both_hold(*key)
+            answers.accept_disagreement(*key)
         case "not-right":
-            answers.not_right(*key, _evidence_id())
+            answers.withdraw_answer(*key, _evidence_id())
         case "holds":
             answers.choose(*key, _evidence_id())
         case "correct":

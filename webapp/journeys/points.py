@@ -11,7 +11,7 @@ from sqlalchemy.orm import load_only
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import NotFound, require
-from webapp.journeys.assessment_merge import PointState, as_it_stands, is_settled
+from webapp.journeys.assessment_merge import PointState, after_lost_evidence, is_settled
 from webapp.journeys.evidence_matches import keyword_count
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
 from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory, Quote
@@ -156,7 +156,7 @@ def _view(
     all_quotes = evidence.get(row.point_memory_id, [])
     quotes = [item for item in all_quotes if item.retired_at is None]
     stored = state_of(row)
-    state = as_it_stands(stored, len(quotes))
+    state = after_lost_evidence(stored, len(quotes))
     return PointView(
         point,
         state,
@@ -217,7 +217,9 @@ def _prefilled(
     for point in points:
         row = rows.get(point.point_id)
         own_quotes = [item for item in evidence.get(row.point_memory_id, ()) if item.retired_at is None] if row else []
-        if row is not None and is_settled(as_it_stands(state_of(row), len(own_quotes)), point.confidence_threshold):
+        if row is not None and is_settled(
+            after_lost_evidence(state_of(row), len(own_quotes)), point.confidence_threshold
+        ):
             continue
         rejected_ids = set(row.dismissed_memory_ids or ()) if row is not None else set()
         rejected_ids |= {item.memory_id for item in own_quotes if item.memory_id is not None}

@@ -12,7 +12,7 @@ from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation, owned_conversations
 from webapp.db.base import db, get_or_raise
 from webapp.errors import require
-from webapp.journeys.answers import LockedPoint, open_again
+from webapp.journeys.answers import LockedPoint, reset_point_state
 from webapp.journeys.authoring import visible_journey
 from webapp.journeys.builtin import translate_journey_text
 from webapp.journeys.guide_state import set_point_aside
@@ -128,5 +128,5 @@ def _ask_all_again(user_id: int, conversation: Conversation) -> None:
         lock = LockedPoint(user_id, conversation.conversation_id, point.slug)
         lock.remember()
         set_point_aside(conversation, point, None)
-        open_again(lock)
+        reset_point_state(lock)
     db.session.flush()

@@ -70,7 +70,7 @@ def relevant_memories(
     scores: dict[int, dict[int, float]] = {}
     for point_id, counts in hits.items():
         for memory_id, count in counts.items():
-            similarity = _nearness(vectors.get(point_id), memories.get(memory_id))
+            similarity = _similarity(vectors.get(point_id), memories.get(memory_id))
             is_near = (
                 count >= WITHOUT_VECTORS
                 if similarity is None
@@ -93,7 +93,7 @@ def _vectors(points: Sequence[ConversationPoint]) -> dict[int, tuple[str, bytes]
     }
 
 
-def _nearness(point: tuple[str, bytes] | None, memory: tuple[str | None, np.ndarray] | None) -> float | None:
+def _similarity(point: tuple[str, bytes] | None, memory: tuple[str | None, np.ndarray] | None) -> float | None:
     if point is None or memory is None or point[0] != memory[0]:
         return None
     size = memory[1].size

@@ -113,7 +113,7 @@ def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
 AT_ONCE = 20
 
 
-def owe_reports(user_id: int, journey_id: int, *, but: int | None = None) -> None:
+def request_reports(user_id: int, journey_id: int, *, but: int | None = None) -> None:
     """Have the stored summaries of a user's journey made again, except one (`but`) that the caller requests itself."""
     ids = db.session.scalars(
         select(ConversationReport.conversation_id)
@@ -124,10 +124,10 @@ def owe_reports(user_id: int, journey_id: int, *, but: int | None = None) -> Non
     ).all()
     for conversation_id in ids:
         if conversation_id != but:
-            owe_report(conversation_id)
+            request_report(conversation_id)
 
 
-def owe_report(conversation_id: int) -> None:
+def request_report(conversation_id: int) -> None:
     """Note that a summary is due, and request it after the commit; the sweep does so again if that is lost."""
     hold_guide(conversation_id).report_due = True
     db.session.flush()

@@ -12,7 +12,7 @@ from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound, require
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.journeys.answers import forget_state
-from webapp.journeys.authoring import visible_journey, visible_journeys, work_on
+from webapp.journeys.authoring import get_editable, visible_journey, visible_journeys
 from webapp.journeys.definitions import definition_of, fixture_of
 from webapp.journeys.guide_state import hold_memory
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
@@ -43,7 +43,7 @@ def get_journey(user_id: int, slug: str) -> dict[str, Any]:
     if row is not None:
         return definition_of(fixture_of(row, points_of(row.journey_id)))
     try:
-        work = work_on(user_id, slug)
+        work = get_editable(user_id, slug)
     except Forbidden:
         raise NotFound("There is no such journey.") from None
     if work.status != "draft":
@@ -69,10 +69,10 @@ def reset_point(user_id: int, journey_slug: str, slug: str) -> int:
         .join(Journey, Journey.journey_id == ConversationPoint.journey_id)
         .where(Journey.slug == journey_slug, ConversationPoint.slug == slug)
     )
-    return read_again(user_id, require(row, "There is no such point."))
+    return reset_point_and_reread(user_id, require(row, "There is no such point."))
 
 
-def read_again(user_id: int, row: ConversationPoint) -> int:
+def reset_point_and_reread(user_id: int, row: ConversationPoint) -> int:
     """Forget what is known about a point and have the journey's conversations read again; returns how many."""
     forget_state(hold_memory(user_id, row))
     ids = db.session.scalars(
@@ -92,7 +92,7 @@ def read_again(user_id: int, row: ConversationPoint) -> int:
 
 def reset_here(user_id: int, conversation_id: int, slug: str) -> int:
     """Do the same for a point of one of the user's conversations. Raises NotFound."""
-    return read_again(user_id, find_point(get_conversation(user_id, conversation_id, lock=True), slug))
+    return reset_point_and_reread(user_id, find_point(get_conversation(user_id, conversation_id, lock=True), slug))
 
 
 def journeys_of(user_id: int) -> list[JourneyView]:

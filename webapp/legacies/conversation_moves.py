@@ -66,7 +66,7 @@ def _is_known_there(memory: Memory, to: int | None) -> bool:
 
 
 @conversation_moved.connect
-def _moved(_sender: object, *, conversation: Conversation, to: int | None, confirmed: bool) -> None:
+def _move_memories(_sender: object, *, conversation: Conversation, to: int | None, confirmed: bool) -> None:
     """Memories that rest on the conversation alone go along, made private; others stay. Raises Conflict if shared ones
     would go along and that is not confirmed."""
     shared = [memory.memory_id for memory in _plan(conversation, to).withdrawn]

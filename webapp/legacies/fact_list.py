@@ -20,7 +20,7 @@ SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Grounds:
+class FactEvidence:
     """The user's message that a fact rests on, and the words in it."""
 
     number: int
@@ -29,7 +29,7 @@ class Grounds:
 
 def ground(
     content: str, subject: str, messages: Sequence[SourceMessage], *, quote: str = "", number: int | None = None
-) -> Grounds | None:
+) -> FactEvidence | None:
     """Return what a fact about somebody rests on; None if none of the user's messages says it.
 
     A verbatim quote counts, in the message that was named or else in another one. Without one, the sentence with the
@@ -39,18 +39,18 @@ def ground(
     if quote.strip():
         for message in ordered:
             if find_quote(quote, message.content) and _shares(quote, content, subject):
-                return Grounds(message.number, quote)
+                return FactEvidence(message.number, quote)
     terms = set(terms_of(content)).difference(terms_of(subject))
     if not terms:
         return None
-    best: tuple[float, Grounds] | None = None
+    best: tuple[float, FactEvidence] | None = None
     for message in ordered:
         own_words = user_words(message.content)
         for place in sentences_of(own_words):
             sentence = own_words[place.start : place.end]
             share = len(terms.intersection(terms_of(sentence))) / len(terms)
             if share >= SHARE and (best is None or share > best[0]) and find_quote(sentence, message.content):
-                best = share, Grounds(message.number, sentence)
+                best = share, FactEvidence(message.number, sentence)
     return best[1] if best else None
 
 

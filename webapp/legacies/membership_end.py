@@ -14,7 +14,7 @@ from webapp.memories.store.reach import Reach, lock_withdrawal, reach_of, withdr
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk
-from webapp.spaces.members import hold_spaces, leave_all
+from webapp.spaces.members import leave_all, lock_spaces
 from webapp.spaces.models import Space
 from webapp.spaces.signals import Consequence, consequences_asked, membership_ends
 
@@ -111,7 +111,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
 @account_ends.connect
 def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
     """Have the account leave all its spaces; returns what others lose by it."""
-    hold_spaces(user_id)
+    lock_spaces(user_id)
     shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)
     lock_withdrawal(user_id, db.session.scalars(shared).all())
     reach = reach_of(leave_all(user_id))

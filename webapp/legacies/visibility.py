@@ -37,7 +37,7 @@ def _conversations_with_memories(user_id: int, memory_ids: Collection[int]) -> d
     of this kind, by user."""
     conversations: dict[int, set[int]] = defaultdict(set)
     all_ids: set[int] = set()
-    conversation_ids = _with_in_prompt(user_id, [("memory", memory_ids)])
+    conversation_ids = _conversations_shown(user_id, [("memory", memory_ids)])
     while conversation_ids := {number: other for number, other in conversation_ids.items() if number not in all_ids}:
         all_ids |= conversation_ids.keys()
         for number, other in conversation_ids.items():
@@ -46,11 +46,11 @@ def _conversations_with_memories(user_id: int, memory_ids: Collection[int]) -> d
             Message.conversation_id.in_(conversation_ids), Message.role == "assistant"
         )
         summaries = select(ConversationChunk.chunk_id).where(ConversationChunk.conversation_id.in_(conversation_ids))
-        conversation_ids = _with_in_prompt(user_id, [("message", replies), ("chunk", summaries)])
+        conversation_ids = _conversations_shown(user_id, [("message", replies), ("chunk", summaries)])
     return conversations
 
 
-def _with_in_prompt(user_id: int, passages: Sequence[tuple[str, Any]]) -> dict[int, int]:
+def _conversations_shown(user_id: int, passages: Sequence[tuple[str, Any]]) -> dict[int, int]:
     """Return the conversations of others, with their owners, in whose prompts passages of these kinds and ids were."""
     rows_by_id: dict[int, int] = {}
     for kind, ids in passages:
@@ -80,11 +80,11 @@ def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
 def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> Reach:
     reach = Reach()
     for other, conversation_ids in sorted(_conversations_with_memories(user_id, memory_ids).items()):
-        reach += _take_from(other, sorted(conversation_ids), memory_ids, _not_theirs(other, texts))
+        reach += _redact_conversations(other, sorted(conversation_ids), memory_ids, _without_own(other, texts))
     return reach
 
 
-def _not_theirs(user_id: int, texts: Collection[str]) -> set[str]:
+def _without_own(user_id: int, texts: Collection[str]) -> set[str]:
     """Return the texts, except those that are also memories of the user's own."""
     hashes = {statement_hash(text): text for text in texts}
     own_hashes = db.session.scalars(
@@ -93,7 +93,7 @@ def _not_theirs(user_id: int, texts: Collection[str]) -> set[str]:
     return set(texts) - {hashes[number] for number in own_hashes}
 
 
-def _take_from(
+def _redact_conversations(
     user_id: int, conversation_ids: Collection[int], memory_ids: Collection[int], texts: Collection[str]
 ) -> Reach:
     """Remove the texts from somebody's conversations: from replies, with their reasoning, offers and lookups, here;

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import or_
 
 from webapp.db.base import db
-from webapp.db.text_search import holds
+from webapp.db.text_search import contains_words
 from webapp.http.paging import Keyset, Page
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
@@ -67,7 +67,7 @@ def rank_by_words(rows: Sequence[Memory], terms: Sequence[str]) -> list[tuple[Me
 def _candidates(user_id: int, query: MemoryQuery, terms: Sequence[str]) -> Sequence[Memory]:
     if not terms:
         return []
-    matches = [holds(column, term) for term in terms for column in (Memory.content, Memory.fact_value)]
+    matches = [contains_words(column, term) for term in terms for column in (Memory.content, Memory.fact_value)]
     statement = filter_memories(user_id, query).where(or_(*matches))
     return db.session.scalars(
         statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(CANDIDATES)

@@ -127,7 +127,7 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
     except ValueError:
         raise RequestRefused("This is not an address.") from None
     if parts.scheme not in schemes or not parts.hostname or port == 0 or not url.isprintable() or " " in url:
-        raise RequestRefused(_must_begin(schemes))
+        raise RequestRefused(_scheme_message(schemes))
     if parts.username or parts.password or parts.fragment:
         raise RequestRefused("The address must have neither a password nor a fragment.")
     try:
@@ -137,7 +137,7 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
     return parts
 
 
-def _must_begin(schemes: tuple[str, ...]) -> str:
+def _scheme_message(schemes: tuple[str, ...]) -> str:
     first, *others = (f"{scheme}://" for scheme in schemes)
     if not others:
         return say("The address must begin with %(scheme)s.", scheme=first)
@@ -189,10 +189,10 @@ def request(
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     connection: HTTPConnection = HTTPConnection(host, port)
-    line = _connected(_addresses(host, port, allowed), seconds)
+    line = _connect(_addresses(host, port, allowed), seconds)
     # Every read has its own time limit, and there may be many reads: when all time is up, the connection is cut.
     end = time.monotonic() + seconds
-    cut = threading.Timer(seconds, lambda: _shut(line))
+    cut = threading.Timer(seconds, lambda: _shut_down(line))
     cut.daemon = True
     cut.start()
     try:
@@ -208,7 +208,7 @@ def request(
         )
         answer = _read(connection.getresponse(), most)
     except (HTTPException, OSError, ValueError) as error:
-        raise RequestFailed(LATE if time.monotonic() >= end else _in_words(error)) from None
+        raise RequestFailed(LATE if time.monotonic() >= end else _describe_error(error)) from None
     finally:
         cut.cancel()
         connection.close()
@@ -237,7 +237,7 @@ def _check_address(address: str, allowed: AllowedHosts) -> None:
         raise RequestRefused(WITHIN)
 
 
-def _connected(addresses: list[tuple[int, tuple[str, int]]], seconds: float) -> socket.socket:
+def _connect(addresses: list[tuple[int, tuple[str, int]]], seconds: float) -> socket.socket:
     last: OSError | None = None
     for family, location in addresses[:4]:
         line = socket.socket(family, socket.SOCK_STREAM)
@@ -250,7 +250,7 @@ def _connected(addresses: list[tuple[int, tuple[str, int]]], seconds: float) -> 
         else:
             line.settimeout(seconds)
             return line
-    raise RequestFailed(_in_words(last or OSError()))
+    raise RequestFailed(_describe_error(last or OSError()))
 
 
 def _read(answer: HTTPResponse, most: int) -> Answer:
@@ -260,12 +260,12 @@ def _read(answer: HTTPResponse, most: int) -> Answer:
     return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, body)
 
 
-def _shut(line: socket.socket) -> None:
+def _shut_down(line: socket.socket) -> None:
     with suppress(OSError):
         socket.socket.shutdown(line, socket.SHUT_RDWR)  # of an encrypted one, too, in the middle of a read
 
 
-def _in_words(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return UNENCRYPTED
     if isinstance(error, TimeoutError):

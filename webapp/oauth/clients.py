@@ -32,9 +32,9 @@ class Metadata(BaseModel):
 
     @field_validator("redirect_uris")
     @classmethod
-    def _usable(cls, uris: list[str]) -> list[str]:
+    def _check_redirect_uris(cls, uris: list[str]) -> list[str]:
         for uri in uris:
-            if problem := trouble_with(uri):
+            if problem := redirect_problem(uri):
                 raise ValueError(problem)
         return uris
 
@@ -47,7 +47,7 @@ class Metadata(BaseModel):
 
     @field_validator("grant_types", "response_types")
     @classmethod
-    def _of_the_code_flow(cls, values: list[str]) -> list[str]:
+    def _check_code_flow(cls, values: list[str]) -> list[str]:
         if not {"authorization_code", "code"} & set(values):
             raise ValueError("has to include the authorization code flow; there is no other")
         return values
@@ -58,7 +58,7 @@ class Metadata(BaseModel):
         return self.client_name.strip() or "A program without a name"
 
 
-def trouble_with(uri: str) -> str:
+def redirect_problem(uri: str) -> str:
     """Return why a URL cannot be a redirect target; empty if it can.
 
     Allowed are https, http to the person's own machine, and apps' own schemes: a domain name backwards (RFC 8252, 7.1),
@@ -84,7 +84,7 @@ def trouble_with(uri: str) -> str:
 
 def is_registered(uri: str, registered: list[str]) -> bool:
     """Return whether a program registered a URL: exactly, or with another port on the person's own machine."""
-    if trouble_with(uri):
+    if redirect_problem(uri):
         return False
     return uri in registered or (
         _is_local(uri) and any(_is_local(known) and _without_port(known) == _without_port(uri) for known in registered)

@@ -15,7 +15,7 @@ from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_, say
 from webapp.i18n.request_language import gettext as _
-from webapp.i18n.stored_texts import retold
+from webapp.i18n.stored_texts import translate_stored
 from webapp.oauth import clients, registry, service
 from webapp.oauth.api import server
 from webapp.spaces.schemas import SpaceQuery
@@ -50,7 +50,7 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
         "oauth/consent.html",
         client=client,
         publisher=_publisher(client.client_id),
-        to=retold(to, PLACES) or to,
+        to=translate_stored(to, PLACES) or to,
         widest=widest,
         access=request.form.get("access", default),
         wants_schedules=service.SCHEDULES in service.scopes_in(scope),
@@ -82,7 +82,7 @@ def decide() -> ViewResult:
             if access not in service.ACCESS:
                 raise Invalid.field("access", N_("Choose what the program may do."))
             scopes = [access, *([service.SCHEDULES] if service.SCHEDULES in request.form else [])]
-            consent = provider.Consent(current_user_id(), " ".join(scopes), _reach())
+            consent = provider.Consent(current_user_id(), " ".join(scopes), _chosen_spaces())
         except Invalid as error:
             return _form(*consent_request, errors=sentences(error, {"access": "", "spaces": ""}))
     answer: Response = provider.authorize(consent)
@@ -111,7 +111,7 @@ def _consent_request() -> tuple[Any, str, str | None] | Response:
     provider = server()
     client_id = request.args.get("client_id", "")
     try:
-        if registry.meet_client(client_id) is None:
+        if registry.find_or_fetch_client(client_id) is None:
             raise NotFound("This program is unknown here. Connect it again from the program itself.")
         db.session.commit()
         consent_request: tuple[Any, str, str | None] = provider.consent()
@@ -131,7 +131,7 @@ def _spaces() -> list[Any]:
     return [space for space in spaces if not space.invited_by]
 
 
-def _reach() -> frozenset[int] | None:
+def _chosen_spaces() -> frozenset[int] | None:
     """Return those of the user's spaces that were ticked; None for everything. Raises Invalid if there are none."""
     if request.form.get("reach") == "all":
         return None

@@ -45,7 +45,7 @@ def find_client(client_id: str) -> OAuthClient | None:
     return db.session.scalar(select(OAuthClient).where(OAuthClient.client_id == client_id[:300]))
 
 
-def meet_client(client_id: str) -> OAuthClient | None:
+def find_or_fetch_client(client_id: str) -> OAuthClient | None:
     """Return a program; the document of one whose id is a URL is fetched, unless that was done lately.
 
     May end the session's transaction; the caller commits. Raises Invalid if the document cannot be fetched or used.

@@ -101,7 +101,7 @@ def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFac
     components["responses"] = _problem_responses()
     components["schemas"]["StreamEvent"] = copy.deepcopy(_STREAM_EVENT)
     _describe_security(components["securitySchemes"])
-    _say_what_may_be_left_out(document)
+    _mark_optional_bodies(document)
     _plain_names(document)
     _drop_unused(document)
     for name, example in EXAMPLES.items():
@@ -119,7 +119,7 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
 
 
 def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts) -> None:
-    _say(operation, facts)
+    _describe_operation(operation, facts)
     parameters = operation.setdefault("parameters", [])
     if facts.session_only:
         operation["security"] = [{"session": []}]
@@ -164,7 +164,7 @@ def _possible(method: str, operation: Mapping[str, Any]) -> set[str]:
     return possible
 
 
-def _say(operation: dict[str, Any], facts: ViewFacts) -> None:
+def _describe_operation(operation: dict[str, Any], facts: ViewFacts) -> None:
     """Make the first sentence the summary, and the others, with who may call the operation, the description."""
     text = operation.get("summary", "").strip()
     summary, _, rest = text.partition(". ")
@@ -199,7 +199,7 @@ def _describe_security(schemes: dict[str, Any]) -> None:
     )
 
 
-def _say_what_may_be_left_out(document: Mapping[str, Any]) -> None:
+def _mark_optional_bodies(document: Mapping[str, Any]) -> None:
     """Mark bodies without required fields as optional: a missing body counts as an empty object."""
     schemas = document["components"]["schemas"]
     for _, _, operation in operations(document):

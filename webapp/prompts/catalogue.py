@@ -86,7 +86,7 @@ def default_text(name: str) -> str:
     return (_DEFAULTS / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-def complaints(definition: Definition, text: str) -> list[str]:
+def problems_of(definition: Definition, text: str) -> list[str]:
     """Return why a text cannot be this prompt, in sentences; empty if it can."""
     if not text.strip():
         return ["is empty"]

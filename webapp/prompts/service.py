@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.i18n.marks import say
-from webapp.prompts.catalogue import CATALOGUE, Definition, complaints, default_text, definition_of
+from webapp.prompts.catalogue import CATALOGUE, Definition, default_text, definition_of, problems_of
 from webapp.prompts.models import Prompt, PromptActivation, PromptVersion
 
 
@@ -99,7 +99,7 @@ def get_version(name: str, version: int) -> PromptVersion:
 
 def check(name: str, text: str) -> None:
     """Refuse a text that cannot be this prompt, with the reasons. Raises NotFound, Invalid."""
-    problems = complaints(definition(name), text)
+    problems = problems_of(definition(name), text)
     if problems:
         raise Invalid(
             say("The prompt %(found)s.", found=problems[0]),
@@ -115,7 +115,7 @@ def add_version(
     prompt = _lock_prompt(definition(name))
     row = _insert(prompt.name, text, origin="admin", admin_id=admin_id, note=note)
     if set_active:
-        _put_into_use(prompt, row.version, admin_id)
+        _activate(prompt, row.version, admin_id)
     return row
 
 
@@ -126,10 +126,10 @@ def activate(admin_id: int | None, name: str, version: int) -> Prompt:
     """
     prompt = _lock_prompt(definition(name))
     row = get_version(prompt.name, version)
-    if problems := complaints(prompt.definition, row.prompt_text):
+    if problems := problems_of(prompt.definition, row.prompt_text):
         raise Conflict(say("This version cannot be used: it %(found)s.", found=problems[0]))
     if prompt.active_version != version:
-        _put_into_use(prompt, version, admin_id)
+        _activate(prompt, version, admin_id)
     return prompt
 
 
@@ -164,7 +164,7 @@ def store_defaults() -> list[str]:
         if text not in shipped.values():
             row = _insert(definition.name, text, origin="default", admin_id=None, note=None)
             if prompt.active_version in shipped:
-                _put_into_use(prompt, row.version, None)
+                _activate(prompt, row.version, None)
             rows.append(f"{definition.name}/{row.version}")
     return rows
 
@@ -200,7 +200,7 @@ def _insert(name: str, text: str, *, origin: str, admin_id: int | None, note: st
     return row
 
 
-def _put_into_use(prompt: Prompt, version: int, admin_id: int | None) -> None:
+def _activate(prompt: Prompt, version: int, admin_id: int | None) -> None:
     moment = now()
     prompt.active_version, prompt.activated_at, prompt.activated_by = version, moment, admin_id
     db.session.add(PromptActivation(name=prompt.name, version=version, activated_at=moment, activated_by=admin_id))

@@ -127,7 +127,7 @@ def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
 def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges) -> None:
     """Raise Invalid for a model that cannot do what it was chosen for."""
     if (model := fields.embedding_model) and (
-        problem := connection_check.trouble_with(settings.with_embeddings(model))
+        problem := connection_check.embedding_problem(settings.with_embeddings(model))
     ):
         raise Invalid.field(
             "embedding_model", say("cannot be used for search by meaning: %(trouble)s", trouble=problem)

@@ -111,7 +111,7 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
     result["model"] = model_name
     # A test says what it met: it does not try again what took long.
     with_model = CompletionClient(replace(settings, max_retries=0), Capabilities())
-    seconds = _patience(settings)
+    seconds = _timeout(settings)
     try:
         result["chat"] = _try(
             lambda: with_model.complete_text(_say("Say hi."), model=model_name, timeout=seconds).model
@@ -198,7 +198,7 @@ def warm_up(settings: ModelSettings, model: str) -> None:
             _raw(settings, model, seconds=LOCAL_SECONDS, max_tokens=1)
 
 
-def _patience(settings: ModelSettings) -> float:
+def _timeout(settings: ModelSettings) -> float:
     return LOCAL_SECONDS if is_own(settings.base_url) else SECONDS
 
 
@@ -208,7 +208,7 @@ def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int
     start = time.perf_counter()
     first_piece_at, pieces = 0.0, 0
     with sync_client(settings) as client:
-        answer = client.with_options(timeout=_patience(settings)).chat.completions.create(
+        answer = client.with_options(timeout=_timeout(settings)).chat.completions.create(
             model=model, messages=[{"role": "user", "content": prompt}], stream=True
         )
         with answer:
@@ -241,7 +241,7 @@ def _structured(client: CompletionClient, model: str) -> str:
     return MODES[completion.mode]
 
 
-def trouble_with(settings: ModelSettings) -> str:
+def embedding_problem(settings: ModelSettings) -> str:
     """Return why a server's embedding model makes no vectors; empty if it does."""
     result = _try(lambda: _embed(settings))
     return "" if result["ok"] else str(result["detail"])

@@ -62,7 +62,7 @@ def undo_deletion(connection_id: int) -> ModelConnection:
         return row  # undone twice
     after_commit(lambda: _forget(connection_id))
     tested_at = datetime.fromisoformat(rows["tested_at"]) if rows["tested_at"] else None
-    return service.bring_back(
+    return service.restore_connection(
         ModelConnection(connection_id=connection_id, tested_at=tested_at, **rows["row"]),
         [OfferFields.model_validate(offer) for offer in rows["offers"]],
     )

@@ -80,7 +80,7 @@ def _as_offered_model(
         {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
         offer.context_window or budget(stored_window(connection.test_result, offer.model), speed),
         connection.builtin_tools,
-        _sees(connection, offer.model),
+        _accepts_images(connection, offer.model),
         str(offer.parameters.get("system") or ""),
         None if server.first_token_is_set else speed,
     )
@@ -98,7 +98,7 @@ def _as_offered_model(
     )
 
 
-def _sees(connection: ModelConnection, model: str) -> bool | None:
+def _accepts_images(connection: ModelConnection, model: str) -> bool | None:
     """Return whether a model accepts images; None if the test of its connection used another one, or could not tell."""
     result = connection.test_result or {}
     images = result.get("images") if result.get("model") == model else None

@@ -134,7 +134,7 @@ def delete_connection(connection_id: int) -> None:
     after_commit(catalogue.forget)
 
 
-def bring_back(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConnection:
+def restore_connection(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConnection:
     """Store a deleted connection again, with its models; groups that have gone stay away, and a role or a default that
     another connection has taken stays there."""
     for role in ("embedding_model", "background_model"):

@@ -37,14 +37,14 @@ END_STATUSES = (403, 404, 410)
 """The browser has ended the subscription, or made it with another key."""
 
 
-class PushAway(Exception):
+class PushUnavailable(Exception):
     """A browser could not be notified at the moment."""
 
 
 def notify(message_id: int) -> int:
     """Notify the browsers of a reply's owner, unless they have seen it; returns how many.
 
-    Run again, a browser shows the same notification, not another. Raises PushAway if one should be tried again.
+    Run again, a browser shows the same notification, not another. Raises PushUnavailable if one should be tried again.
     """
     letter = _letter(message_id)
     db.session.rollback()  # nothing is held while others are asked
@@ -58,7 +58,7 @@ def notify(message_id: int) -> int:
         with write_transaction():
             db.session.execute(delete(PushSubscription).where(PushSubscription.subscription_id.in_(ended)))
     if any(status is None or status == 429 or status >= 500 for status in statuses.values()):
-        raise PushAway
+        raise PushUnavailable
     return sum(status is not None and 200 <= status < 300 for status in statuses.values())
 
 

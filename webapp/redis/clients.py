@@ -66,7 +66,7 @@ class FailFastRetry(Retry):
         finally:
             seconds = time.perf_counter() - start
             recorder.observe(REDIS, seconds)
-            tracing.took("redis", seconds, {"db.system.name": "redis"})
+            tracing.record_wait("redis", seconds, {"db.system.name": "redis"})
 
 
 ASK_SECONDS = 0.5

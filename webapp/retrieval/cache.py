@@ -68,9 +68,9 @@ class IndexCache:
             if entry is not None:
                 self._entries.move_to_end(user_id)
         if entry is None:
-            entry = self._built(user_id, wait)
+            entry = self._build_once(user_id, wait)
         if entry is not None and not self._refresh(user_id, entry, position, wait):
-            return self._built(user_id, wait) or entry
+            return self._build_once(user_id, wait) or entry
         return entry
 
     def peek(self, user_id: int) -> Entry | None:
@@ -78,7 +78,7 @@ class IndexCache:
         with self._lock:
             return self._entries.get(user_id)
 
-    def held_in(self, space_ids: Collection[int]) -> list[int]:
+    def users_with_index_in(self, space_ids: Collection[int]) -> list[int]:
         """Return the users of whom this process has an index, and who were in one of these spaces when it was read."""
         with self._lock:
             entries = list(self._entries.items())
@@ -107,7 +107,7 @@ class IndexCache:
         with self._lock:
             return sum(entry.size for entry in self._entries.values())
 
-    def _built(self, user_id: int, wait: float) -> Entry | None:
+    def _build_once(self, user_id: int, wait: float) -> Entry | None:
         """Build an index in a separate thread, once however many ask, and wait a while for it."""
         with self._lock:
             future = self._building.get(user_id)
@@ -145,7 +145,7 @@ class IndexCache:
         with self._lock:
             self._entries[user_id] = entry
             self._entries.move_to_end(user_id)
-        self._bound(entry)
+        self._evict(entry)
         return entry
 
     def _refresh(self, user_id: int, entry: Entry, position: Position | None, wait: float) -> bool:
@@ -164,10 +164,10 @@ class IndexCache:
             _apply(user_id, entry, news)
         finally:
             entry.lock.release()
-        self._bound(entry)
+        self._evict(entry)
         return True
 
-    def _bound(self, entry: Entry) -> None:
+    def _evict(self, entry: Entry) -> None:
         entry.size = entry.index.nbytes
         with self._lock:
             total = sum(user_entry.size for user_entry in self._entries.values())

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Select, bindparam, or_
 
 from webapp.db.base import db
 from webapp.db.index_hints import use_primary_key
-from webapp.db.text_search import holds
+from webapp.db.text_search import contains_words
 from webapp.memories.models import Memory
 from webapp.retrieval.changes import Position, memories_changed, position
 from webapp.retrieval.hydration import load_memory_hits
@@ -141,7 +141,7 @@ def scan_words(text: str, scope: Scope) -> list[FoundPassage]:
     longest = sorted({word for word in words(text[:2_000]) if len(word) >= 4 and stems([word])}, key=len)[-3:]
     if not longest:
         return []
-    has_one = or_(*(holds(Memory.content, word) for word in longest))
+    has_one = or_(*(contains_words(Memory.content, word) for word in longest))
     statement = (
         usable_memories()
         .where(Memory.user_id == scope.user_id, has_one)

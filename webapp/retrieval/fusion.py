@@ -146,18 +146,18 @@ def spread(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
     return [item for item, _ in sorted(lowered, key=lambda pair: -pair[1])]
 
 
-def second_look(
+def rerank(
     scores: Floats, ranked: NDArray[np.int64], times: NDArray[np.int64], stores: Iterable[VectorStore], weight: float
 ) -> NDArray[np.int64]:
     """Rank rows again, best first, by how much they resemble the best few; the scores change in place."""
     for store in stores if weight else ():
         rows = store.rows_with_vector(ranked[:LOOKED_AT].tolist())
         if len(rows) > STANDING:
-            look_again(scores, rows, store.likeness(rows, rows[:ALIKE_TO]), weight)
+            rescore_rest(scores, rows, store.likeness(rows, rows[:ALIKE_TO]), weight)
     return ranked[best_rows(scores[ranked], times[ranked], len(ranked))]
 
 
-def look_again(scores: Floats, rows: Sequence[int], likeness: Floats, weight: float) -> None:
+def rescore_rest(scores: Floats, rows: Sequence[int], likeness: Floats, weight: float) -> None:
     """Score again, in place, what comes after the first few of some rows, best first, by likeness (n) to the best.
 
     None of it moves ahead of those first few.

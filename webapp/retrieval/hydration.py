@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, BindParameter, Row, Select, bindparam, select
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
-from webapp.memories.rules.policy import worth
+from webapp.memories.rules.policy import retention
 from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passage_rows import searchable_chunks, searchable_messages, usable_memories
 from webapp.retrieval.passages import NOBODY, FoundPassage, Hit, Key, Scope, may_see
@@ -49,10 +49,10 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
     for kind, number in keys:
         by_kind.setdefault(kind, []).append(number)
     read = (_READERS[kind](ids) for kind, ids in by_kind.items() if kind in _READERS)
-    return {item.key: item for item in _as_seen(chain.from_iterable(read), scope)}
+    return {item.key: item for item in _as_visible(chain.from_iterable(read), scope)}
 
 
-def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
+def _as_visible(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
     """Yield passages as the reader may see them: with the name of the person who shares one, without its conversation.
 
     Reads all names in one statement.
@@ -71,7 +71,7 @@ def load_memory_hits(statement: Select[*tuple[Any, ...]], scope: Scope, reason: 
     """Usable memories that a statement selects, best first."""
     passages = [
         replace(item, score=item.extra["worth"] / ORDINARY, reason=reason)
-        for item in _as_seen(_as_memories(db.session.execute(_of_memories(statement))), scope)
+        for item in _as_visible(_as_memories(db.session.execute(_of_memories(statement))), scope)
     ]
     return sorted(passages, key=lambda item: (-item.score, item.id))
 
@@ -125,7 +125,7 @@ def _as_memories(rows: Iterable[Any]) -> Iterable[_Read]:
     for number, text, owner, space, visibility, created_at, updated_at, last_used_at, sure, weight, *rest in rows:
         is_pinned, revision, conversation_id, message_id, memory_type, fact_key = rest
         last_sign = max(filter(None, (last_used_at, updated_at, created_at)))
-        value = worth(1.0 if sure is None else sure, weight, last_sign, moment, is_pinned=bool(is_pinned))
+        value = retention(1.0 if sure is None else sure, weight, last_sign, moment, is_pinned=bool(is_pinned))
         extra = {"worth": value, "memory_type": memory_type, "fact_key": fact_key}
         item = FoundPassage(
             "memory", number, text, created_at, 0.0, "", revision, conversation_id, message_id, extra=extra

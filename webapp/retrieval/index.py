@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from webapp.retrieval.bm25f import NONE, KeywordIndex
 from webapp.retrieval.columns import COLUMNS, Column, allowed_rows, seconds
-from webapp.retrieval.fusion import best_rows_of_groups, diversify, fuse, second_look, standardise, with_neighbours
+from webapp.retrieval.fusion import best_rows_of_groups, diversify, fuse, rerank, standardise, with_neighbours
 from webapp.retrieval.hits import KeywordScores, hits_of
 from webapp.retrieval.passages import KINDS, NO_SPACE, PIECES, SPEAKERS, Filter, Groups, Hit, Key, Passage, Place
 from webapp.retrieval.vectors import VectorStore, floor
 from webapp.retrieval.weights import ALIKE_VECTORS, LOOKED_AT, FusionWeights, Weights
-from webapp.text.words import asks
+from webapp.text.words import asks_something
 
 Floats = NDArray[np.float32]
 _MESSAGE = KINDS.index("message")
@@ -98,7 +98,7 @@ class UserIndex:
                 "shared": [p.shared for p in passages],
                 "time": [seconds(p.created_at) for p in passages],
                 "alive": [True] * len(passages),
-                "asking": [p.kind == "message" and asks(p.text) for p in passages],
+                "asking": [p.kind == "message" and asks_something(p.text) for p in passages],
                 "piece": [p.piece for p in passages],
                 "start": [p.start for p in passages],
                 "end": [p.end for p in passages],
@@ -229,7 +229,7 @@ class UserIndex:
             times, among = columns["time"], max(pool, LOOKED_AT)
             ranked = best_rows_of_groups(scores, times, among, groups, self._fusion.conversation)
             second_weight = 0.0 if z is None or per_group is None else self._fusion.second
-            rows = second_look(scores, ranked, times, self._vectors.values(), second_weight)[:pool].tolist()
+            rows = rerank(scores, ranked, times, self._vectors.values(), second_weight)[:pool].tolist()
             if per_group is not None:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._similar_rows(rows))
             best = float(keywords.scores[candidates].max(initial=0.0)) or 1.0

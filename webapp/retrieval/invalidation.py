@@ -47,5 +47,5 @@ def _announce_event(_sender: object, *, user_id: int, kind: Kind, **_more: Any) 
 
 
 @raised.connect
-def _raised(_sender: object, *, space_ids: Sequence[int]) -> None:
+def _announce_spaces(_sender: object, *, space_ids: Sequence[int]) -> None:
     after_commit(_Announcement(SPACES, tuple(space_ids)))

@@ -223,10 +223,10 @@ def _filter(question: Question, scope: Scope) -> Filter:
 
 def _is_wanted(entry: Entry, item: FoundPassage, query_terms: frozenset[str]) -> bool:
     # Standing instructions apply within their scope, whether or not they resemble the question.
-    return item.extra.get("memory_type") != MemoryType.INSTRUCTION and not is_unwanted(entry, item, query_terms)
+    return item.extra.get("memory_type") != MemoryType.INSTRUCTION and not was_rejected(entry, item, query_terms)
 
 
-def is_unwanted(entry: Entry, item: FoundPassage, query_terms: frozenset[str]) -> bool:
+def was_rejected(entry: Entry, item: FoundPassage, query_terms: frozenset[str]) -> bool:
     """Return whether the user called what was found not relevant for a question in much the same words."""
     return item.key in entry.verdicts and is_rejected(query_terms, entry.verdicts[item.key])
 

@@ -12,7 +12,7 @@ from webapp.retrieval.changes import Position, position
 from webapp.retrieval.facts import scan_words
 from webapp.retrieval.fusion import terms_of, worth_listing
 from webapp.retrieval.hydration import load_hits
-from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, is_unwanted, scope_of, with_phrases
+from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, scope_of, was_rejected, with_phrases
 from webapp.retrieval.passages import KINDS, Filter, Scope
 from webapp.retrieval.query_vectors import query_vectors
 from webapp.retrieval.weights import UNWANTED
@@ -67,7 +67,7 @@ def search(
     clock.lap("search")
     query_terms = terms_of(q)
     passages = [
-        item.scored(item.score * UNWANTED) if item.score > 0 and is_unwanted(entry, item, query_terms) else item
+        item.scored(item.score * UNWANTED) if item.score > 0 and was_rejected(entry, item, query_terms) else item
         for item in with_phrases(load_hits(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)
     ]
     clock.lap("load")

@@ -15,7 +15,7 @@ from webapp.db.base import db
 from webapp.memories.models import MemoryVersion
 from webapp.providers.clients import embedder
 from webapp.retrieval.models import MessageEmbedding, PassageVersion
-from webapp.spaces.originals import owe_documents
+from webapp.spaces.originals import queue_outdated_documents
 from webapp.text.message_pieces import pieces_of
 
 
@@ -121,7 +121,7 @@ def users_awaiting_vectors(limit: int = 200) -> list[int]:
     return list(dict.fromkeys([*messages, *user_ids]))
 
 
-def owe_all() -> int:
+def request_all_vectors() -> int:
     """Owe everybody vectors by the current model; those by the previous one stay in use until replaced. Returns the
     number of users with conversations; the caller commits."""
     db.session.execute(
@@ -131,7 +131,7 @@ def owe_all() -> int:
         .execution_options(synchronize_session=False)
     )
     db.session.execute(update(PassageVersion).values(memories_through=None))
-    owe_documents(embedder().model)
+    queue_outdated_documents(embedder().model)
     return db.session.scalar(select(func.count(func.distinct(Conversation.user_id)))) or 0
 
 
@@ -144,4 +144,4 @@ def notice_model() -> int:
     if before == present:
         return 0
     set_setting(EMBEDDING_MODEL, present)
-    return owe_all() if before is not None else 0
+    return request_all_vectors() if before is not None else 0

@@ -85,7 +85,7 @@ def _index_all(user_id: int, client: Embedder, counts: IndexedCounts, turn: Slic
             if not _index_chunks(conversation_id, client, counts, turn):
                 return False
             while _index_messages(conversation_id, client, counts, turn):
-                if not turn.goes_on() or embedder().model != client.model:
+                if not turn.has_time() or embedder().model != client.model:
                     return False
         seen.update(new)
         if len(new) < BATCH:
@@ -133,7 +133,7 @@ def _index_messages(conversation_id: int, client: Embedder, counts: IndexedCount
                 conversation.index_due = _has_more(conversation_id, conversation.indexed_through or 0)
                 # Messages after a reply that is still being written stay owed, and have to wait for it.
                 return conversation.index_due and bool(rows)
-        if not turn.goes_on():
+        if not turn.has_time():
             return True
 
 
@@ -199,7 +199,7 @@ def _index_chunks(conversation_id: int, client: Embedder, counts: IndexedCounts,
                 )
             changes.note(batch[0].user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
         counts.chunks += len(batch)
-        if not turn.goes_on():
+        if not turn.has_time():
             return False
     return True
 
@@ -247,7 +247,7 @@ def _index_memories(user_id: int, client: Embedder, counts: IndexedCounts, turn:
         counts.memories += len(rows)
         if rows:
             last = rows[-1].memory_id
-            if not turn.goes_on():
+            if not turn.has_time():
                 return False
     return True
 

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, u
 
 from webapp.accounts.models import User
 from webapp.db.base import count_rows, db
-from webapp.db.text_search import holds
+from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
@@ -57,7 +57,9 @@ def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]
         require_member(user_id, query.space_id)
         statement = statement.where(SavedPrompt.space_id == query.space_id)
     for word in (query.q or "").split():
-        statement = statement.where(or_(holds(SavedPrompt.name, word), holds(SavedPrompt.description, word)))
+        statement = statement.where(
+            or_(contains_words(SavedPrompt.name, word), contains_words(SavedPrompt.description, word))
+        )
     page = read_page(keyset, statement, SavedPrompt.name, SavedPrompt.saved_prompt_id, newest_first=False)
     return page.map(lambda row: PromptForReader(row.SavedPrompt, bool(row.can_edit)))
 

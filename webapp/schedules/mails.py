@@ -32,10 +32,10 @@ LEASE, WAIT, PAUSE = timedelta(minutes=3), timedelta(seconds=30), timedelta(minu
 LASTS = timedelta(hours=24)
 """How long a mail server that is away is waited for."""
 TITLE_CHARS = 120
-_OUTCOMES = {smtp.MailRefused: "refused", smtp.MailLost: "lost", smtp.MailAway: "away"}
+_OUTCOMES = {smtp.MailRefused: "refused", smtp.MailDeliveryUnknown: "lost", smtp.MailUnavailable: "away"}
 
 
-class Taken(Conflict):
+class AlreadyClaimed(Conflict):
     """Somebody else sends this mail, or has sent it."""
 
 
@@ -48,7 +48,7 @@ class Letter:
     body: str
 
 
-def owe(run: ScheduleRun, schedule: Schedule) -> None:
+def queue_mail(run: ScheduleRun, schedule: Schedule) -> None:
     """Owe the owner a mail about a run that has just ended, if they want one; it is sent after the commit."""
     if schedule.sends_mail and is_set_up():
         run.mail_due_at = now()
@@ -74,7 +74,7 @@ def send(run_id: int) -> str:
 
     def take() -> None:
         nonlocal is_taken
-        _settle(run_id, until)
+        _end_debt(run_id, until)
         is_taken = True
 
     try:
@@ -82,9 +82,9 @@ def send(run_id: int) -> str:
             take()
             return "nothing to do"
         smtp.send(app_settings(), letter.to, letter.subject, letter.body, before=take)
-    except Taken:
+    except AlreadyClaimed:
         return "nothing to do"
-    except (smtp.MailRefused, smtp.MailAway) as error:
+    except (smtp.MailRefused, smtp.MailUnavailable) as error:
         outcome = _OUTCOMES[type(error)]
         log.warning("mail %s", outcome, extra={"run_id": run_id, "error": str(error)})
         if outcome == "away":
@@ -106,12 +106,12 @@ def _claim(run_id: int) -> datetime | None:
     return until if count else None
 
 
-def _settle(run_id: int, until: datetime) -> None:
-    """End the debt of a mail that this process has. Raises Taken if it has it no more."""
+def _end_debt(run_id: int, until: datetime) -> None:
+    """End the debt of a mail that this process has. Raises AlreadyClaimed if it has it no more."""
     with write_transaction():
         statement = update(ScheduleRun).where(ScheduleRun.run_id == run_id, ScheduleRun.mail_due_at == until)
         if rows_changed(statement.values(mail_due_at=None)) != 1:
-            raise Taken
+            raise AlreadyClaimed
 
 
 def _postpone(run_id: int, until: datetime, *, is_taken: bool) -> None:

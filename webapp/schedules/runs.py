@@ -211,7 +211,7 @@ def _close(run_row: ScheduleRun, schedule: Schedule, problem: str | None, *, pau
         event |= {"conversation_id": reply.conversation_id, "message_id": reply.message_id}
         count_as_schedule(reply.message_id)
         enqueue_after_commit("push", message_id=reply.message_id)
-    mails.owe(run_row, schedule)
+    mails.queue_mail(run_row, schedule)
     events.note(schedule.user_id, Kind.SCHEDULE_FAILED if problem else Kind.SCHEDULE_FINISHED, event)
     if (pauses or schedule.failures >= MOST_FAILURES) and schedule.is_active:
         schedule.is_active, schedule.paused_why = False, run_row.problem

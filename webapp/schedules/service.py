@@ -26,8 +26,6 @@ from webapp.schedules.recurrence import local_time, next_time, rule_of, to_insta
 from webapp.schedules.schemas import Place, ScheduleEdit, ScheduleFields, Simple
 
 PROPOSAL = "propose_schedule"
-FORMER_NAMES = {"content": "prompt", "rule": "rrule", "starts_at": "at", "zone": "timezone"}
-"""What stored proposals and exports made until November 2026 call the fields."""
 TITLE_WORDS = 8
 
 
@@ -170,7 +168,7 @@ def proposed_by(user_id: int, calls: Iterable[Mapping[str, Any]] | None) -> list
         output = call.get("output") if call.get("tool_name") == PROPOSAL else None
         if not isinstance(output, Mapping) or not isinstance(proposal := output.get("schedule"), Mapping):
             continue
-        values = {FORMER_NAMES.get(name, name): value for name, value in proposal.items()}
+        values = dict(proposal)
         if values.get("repeat") == "once":
             del values["repeat"]
         try:

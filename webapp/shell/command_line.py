@@ -44,13 +44,17 @@ class CommandLine(Flask):
     @cached_property
     def application(self) -> Flask:
         """The application itself."""
-        from webapp.shell.factory import build  # noqa: PLC0415  (seconds of loading that help does without)
+        from webapp.config import ConfigError  # noqa: PLC0415  (seconds of loading that help does without)
+        from webapp.shell.factory import build  # noqa: PLC0415
 
         if _ABOUT_ROUTES.isdisjoint(sys.argv):
             from webapp.shell.commands import register  # noqa: PLC0415
         else:
             from webapp.shell.routes import register  # type: ignore[assignment]  # noqa: PLC0415
-        app = build()
+        try:
+            app = build()
+        except ConfigError as error:
+            raise click.ClickException(str(error)) from None
         register(app)
         return app
 

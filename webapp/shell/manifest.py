@@ -81,7 +81,7 @@ def worker() -> ViewResult:
         "files": MOST_FILES,
         "address": MOST_QUERY,
     }
-    response = Response(f"const KEPT = {json.dumps(names)};\n{script}", mimetype="text/javascript")
+    response = Response(f"const SETTINGS = {json.dumps(names)};\n{script}", mimetype="text/javascript")
     response.headers["Service-Worker-Allowed"] = url_for("conversations_pages.new")
     response.headers["Content-Security-Policy"] = WORKER_POLICY
     return _with_caching(response, "no-cache")
@@ -117,7 +117,7 @@ def _shell() -> list[str]:
         asset(f"css/{'+'.join(SHEETS)}.css"),
         asset("js/offline-page.js"),
         asset("js/dom.js"),
-        asset("js/kept.js"),
+        asset("js/reading-cache.js"),
         asset("icon.svg"),
     ]
 

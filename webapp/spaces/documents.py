@@ -170,7 +170,7 @@ def index_document(document_id: int, *, last_try: bool = False) -> VectorProgres
                 )
             _count(document_id)
         count += len(rows)
-        if not turn.goes_on():
+        if not turn.has_time():
             return VectorProgress(count, True)
 
 

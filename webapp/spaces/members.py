@@ -189,7 +189,7 @@ def leave_consequences(user_id: int, space_id: int) -> list[Consequence]:
     return consequences(get_space(user_id, space_id), user_id)
 
 
-def hold_spaces(user_id: int) -> Sequence[Space]:
+def lock_spaces(user_id: int) -> Sequence[Space]:
     """Return the spaces a user belongs to, locked in order."""
     statement = select(Space).where(Space.space_id.in_(spaces_of(user_id)))
     return db.session.scalars(statement.order_by(Space.space_id).with_for_update()).all()
@@ -201,7 +201,7 @@ def leave_all(user_id: int) -> Answers:
     A space of its own goes to the longest-standing other member; without one, it is deleted.
     """
     answers: Answers = []
-    for space in hold_spaces(user_id):
+    for space in lock_spaces(user_id):
         membership = _membership(user_id, space.space_id)
         if membership is not None and membership.role == "owner":
             heir = db.session.scalar(
@@ -239,7 +239,7 @@ def _name(space_id: int) -> str:
 
 
 @signals.provider_sign_in.connect
-def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
+def _on_provider_sign_in(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
     mapping = app_settings().spaces_of_groups
     if mapping:
         follow_groups(user_id, {space_id for name in groups for space_id in mapping.get(name, ())})

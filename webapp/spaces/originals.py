@@ -57,7 +57,7 @@ OWED_SECONDS = 120
 """After this long without progress, no job is working on a document."""
 
 
-def owe_documents(model: str) -> None:
+def queue_outdated_documents(model: str) -> None:
     """Queue every document with vectors from another model, so that it gets them from this one; until then the old ones
     stay in use. The caller commits."""
     other = select(DocumentChunk.document_id).where(

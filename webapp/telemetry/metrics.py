@@ -64,7 +64,7 @@ class Recorder:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pending: dict[Key, list[float]] = {}
-        os.register_at_fork(after_in_child=self._begin_anew)
+        os.register_at_fork(after_in_child=self._reset_after_fork)
 
     def observe(self, measure: Measure, seconds: float, *labels: str) -> None:
         """Note how long something took."""
@@ -93,7 +93,7 @@ class Recorder:
                             pipe.hincrbyfloat(KEY, _SEPARATOR.join((*key, str(place))), number)
                 pipe.execute()
         except RedisError:
-            self._take_back(pending)
+            self._restore_numbers(pending)
 
     def _numbers(self, measure: Measure, labels: tuple[str, ...]) -> list[float]:
         key = (measure.name, *labels)
@@ -102,13 +102,13 @@ class Recorder:
             numbers = self._pending[key] = [0.0] * (3 + len(measure.buckets) if measure.buckets else 1)
         return numbers
 
-    def _take_back(self, pending: dict[Key, list[float]]) -> None:
+    def _restore_numbers(self, pending: dict[Key, list[float]]) -> None:
         with self._lock:
             for key, numbers in pending.items():
                 now = self._pending.setdefault(key, [0.0] * len(numbers))
                 self._pending[key] = [a + b for a, b in zip(now, numbers, strict=True)]
 
-    def _begin_anew(self) -> None:
+    def _reset_after_fork(self) -> None:
         """In a forked child: the parent reports its own measurements."""
         self._lock = threading.Lock()
         self._pending = {}

@@ -35,7 +35,7 @@ def trace_requests(app: Flask, *, believes: bool) -> None:
         tracing.make_current(g.span)
 
     @app.after_request
-    def _answered(response: Response) -> Response:
+    def _name_span(response: Response) -> Response:
         if span := g.get("span"):
             g.answered_ns = time.time_ns()  # a streamed answer keeps the request until its end
             number = g.get("request_id")

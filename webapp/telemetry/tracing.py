@@ -103,7 +103,7 @@ def note(attributes: Mapping[str, Value | None]) -> None:
         describe(current, attributes)
 
 
-def took(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> None:
+def record_wait(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> None:
     """Record a wait that has just ended as a span; nothing is recorded outside of any span."""
     if _traces is None or (parent := _current.get()) is None or not parent.is_recording():
         return
@@ -113,7 +113,7 @@ def took(name: str, seconds: float, attributes: Mapping[str, Value | None]) -> N
     request_span.end(ended)
 
 
-def keep_span(work: Callable[[], T]) -> Callable[[], T]:
+def in_current_span(work: Callable[[], T]) -> Callable[[], T]:
     """Return the same work, for another thread, as part of the current span."""
     current = _current.get()
     if current is None:

@@ -232,7 +232,7 @@ def date_columns(day: date) -> tuple[int, int, int, int]:
     return day.year, day.month, day.day, day.weekday()
 
 
-def asks(text: str) -> bool:
+def asks_something(text: str) -> bool:
     """Tell whether a text ends by asking something, an appended note in brackets aside."""
     return _ASKS.search(text[-400:]) is not None
 

@@ -56,7 +56,7 @@ def run_web_test() -> WebTest:
     if engine is None:
         return WebTest(ok=True, detail="No search engine is set up; addresses that people write are read.")
     try:
-        return WebTest(ok=True, detail=asyncio.run(web.try_out(engine)))
+        return WebTest(ok=True, detail=asyncio.run(web.search_test(engine)))
     except ToolFailed as error:
         return WebTest(ok=False, detail=str(error))
 

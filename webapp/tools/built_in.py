@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from webapp.i18n.dates import DAYS
 from webapp.tools.calculator import Unanswerable, calculate
 from webapp.tools.calls import definition_of, failure
-from webapp.tools.date_arithmetic import Unclear, reckon
-from webapp.tools.toolset import Output, Surroundings, Tool
+from webapp.tools.date_arithmetic import Unclear, calculate_date
+from webapp.tools.toolset import Output, Tool, ToolContext
 
 
 class Calculate(BaseModel):
@@ -43,22 +43,22 @@ class ProposeSchedule(BaseModel):
     repeat: str = Field("once", description="daily, weekdays, weekly or monthly", max_length=20)
 
 
-async def _calculate(arguments: dict[str, Any], _around: Surroundings) -> Output:
+async def _calculate(arguments: dict[str, Any], _around: ToolContext) -> Output:
     try:
         return {**calculate(Calculate.model_validate(arguments).expression)}
     except (Unanswerable, ValidationError) as error:
         return failure(str(error) if isinstance(error, Unanswerable) else "Give one expression.")
 
 
-async def _reckon(arguments: dict[str, Any], context: Surroundings) -> Output:
+async def _calculate_date(arguments: dict[str, Any], context: ToolContext) -> Output:
     try:
         request = Dates.model_validate({name: value for name, value in arguments.items() if value is not None})
-        return {**reckon(context.now.date(), request.start, request.end, request.add)}
+        return {**calculate_date(context.now.date(), request.start, request.end, request.add)}
     except (Unclear, ValidationError) as error:
         return failure(str(error) if isinstance(error, Unclear) else "start, end and add are short texts.")
 
 
-async def _propose_schedule(arguments: dict[str, Any], context: Surroundings) -> Output:
+async def _propose_schedule(arguments: dict[str, Any], context: ToolContext) -> Output:
     zone = context.now.tzinfo
     try:
         fields = ProposeSchedule.model_validate({name: value for name, value in arguments.items() if value is not None})
@@ -77,6 +77,6 @@ async def _propose_schedule(arguments: dict[str, Any], context: Surroundings) ->
 
 BUILT_IN = (
     Tool(definition_of("calculate", Calculate), "home", _calculate),
-    Tool(definition_of("dates", Dates), "home", _reckon),
+    Tool(definition_of("dates", Dates), "home", _calculate_date),
     Tool(definition_of("propose_schedule", ProposeSchedule), "home", _propose_schedule),
 )

@@ -15,7 +15,7 @@ class Unclear(ValueError):
     """Not a date, or not a span of time; the message is a sentence."""
 
 
-def reckon(today: date, start: str = "", end: str = "", add: str = "") -> dict[str, str | int]:
+def calculate_date(today: date, start: str = "", end: str = "", add: str = "") -> dict[str, str | int]:
     """About a date (default: today): its weekday; with `end` the days until then; with `add` the date that much later.
 
     Raises Unclear.

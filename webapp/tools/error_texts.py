@@ -5,7 +5,7 @@ is one more line here. What a call in a conversation came to is for the model, a
 """
 
 from webapp.i18n.marks import N_
-from webapp.i18n.stored_texts import retold
+from webapp.i18n.stored_texts import translate_stored
 
 TEXTS: tuple[str, ...] = N_(
     (
@@ -42,4 +42,4 @@ TEXTS: tuple[str, ...] = N_(
 
 def translate_result(text: str) -> str:
     """Return what came of trying something out, in the reader's language; as it is where nobody knows it."""
-    return retold(text, TEXTS) or text
+    return translate_stored(text, TEXTS) or text

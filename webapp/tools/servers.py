@@ -24,7 +24,7 @@ from webapp.tools.mcp_client.tool_schemas import definition_of, schema_of
 from webapp.tools.mcp_client.wire import ListedTool
 from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
-from webapp.tools.toolset import Output, Run, Surroundings, Tool, ToolFailed
+from webapp.tools.toolset import Output, Run, Tool, ToolContext, ToolFailed
 
 MOST_SERVERS = 20
 MOST_OFFERED = 40
@@ -221,7 +221,7 @@ def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[To
 
 
 def _runner(server: Server, name: str) -> Run:
-    async def run(arguments: dict[str, Any], _around: Surroundings) -> Output:
+    async def run(arguments: dict[str, Any], _around: ToolContext) -> Output:
         return await client.call(server, name, arguments)
 
     return run

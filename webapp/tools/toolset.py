@@ -30,7 +30,7 @@ class ToolFailed(Exception):
 
 
 @dataclass(slots=True)
-class Surroundings:
+class ToolContext:
     """The surroundings of a call: the user's time, the tokens its result may have, and the texts from which a URL may
     be taken: what the user wrote and what tools returned. A tool that reaches out may add to these."""
 
@@ -39,7 +39,7 @@ class Surroundings:
     words: list[str] = field(default_factory=list)
 
 
-Run = Callable[[dict[str, Any], Surroundings], Awaitable[Output]]
+Run = Callable[[dict[str, Any], ToolContext], Awaitable[Output]]
 
 
 @dataclass(frozen=True, slots=True)

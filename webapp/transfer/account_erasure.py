@@ -89,7 +89,7 @@ def delete_account(user_id: int, *, seconds: float | None = None) -> str:
             return "kept"
     contents: set[str] = set()
     for _ in _pieces(user_id, contents):
-        if not turn.goes_on():
+        if not turn.has_time():
             with write_transaction():
                 enqueue_after_commit("delete_account", user_id=user_id)
             return "running"

@@ -68,12 +68,12 @@ def dump(row: Any) -> dict[str, Any]:
     fields = {}
     for attribute in row.__mapper__.column_attrs:
         column = attribute.columns[0]
-        if isinstance(column, Column) and goes_out(column):
+        if isinstance(column, Column) and is_exported(column):
             fields[column.name] = getattr(row, attribute.key)
     return fields
 
 
-def goes_out(column: Any) -> bool:
+def is_exported(column: Any) -> bool:
     """Return whether a column is part of an export."""
     return column.name not in NEVER and column.computed is None and not isinstance(column.type, LargeBinary)
 

@@ -36,8 +36,8 @@ from webapp.transfer.account_rows import (
     conversation_lines,
     digest_lines,
     file_lines,
-    goes_out,
     in_conversations,
+    is_exported,
     journey_lines,
     of_memories,
     of_messages,
@@ -236,7 +236,7 @@ def _shape(part: ExportFile) -> dict[str, Any]:
     kinds = {bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
     properties: dict[str, Any] = {}
     for column in part.model.__table__.columns:
-        if not goes_out(column):
+        if not is_exported(column):
             continue
         kind = kinds.get(column.type.python_type, "string")
         if not isinstance(column.type, JSON):

@@ -15,7 +15,7 @@ from webapp.errors import DomainError
 from webapp.files import service as files
 from webapp.files.kinds import picture_kind, safe_name
 from webapp.files.models import File, MessageFile
-from webapp.files.uploads import take_in
+from webapp.files.uploads import store_upload
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import ReadConversation, ReadFile
 from webapp.transfer.models import RestoredRow
@@ -94,7 +94,7 @@ def _take_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> 
             .where(File.user_id == user_id, File.digest == hashlib.sha256(data).hexdigest(), File.name == name)
             .limit(1)
         )
-        row = existing or take_in(user_id, name, BytesIO(data))
+        row = existing or store_upload(user_id, name, BytesIO(data))
         if existing is None:
             db.session.add(RestoredRow(import_id=import_id, kind=BROUGHT, old_id=row.file_id, new_id=row.file_id))
         return row.file_id, "whole" if row.tokens <= WHOLE_TOKENS else "search"

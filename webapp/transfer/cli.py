@@ -47,7 +47,7 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
 )
 @click.option("--learn", is_flag=True, help="Learn from the conversations afterwards, in a job.")
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, path: Path) -> None:
+def import_file(email: str, form: str | None, restore: bool | None, learn: bool, path: Path) -> None:
     """Import a file for somebody, from the first part to the last, and print the result."""
     with report_problems():
         user_id = find_user(email).user_id

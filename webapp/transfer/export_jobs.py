@@ -235,7 +235,7 @@ def _exports_of(user_id: int) -> Select[Export]:
 
 @being_forgotten.connect
 @statements_withdrawn.connect
-def _outdate(_sender: Any, *, user_id: int, **_: Any) -> None:
+def _end_exports(_sender: Any, *, user_id: int, **_: Any) -> None:
     """End the user's exports, including those being written."""
     rows = db.session.scalars(
         select(Export).where(Export.user_id == user_id, Export.status.in_(("waiting", "ready"))).with_for_update()

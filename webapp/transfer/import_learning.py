@@ -93,12 +93,12 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
 
 def pause(user_id: int, import_id: int) -> Import:
     """Pause after the current model call. Raises NotFound, Conflict."""
-    return _halt(user_id, import_id, "paused", ("running",))
+    return _stop(user_id, import_id, "paused", ("running",))
 
 
 def stop(user_id: int, import_id: int) -> Import:
     """Learn nothing more from this import; what was found stays in review. Raises NotFound, Conflict."""
-    return _halt(user_id, import_id, "stopped", ("running", "paused"))
+    return _stop(user_id, import_id, "stopped", ("running", "paused"))
 
 
 def run(import_id: int, *, seconds: float = SECONDS) -> str:
@@ -204,7 +204,7 @@ def _limit_reason(state: dict[str, Any], price: Price) -> str | None:
     return None
 
 
-def _halt(user_id: int, import_id: int, status: str, before: tuple[str, ...]) -> Import:
+def _stop(user_id: int, import_id: int, status: str, before: tuple[str, ...]) -> Import:
     row = get_import(user_id, import_id, lock=True)
     if row.learn_status not in before:
         raise Conflict("Nothing is being learned from this import.")

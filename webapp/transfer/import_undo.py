@@ -65,7 +65,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
             progress = {"parts": min(total, max(progress.get("parts", 0), parts)), "of": total}
             row.options = {**(row.options or {}), "undone": progress}
             row.updated_at = now()
-            is_late = step[0] > 0 and not turn.goes_on()  # steps without counted parts are short
+            is_late = step[0] > 0 and not turn.has_time()  # steps without counted parts are short
             if is_late:
                 enqueue_after_commit("undo_import", import_id=import_id)
         if is_late:

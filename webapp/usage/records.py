@@ -101,7 +101,7 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
             "created_at": now(),
             **_prices(target),
         }
-        with _transaction_beside() as connection:
+        with _separate_transaction() as connection:
             if owner is None and conversation_id is not None:
                 owner_query = select(Conversation.user_id).where(Conversation.conversation_id == conversation_id)
                 owner = connection.scalar(owner_query)
@@ -112,7 +112,7 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
 
 
 @contextmanager
-def _transaction_beside() -> Iterator[Connection]:
+def _separate_transaction() -> Iterator[Connection]:
     """A transaction that declares at its start that it writes, on a connection of its own; the session is left alone.
 
     No other writing may be started within it: on SQLite that would wait for it.

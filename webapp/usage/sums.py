@@ -48,7 +48,7 @@ def add_up(*, seconds: float | None = None) -> bool:
     transaction moves the mark past what it adds.
     """
     turn = Slice(seconds)
-    while turn.goes_on():
+    while turn.has_time():
         with write_transaction():
             count = _add_some()
         if count < AT_ONCE:

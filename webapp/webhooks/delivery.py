@@ -66,7 +66,7 @@ def deliver(webhook_id: int) -> int:
             if outcome.status != "delivered":
                 return delivered
             delivered += 1
-            is_over = not turn.goes_on()
+            is_over = not turn.has_time()
             if is_over:
                 enqueue_after_commit("deliver", webhook_id=webhook_id)
         if is_over:
@@ -148,10 +148,10 @@ def _note(webhook_id: int, letter: _Letter, outcome: _Outcome) -> None:
         service.disable(hook, outcome.answer if outcome.ends else f"it failed for two days. {outcome.answer}")
     else:
         row.due_at = now() + timedelta(seconds=wait)
-        _wait_too(hook.webhook_id, row.due_at)
+        _postpone_following(hook.webhook_id, row.due_at)
 
 
-def _wait_too(webhook_id: int, until: datetime) -> None:
+def _postpone_following(webhook_id: int, until: datetime) -> None:
     """Postpone what waits behind a failed delivery: a URL that does not answer is tried once, not for each delivery."""
     statement = update(WebhookDelivery).where(
         WebhookDelivery.webhook_id == webhook_id, WebhookDelivery.status == "waiting", WebhookDelivery.due_at < until

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 MAX_EVENTS = 500
 """Roughly how many events a listener who was away can catch up with."""
-HEARD_SECONDS = 3_600
+RECORDING_SECONDS = 3_600
 """How long events are recorded after the last sign of a listener, and kept after the last event."""
 _POSITION = re.compile(r"\d{1,15}-\d{1,10}")
 _ADD = """
@@ -29,14 +29,14 @@ def publish(user_id: int, kind: str, data: Mapping[str, Any]) -> None:
     """Tell those who are listening; while Redis is away, nobody is."""
     try:
         text = json.dumps(dict(data), separators=(",", ":"))
-        redis().eval(_ADD, 2, *_keys(user_id), MAX_EVENTS, kind, text, HEARD_SECONDS)
+        redis().eval(_ADD, 2, *_keys(user_id), MAX_EVENTS, kind, text, RECORDING_SECONDS)
     except RedisError as error:
         log.warning("event not told", extra={"error": type(error).__name__})
 
 
 def listen(user_id: int) -> None:
     """Note that somebody is listening, from now on and for a while. Raises RedisError."""
-    redis().set(_keys(user_id)[1], b"1", ex=HEARD_SECONDS)
+    redis().set(_keys(user_id)[1], b"1", ex=RECORDING_SECONDS)
 
 
 def position(user_id: int, wish: str) -> tuple[str, bool]:

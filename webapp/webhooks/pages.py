@@ -98,7 +98,7 @@ def _page(
         rows=rows,
         kinds=ALL,
         words=WORDS,
-        told_reason=reason,
+        translate_reason=reason,
         errors=errors or {},
         values=values or {"kinds": ALL},
         secret=secret,

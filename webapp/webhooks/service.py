@@ -125,7 +125,7 @@ def ping(user_id: int, webhook_id: int) -> WebhookDelivery:
     """Send a webhook a ping. Raises NotFound, Conflict if it is off."""
     if not get_webhook(user_id, webhook_id).is_active:
         raise Conflict("This webhook is off. Switch it on first.")
-    return _owe([webhook_id], PING, {})[0]
+    return _add_deliveries([webhook_id], PING, {})[0]
 
 
 def list_deliveries(user_id: int, webhook_id: int) -> Sequence[WebhookDelivery]:
@@ -158,10 +158,10 @@ def _note(_sender: object, *, user_id: int, kind: Happening, data: Mapping[str, 
     statement = select(Webhook.webhook_id).where(
         Webhook.user_id == user_id, Webhook.is_active, Webhook.kinds.contains(f",{kind},"), waiting < MAX_WAITING
     )
-    _owe(db.session.scalars(statement).all(), kind, data)
+    _add_deliveries(db.session.scalars(statement).all(), kind, data)
 
 
-def _owe(webhook_ids: Iterable[int], kind: str, data: Mapping[str, Any]) -> list[WebhookDelivery]:
+def _add_deliveries(webhook_ids: Iterable[int], kind: str, data: Mapping[str, Any]) -> list[WebhookDelivery]:
     event_id = new_event_id()
     deliveries = [
         WebhookDelivery(webhook_id=webhook_id, event_id=event_id, kind=kind, data=dict(data))

@@ -63,7 +63,7 @@ def test_a_reply_is_stored_while_it_is_written_and_outlives_redis(
     app.extensions["redis"].flushall()  # Redis dies, and with it the process
     with app.app_context():
         app.extensions["chat"].runner._tasks[turn_id].get_loop().call_soon_threadsafe(
-            app.extensions["chat"].runner._lose, turn_id
+            app.extensions["chat"].runner._abandon, turn_id
         )
         wait_until(lambda: app.extensions["chat"].runner.active == 0, "the runner", seconds=5)
         app.extensions["redis"].flushall()

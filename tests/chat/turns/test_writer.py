@@ -27,7 +27,7 @@ class Viewers:
         self.confirmed: dict[int, int] = {}
         self.watched: set[int] = set()
 
-    def are_there(self, turn_id: int) -> bool:
+    def has_viewers(self, turn_id: int) -> bool:
         return turn_id in self.watched
 
     def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None:
@@ -112,7 +112,7 @@ def test_viewers_in_the_process_wait_for_no_answer_of_redis(
 def test_redis_gets_text_together_that_viewers_have_already(
     writing: Callable[..., Handed], app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Viewers, "are_there", lambda _self, turn_id: turn_id == 1)
+    monkeypatch.setattr(Viewers, "has_viewers", lambda _self, turn_id: turn_id == 1)
 
     async def work(writer: TurnWriter, handed: Handed) -> None:
         for turn_id in (1, 2):

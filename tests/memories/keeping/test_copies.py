@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from testkit.people import Person
 from tests.support.queries import count_queries
-from webapp.accounts.idempotency import open_answer, seal_answer
+from webapp.accounts.idempotency import encrypt_answer, open_answer
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import current_messages
 from webapp.conversations.models import Conversation, Message
@@ -38,7 +38,7 @@ def answers(app: Flask, user: Person, few: None) -> int:
     told = ["A heron"] * (ROWS - 1) + [TOLD]
     with app.app_context(), write_transaction():
         for number, text in enumerate(told):
-            body = seal_answer({"memory_id": number, "content": text, "evidence": NOISE})
+            body = encrypt_answer({"memory_id": number, "content": text, "evidence": NOISE})
             row = IdempotencyKey(user_id=user.user_id, key=f"k{number:05}", request_hash="-", status=201, body=body)
             db.session.add(row)
     return user.user_id

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.memories.worlds import NOON
-from webapp.memories.rules.policy import for_review, worth
+from webapp.memories.rules.policy import for_review, retention
 from webapp.memories.rules.state import AddEvidence, Close, Draft, Effect, Flag, Insert, Revise
 
 
 def after(days, confidence=1.0, importance=1.0, *, is_pinned=False):
-    return worth(confidence, importance, NOON, NOON + timedelta(days=days), is_pinned=is_pinned)
+    return retention(confidence, importance, NOON, NOON + timedelta(days=days), is_pinned=is_pinned)
 
 
 def test_worth_is_a_product_with_gentle_decay():

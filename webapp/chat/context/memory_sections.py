@@ -24,12 +24,12 @@ def fit_facts(source: ContextInput, budget: int) -> Part:
     ordered = sorted(source.facts, key=lambda fact: fact.id)
     lines, selection = [_fact_line(fact) for fact in ordered], list(ordered)
     if sum(tokens_of(line) + 1 for line in lines) > tokens_left:
-        selection = _that_fit(ordered, tokens_left)
+        selection = _fitting_facts(ordered, tokens_left)
         lines = _group_lines(selection)
         if len(selection) < len(ordered):
             lines.append([Segment(_MORE.format(len(ordered) - len(selection)))])
     ids = {fact.id for fact in selection}
-    for rank, fact in enumerate(sorted(source.facts, key=_weight), 1):
+    for rank, fact in enumerate(sorted(source.facts, key=_sort_key), 1):
         tokens = estimate_tokens(fact.statement) + 1
         item = KnownItem(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
         part.account(item, rank, tokens, "" if fact.id in ids else "over the section's budget")
@@ -38,15 +38,15 @@ def fit_facts(source: ContextInput, budget: int) -> Part:
     return part
 
 
-def _weight(fact: Fact) -> tuple[float, int]:
+def _sort_key(fact: Fact) -> tuple[float, int]:
     """Return the most telling first; among equals the newest."""
     return -fact.weight, -fact.id
 
 
-def _that_fit(facts: Sequence[Fact], budget: int) -> list[Fact]:
+def _fitting_facts(facts: Sequence[Fact], budget: int) -> list[Fact]:
     """Return the most informative facts whose grouped lines fit the budget, in order of extraction."""
     low, high = 0, len(facts)
-    ranked = sorted(facts, key=_weight)
+    ranked = sorted(facts, key=_sort_key)
     while low < high:
         middle = (low + high + 1) // 2
         selection = _group_lines(sorted(ranked[:middle], key=lambda fact: fact.id))
@@ -99,7 +99,7 @@ def fit_summaries(source: ContextInput, budget: int) -> Part:
     full = 0
     while full < len(costs) and sum(costs[: full + 1]) <= tokens_left - condensed:
         full += 1
-    older = _coarser(newest_first[full:][::-1], [chunk for chunk in source.chunks if chunk.level])
+    older = _replace_by_overviews(newest_first[full:][::-1], [chunk for chunk in source.chunks if chunk.level])
     few = _few_words(older, condensed)
     selection = [*newest_first[:full], *older[::-1]]
     for rank, chunk in enumerate(selection, 1):
@@ -111,7 +111,7 @@ def fit_summaries(source: ContextInput, budget: int) -> Part:
     return part.close("summaries", _NOTE + (_CONDENSED_NOTE if few else ""), lines)
 
 
-def _coarser(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[Chunk]:
+def _replace_by_overviews(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[Chunk]:
     """Return what represents some summaries: the coarsest overviews that end within them, and the summaries none
     covers.
     """

@@ -38,13 +38,13 @@ def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -
     guide = view.guide
     return Opening(
         text=_fill(conversation, prompt.text, directive(guide, profile)),
-        record=_fill(conversation, prompt.text, directive(_unknowing(guide))),
+        record=_fill(conversation, prompt.text, directive(_without_knowledge(guide))),
         about=" ".join([guide.title, guide.description]),
         label=prompt.label,
     )
 
 
-def _unknowing(guide: PointGuide) -> PointGuide:
+def _without_knowledge(guide: PointGuide) -> PointGuide:
     return replace(guide, known=(), quotes=(), to_check=())
 
 

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 
-async def unstoppable(work: Coroutine[Any, Any, None]) -> None:
+async def run_to_end(work: Coroutine[Any, Any, None]) -> None:
     """Run to the end even if a stop arrives in the meantime: there is nothing left to stop."""
     task = asyncio.create_task(work)
     while not task.done():

@@ -26,7 +26,7 @@ Ask = Callable[[int, int], Awaitable[str]]
 """What the person answers about a call of a turn, by its number: a Decision, SILENCE or AWAY."""
 
 
-class Asker:
+class ConsentWaiter:
     """Waits for people's answers; belongs to one event loop."""
 
     def __init__(self, client: AsyncRedis) -> None:

@@ -126,8 +126,8 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
         return None
     row, owner = db.session.execute(_reply_and_owner(), {"turn": turn_id, "owner": conversation.user_id}).one()
     conversation.updated_at = now()
-    _owe_extraction(conversation, row)
-    _owe_search(conversation, row)
+    _request_extraction(conversation, row)
+    _request_indexing(conversation, row)
     if steps:
         db.session.execute(insert(table_of(PipelineStep)), steps)
     receipts.store(turn_id, outcome.receipt)
@@ -219,7 +219,7 @@ def _step_values(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
     }
 
 
-def _owe_search(conversation: Conversation, reply: Message) -> None:
+def _request_indexing(conversation: Conversation, reply: Message) -> None:
     """Make the exchange searchable, ask for its vectors, and note whether a summary is due."""
     settings = app_settings()
     # With so few messages in all there cannot be more of them open: most turns need not count.
@@ -249,7 +249,7 @@ def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, di
     }
 
 
-def _owe_extraction(conversation: Conversation, reply: Message) -> None:
+def _request_extraction(conversation: Conversation, reply: Message) -> None:
     """Mark the conversation as due for memory extraction.
 
     While memory is off the watermark advances, so messages of that time are not read once it is switched on again.

@@ -62,7 +62,7 @@ class Leases:
             log.warning("turn runs without a lease", extra={"turn_id": turn_id, "error": type(error).__name__})
             return True
 
-    async def give_back(self, turn_id: int) -> None:
+    async def remove_keys(self, turn_id: int) -> None:
         """Remove a finished turn's keys from Redis, except its stream."""
         await self._client.delete(turnlog.lease_key(turn_id), turnlog.stop_key(turn_id))
 
@@ -75,7 +75,7 @@ class Leases:
             except RedisError as error:
                 log.warning("leases not renewed", extra={"error": type(error).__name__})
 
-    async def ensure(self) -> None:
+    async def renew_if_lapsed(self) -> None:
         """Renew the leases if they may have lapsed unnoticed, as in a process that was suspended for a while."""
         if self.turns and time.monotonic() - self._renewed_at > self._seconds:
             await self.renew()

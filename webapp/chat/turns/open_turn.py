@@ -57,7 +57,7 @@ class OpenTurn:
         self.unwritten += entries
         return entries
 
-    def begin_again(self) -> None:
+    def rewrite_stream(self) -> None:
         """Have the stream made anew, with all there is."""
         self.has_begun = self.created = False
         self.written_count = 0

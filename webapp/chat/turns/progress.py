@@ -64,12 +64,12 @@ class Progress:
         self.size = len(self.text.encode())
         return self.think(thought.strip() + "\n")
 
-    def _thought(self) -> None:
+    def _end_thought(self) -> None:
         if self._thinks_since is not None:
             self.thought_ms += round((time.perf_counter() - self._thinks_since) * 1000)
             self._thinks_since = None
 
-    def asked_again(self, tokens: int, messages: Sequence[dict[str, Any]]) -> None:
+    def count_repeated_prompt(self, tokens: int, messages: Sequence[dict[str, Any]]) -> None:
         """Note that the prompt, of so many tokens, is sent once more with tool results: for providers that report no
         usage."""
         self.answer_tokens += sum(estimate_tokens(str(message.get("content") or "")) for message in messages)
@@ -80,7 +80,7 @@ class Progress:
         text = storable(text)
         if not text:
             return ""
-        self._thought()
+        self._end_thought()
         if new_paragraph and not self.text.endswith("\n"):
             text = "\n\n" + text.lstrip()
         room = MAX_TEXT_BYTES - self.size
@@ -101,7 +101,7 @@ class Progress:
 
     def note(self, finish: Finish) -> None:
         """Note the end of a model call; a reply with tools takes several."""
-        self._thought()
+        self._end_thought()
         self.finish = finish
         self.truncated = finish.reason == "length"
         if finish.usage is not None:
@@ -123,7 +123,7 @@ class Progress:
 
     def complete(self, outcome: Outcome, assembled: AssembledPrompt | None) -> Outcome:
         """Return the outcome with everything known about the prompt and the model's calls."""
-        self._thought()
+        self._end_thought()
         usage = self.usage
         model = (self.finish.model if self.finish else None) or self.model
         return replace(

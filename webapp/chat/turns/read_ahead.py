@@ -82,17 +82,17 @@ class ReadAhead:
             time.sleep(max(LOOK_SECONDS, self._rests_until - time.monotonic()))
             wait = 0.0
         while (message := subscription.get_message(timeout=wait)) is not None:
-            for user_id in self._concerned(message):
+            for user_id in self._affected_users(message):
                 self._changed.pop(user_id, None)
                 self._changed[user_id] = time.monotonic()
             wait = 0.0
 
-    def _concerned(self, message: Mapping[str, bytes]) -> list[int]:
+    def _affected_users(self, message: Mapping[str, bytes]) -> list[int]:
         """Return the users that a message is about and of whom this process keeps something."""
         cache = index_cache.of(self._app)
         ids = [int(number) for number in message["data"].split(b",")]
         if message["channel"] == SPACES.encode():
-            return cache.held_in(ids)
+            return cache.users_with_index_in(ids)
         return [user_id for user_id in ids if cache.peek(user_id) is not None]
 
     def work(self) -> None:

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.consent import Asker, Consent
+from webapp.chat.turns.consent import Consent, ConsentWaiter
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.recovery import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
@@ -109,7 +109,7 @@ class TurnRunner:
         self._submitted.add(turn_id)
         self._hub.own(turn_id)
         turn = partial(Turn, turn_id, header, self._services, embedded=embedded, consent=consent, client=client)
-        loop.call_soon_threadsafe(self._spawn, turn_id, turn)
+        loop.call_soon_threadsafe(self._start_task, turn_id, turn)
 
     def drain(self, seconds: float) -> None:
         """Take no new turns and wait for the running ones; any not done in time are stored as interrupted."""
@@ -150,27 +150,27 @@ class TurnRunner:
             self._redis,
             seconds=settings.turn_lease_seconds,
             still_ours=self._tables.still_streaming,
-            lost=self._lose,
+            lost=self._abandon,
         )
         self._writer = TurnWriter(
             self._redis,
             coalesce_ms=COALESCE_MS,
             keep_seconds=LOG_SECONDS,
             viewers=self._hub,
-            may_write=self._leases.ensure,
+            may_write=self._leases.renew_if_lapsed,
         )
         self._chat = self._make_chat()
         self._has_turns = asyncio.Event()
         self._services = TurnServices(
-            self._tables, self._chat, self._writer, settings.reply_tokens, Asker(self._redis).ask
+            self._tables, self._chat, self._writer, settings.reply_tokens, ConsentWaiter(self._redis).ask
         )
         self._upkeep = [
             asyncio.create_task(self._leases.keep(), name="turn-leases"),
-            asyncio.create_task(self._honour_stops(), name="turn-stops"),
+            asyncio.create_task(self._stop_requested_turns(), name="turn-stops"),
             asyncio.create_task(self._save_texts(), name="turn-saves"),
         ]
 
-    def _spawn(self, turn_id: int, make: Callable[..., Turn]) -> None:
+    def _start_task(self, turn_id: int, make: Callable[..., Turn]) -> None:
         self._submitted.discard(turn_id)
         if turn_id in self._tasks:
             return
@@ -194,13 +194,13 @@ class TurnRunner:
             del self._turns[turn.id]
             if not self._turns:
                 self._has_turns.clear()
-            if self._hub.disown(turn.id):
+            if self._hub.release(turn.id):
                 await asyncio.to_thread(self._hub.wake)
             with suppress(RedisError):
                 if await lease and not turn.is_lost:
-                    await self._leases.give_back(turn.id)
+                    await self._leases.remove_keys(turn.id)
 
-    def _lose(self, turn_id: int) -> None:
+    def _abandon(self, turn_id: int) -> None:
         """Stop writing a turn that somebody else has taken or ended."""
         turn = self._turns.get(turn_id)
         if turn is not None and not turn.is_ending:
@@ -225,12 +225,12 @@ class TurnRunner:
                 if turn := self._turns.get(turn_id):
                     turn.saved(text, now + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))
             for turn_id in left.ended:
-                self._lose(turn_id)
+                self._abandon(turn_id)
             for turn_id in left.gone:
                 if (turn := self._turns.get(turn_id)) and not turn.is_ending:
                     self._tasks[turn_id].cancel(GONE)
 
-    async def _honour_stops(self) -> None:
+    async def _stop_requested_turns(self) -> None:
         while await self._has_turns.wait():
             await asyncio.sleep(STOP_POLL)
             turn_ids = list(self._turns)  # a task that has not started running could not store a stopped reply

@@ -36,7 +36,7 @@ def init_gate(app: Flask) -> None:
     gate = threading.Semaphore(AT_ONCE)
 
     @app.before_request
-    def _enter() -> None:
+    def _queue_request() -> None:
         view = current_app.view_functions.get(request.endpoint or "")
         if getattr(view, "starts_turn", False):
             request.get_data()  # read the whole body, however slow: nobody waits in line for another's network

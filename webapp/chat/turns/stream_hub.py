@@ -84,12 +84,12 @@ class Hub:
         with self._lock:
             return sum(len(queues) for queues in self._queues.values())
 
-    def are_there(self, turn_id: int) -> bool:
+    def has_viewers(self, turn_id: int) -> bool:
         """Return true if anybody watches a turn in this process."""
         return turn_id in self._queues
 
     def own(self, turn_id: int) -> None:
-        """Expect every entry of a turn about to begin in this process from its writer, until `disown`."""
+        """Expect every entry of a turn about to begin in this process from its writer, until `release`."""
         with self._lock:
             if turn_id not in self._positions:  # two sources would overtake each other
                 self._local_turns[turn_id] = _Own()
@@ -110,7 +110,7 @@ class Hub:
             if (local_turn := self._local_turns.get(turn_id)) is not None:
                 del local_turn.unwritten[:count]
 
-    def disown(self, turn_id: int) -> bool:
+    def release(self, turn_id: int) -> bool:
         """Leave the rest of a turn's stream, such as its jobs' reports, to the reader; returns whether to wake it."""
         with self._lock:
             local_turn = self._local_turns.pop(turn_id, None)

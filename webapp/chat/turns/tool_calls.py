@@ -17,7 +17,7 @@ from webapp.llm.partial_calls import ToolCall
 from webapp.tools.calls import ToolRun, call_record, failure, parse_arguments
 from webapp.tools.client_tools import MOST_HANDED, client_call_record
 from webapp.tools.outside_text import bound_output, mark_text
-from webapp.tools.toolset import FAR_SECONDS, MOST_CALLS, MOST_TOKENS, Output, Surroundings, Tool, ToolFailed, Toolset
+from webapp.tools.toolset import FAR_SECONDS, MOST_CALLS, MOST_TOKENS, Output, Tool, ToolContext, ToolFailed, Toolset
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class ToolCalling:
         self._consent = consent
         self._consents: dict[str, str] = {}
         self.has_handed_over = False
-        self._surroundings = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
+        self._surroundings = ToolContext(toolset.now or datetime.now(UTC), words=list(words))
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
         """Return what the prompt continues with: the model's message that asks for tools, and the answer to each call.
@@ -79,19 +79,19 @@ class ToolCalling:
         """
         prompt = [_assistant_message(text, calls) | ({"reasoning_content": thoughts.strip()} if thoughts else {})]
         for number, call in enumerate(calls):
-            if self.is_theirs(call):
-                self._hand_over(call)
+            if self.is_client_tool(call):
+                self._leave_to_client(call)
                 continue
             answer = TOO_MANY if number >= MOST_CALLS else await self._answer(call)
             prompt.append({"role": "tool", "tool_call_id": call.id, "content": answer})
         return prompt
 
-    def is_theirs(self, call: ToolCall) -> bool:
+    def is_client_tool(self, call: ToolCall) -> bool:
         """Return whether a call is for a tool of the client."""
         tool = self.toolset.get(call.name)
         return tool is not None and tool.kind == "client"
 
-    def _hand_over(self, call: ToolCall) -> None:
+    def _leave_to_client(self, call: ToolCall) -> None:
         """Leave a call to the client: what the program is to do is in the record, and in the final event."""
         is_sequential = self.toolset.parameters.get("parallel_tool_calls") is False
         limit = 1 if is_sequential else MOST_HANDED
@@ -111,10 +111,10 @@ class ToolCalling:
         elif tool.kind == "memory":
             run = await self._use_memory(call, start)
         elif tool.kind == "far":
-            run = await self._far(call, tool, start)
+            run = await self._run_remote(call, tool, start)
         else:
             arguments = parse_arguments(call.arguments)
-            run = call_record(call, arguments, await self._carried_out(tool, arguments))
+            run = call_record(call, arguments, await self._run_tool(tool, arguments))
         self._note(run.record, start)
         self._writer.entry(self.turn_id, "tool", run.record)
         return run.answer
@@ -129,7 +129,7 @@ class ToolCalling:
             self._note((await task).record, start)
             raise
 
-    async def _far(self, call: ToolCall, tool: Tool, start: float) -> ToolRun:
+    async def _run_remote(self, call: ToolCall, tool: Tool, start: float) -> ToolRun:
         """Run a call to another server: show it while it runs, and cancel it on a stop."""
         arguments = parse_arguments(call.arguments)
         fields: dict[str, Any] = {"number": len(self._progress.tool_calls)}
@@ -145,7 +145,7 @@ class ToolCalling:
         except asyncio.CancelledError:
             self._note(call_record(call, arguments, STOPPED, **fields).record, start)
             raise
-        run = call_record(call, arguments, output, **fields, duration_ms=_since(start))
+        run = call_record(call, arguments, output, **fields, duration_ms=_milliseconds_since(start))
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
         record_output = run.record["output"]  # not as it came: half a surrogate pair in it would break the next request
         text = str(record_output.get("text") or record_output.get("detail") or "")
@@ -176,7 +176,7 @@ class ToolCalling:
         start = time.monotonic()
         try:
             async with asyncio.timeout(min(tool.seconds, self._seconds)):
-                output = await self._carried_out(tool, arguments)
+                output = await self._run_tool(tool, arguments)
         except TimeoutError:
             output = failure(f"{tool.server or 'The other side'} did not answer in time.")
         self._seconds -= time.monotonic() - start
@@ -185,7 +185,7 @@ class ToolCalling:
         self._surroundings.words.append(str(record_output.get("text", "")))
         return record_output
 
-    async def _carried_out(self, tool: Tool, arguments: dict[str, Any]) -> Output:
+    async def _run_tool(self, tool: Tool, arguments: dict[str, Any]) -> Output:
         assert tool.run is not None
         try:
             return await tool.run(arguments, self._surroundings)
@@ -199,11 +199,11 @@ class ToolCalling:
             return failure("This tool failed.")
 
     def _note(self, record: dict[str, Any], start: float) -> None:
-        record.setdefault("duration_ms", _since(start))
+        record.setdefault("duration_ms", _milliseconds_since(start))
         self._progress.tool_calls.append(record)
 
 
-def _since(start: float) -> int:
+def _milliseconds_since(start: float) -> int:
     return round((time.perf_counter() - start) * 1000)
 
 

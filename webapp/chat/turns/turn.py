@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.chat.context.assembly import AssembledPrompt, TurnGone
 from webapp.chat.context.values import BudgetTooSmall
 from webapp.chat.suggestions import Trailer
-from webapp.chat.turns.cancellation import go_on, unstoppable
+from webapp.chat.turns.cancellation import go_on, run_to_end
 from webapp.chat.turns.consent import Ask, Consent
 from webapp.chat.turns.finish import Outcome
 from webapp.chat.turns.progress import Progress
@@ -100,7 +100,7 @@ class Turn:
             self.is_ending = True
             final_outcome = self.progress.complete(outcome, self.assembled)
             self.progress.measure(final_outcome)
-            await unstoppable(self._conclude(final_outcome))
+            await run_to_end(self._conclude(final_outcome))
 
     def is_due(self, now: float) -> bool:
         """Return whether the reply so far should be stored before it ends."""
@@ -183,14 +183,14 @@ class Turn:
                 calls = await self._one_call(prompt, assembled)
             finally:
                 self.progress.model_seconds += time.perf_counter() - asked_at
-            if not calls or self.progress.truncated or not (rounds_left or any(map(calling.is_theirs, calls))):
+            if not calls or self.progress.truncated or not (rounds_left or any(map(calling.is_client_tool, calls))):
                 self.progress.check_answer()
                 return
             messages = await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])
             if calling.has_handed_over:
                 return
             prompt += messages
-            self.progress.asked_again(assembled.tokens, messages)
+            self.progress.count_repeated_prompt(assembled.tokens, messages)
 
     async def _one_call(self, prompt: list[dict[str, Any]], assembled: AssembledPrompt) -> list[ToolCall]:
         """One model call, streamed; returns the tools it asks for."""

@@ -68,7 +68,7 @@ class TurnDatabase:
 
         self._reading += 1
         try:
-            assembled = await self._patiently(self._starts, work)
+            assembled = await self._read_with_retry(self._starts, work)
         finally:
             self._reading -= 1
         if any(isinstance(message["content"], list) for message in assembled.messages):
@@ -108,7 +108,7 @@ class TurnDatabase:
         """Put the turn's jobs on their queues."""
         await self._call(self._ends, lambda: queue_jobs(turn_id, finished_turn))
 
-    async def _patiently(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    async def _read_with_retry(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         """Return the same for reads only: a database that fails over is back in a moment."""
         for pause in PAUSES:
             try:
@@ -125,7 +125,7 @@ class TurnDatabase:
             with self._app.app_context():  # its end removes the session and gives the connection back
                 return repeat_on_conflict(work)
 
-        return await asyncio.get_running_loop().run_in_executor(pool, tracing.keep_span(run))
+        return await asyncio.get_running_loop().run_in_executor(pool, tracing.in_current_span(run))
 
     def close(self) -> None:
         """Take no more work."""
@@ -144,7 +144,7 @@ def queue_jobs(turn_id: int, turn: FinishedTurn) -> None:
     """Put the turn's jobs on their queues; without Redis they are left to the sweep."""
     client = redis()
     try:
-        turnlog.owe(client, turn_id, [name for name, _ in turn.jobs])
+        turnlog.note_pending_jobs(client, turn_id, [name for name, _ in turn.jobs])
         for name, ids in turn.jobs:
             enqueue(name, turn_id=turn_id, person=turn.user_id, **ids)
     except RedisError as error:

@@ -184,7 +184,7 @@ def report(client: Redis, turn_id: int, kind: str, data: dict[str, Any]) -> None
     client.xadd(log_key(turn_id), cast(dict[Any, Any], fields(kind, data)), nomkstream=True)
 
 
-def owe(client: Redis, turn_id: int, jobs: Iterable[str]) -> None:
+def note_pending_jobs(client: Redis, turn_id: int, jobs: Iterable[str]) -> None:
     """Note the jobs whose end settles the turn."""
     names = list(jobs)
     if not names:

@@ -26,7 +26,7 @@ SOME, MANY = 96, 256
 """Up to SOME turns, viewers get text as it comes; from MANY on it waits the full time; in between, part of it."""
 ALLOWED_SECONDS = 1.0
 """For so long after `may_write` viewers get text before it is asked again."""
-LEISURE = 2.0
+PAUSE_FACTOR = 2.0
 """The next write waits this many times as long as the last one took: a busy machine coalesces in any case."""
 
 MayWrite = Callable[[], Awaitable[None]]
@@ -105,7 +105,7 @@ class TurnWriter:
         except RedisError as error:
             log.warning("a stream lapses by itself", extra={"turn_id": turn_id, "error": type(error).__name__})
         self._viewers.confirm(turn_id, len(turn.unwritten))
-        turn.begin_again()
+        turn.rewrite_stream()
         turn.text, turn.thoughts = text, ""
 
     async def end(self, turn_id: int, kind: str, data: dict[str, Any], *, patience: float = 10.0) -> None:
@@ -158,10 +158,10 @@ class TurnWriter:
 
         Not at all while there is time, the full time under load, and if whoever watches has it already.
         """
-        if len(self._open) <= SOME and self._viewers.are_there(turn_id):
+        if len(self._open) <= SOME and self._viewers.has_viewers(turn_id):
             return self._pause
         share = min(1.0, max(0.0, (len(self._open) - SOME) / (MANY - SOME)))
-        return min(self._pause, max(self._pause * share, self._duration * LEISURE))
+        return min(self._pause, max(self._pause * share, self._duration * PAUSE_FACTOR))
 
     async def _run(self) -> None:
         while True:
@@ -230,7 +230,7 @@ class TurnWriter:
             elif None in answers:
                 # The stream is gone (Redis was emptied): start it again with everything there is.
                 self._viewers.confirm(turn_id, len(turn.unwritten))
-                turn.begin_again()
+                turn.rewrite_stream()
             else:
                 turn.created = True
                 self._confirm(turn_id, turn, count)

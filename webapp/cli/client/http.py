@@ -110,7 +110,7 @@ class Server:
             try:
                 return _parse(answer.read())
             except (HTTPException, OSError) as error:
-                raise self._away(error) from None
+                raise self._unreachable(error) from None
 
     def _open(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> HTTPResponse:
         """Return the response, once its headers are there. Raises Trouble for anything but a success."""
@@ -126,13 +126,13 @@ class Server:
             answer = connection.getresponse()
         except (HTTPException, OSError) as error:
             connection.close()
-            raise self._away(error) from None
+            raise self._unreachable(error) from None
         if answer.status >= 300:
             with closing(answer):
                 raise self._trouble(answer)
         return answer
 
-    def _away(self, error: Exception) -> Trouble:
+    def _unreachable(self, error: Exception) -> Trouble:
         return Trouble(f"{self.url} cannot be reached: {error or type(error).__name__}", AWAY)
 
     def _trouble(self, answer: HTTPResponse) -> Trouble:

@@ -14,7 +14,7 @@ from webapp.cli.client.http import Server
 from webapp.cli.client.memory import memories, remember, search
 from webapp.cli.client.schedules import schedules
 from webapp.cli.client.sync import sync
-from webapp.cli.client.transfers import bring_in, write_out
+from webapp.cli.client.transfers import export_file, import_file
 from webapp.cli.client.webhooks import events, webhooks
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -79,7 +79,7 @@ def logout() -> None:
     output.say("The token is forgotten here." if config.forget() else "There was no token here.")
 
 
-for command in (chat, search, remember, memories, schedules, sync, bring_in, write_out, webhooks, events):
+for command in (chat, search, remember, memories, schedules, sync, import_file, export_file, webhooks, events):
     commonplace.add_command(command)
 
 

@@ -37,7 +37,7 @@ FORMATS = {
 @in_space
 @as_json
 @click.pass_context
-def bring_in(
+def import_file(
     context: click.Context,
     file: Path,
     kind: str | None,
@@ -97,7 +97,7 @@ def bring_in(
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @as_json
 @click.pass_context
-def write_out(
+def export_file(
     context: click.Context,
     what: str,
     conversation_id: int | None,

@@ -21,6 +21,7 @@ TOUR_MODELS = {
     "BACKGROUND_MODEL": "screen-tour",
 }
 LONGEST_SOCKET_PATH = 100  # The kernel takes 107 bytes.
+_PUNCTUATION = str.maketrans("", "", "/._-+")
 
 
 class Spec(NamedTuple):
@@ -152,7 +153,9 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
 
 def _socket_path(var: Path, name: str) -> str:
     path = str(var / name)
-    if len(path.encode()) > LONGEST_SOCKET_PATH:
+    # redis-py cannot read the CLIENT INFO of a path with a space or "=", nor a URL with one that has "?" or "#".
+    is_plain = path.isascii() and path.translate(_PUNCTUATION).isalnum()
+    if len(path) > LONGEST_SOCKET_PATH or not is_plain:
         import tempfile  # noqa: PLC0415
 
         path = str(Path(tempfile.mkdtemp(prefix="commonplace-")) / name)

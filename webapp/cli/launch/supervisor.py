@@ -19,7 +19,7 @@ from .processes import kill_all_children
 STARTING_TICK = 0.02  # Seconds between two looks while starting up; a signal ends the wait early in any case.
 TICK = 1.0
 FAILURES_WHILE_STARTING = 3
-COMPLAIN_EVERY = 15.0
+WARNING_INTERVAL = 15.0
 
 
 class Supervisor:
@@ -37,7 +37,7 @@ class Supervisor:
         self._address = plan.listener.getsockname()[:2]
         self._probe = Probe((_reachable(self._address[0]), self._address[1]))
         self._probe_again_at = 0.0
-        self._complain_at = time.monotonic() + COMPLAIN_EVERY
+        self._complain_at = time.monotonic() + WARNING_INTERVAL
         self._last_answer = ""
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self._width = max(len(spec.name) for spec in plan.specs)
@@ -49,7 +49,7 @@ class Supervisor:
             while not self.stop_requests:
                 self._start_what_can_be()
                 self._wait(TICK if self.is_ready else STARTING_TICK)
-                self._look_after_children()
+                self._watch_children()
                 if not self.is_ready:
                     self._ask_whether_ready()
             return 0
@@ -57,7 +57,7 @@ class Supervisor:
             self._say(str(error))
             return 1
         finally:
-            self._end_everything()
+            self._stop_everything()
 
     # Starting
 
@@ -88,14 +88,14 @@ class Supervisor:
     def _ask_whether_ready(self) -> None:
         now = time.monotonic()
         if now > self._complain_at:
-            self._complain_at = now + COMPLAIN_EVERY
+            self._complain_at = now + WARNING_INTERVAL
             self._say("not ready yet" + (f"; /readyz says {self._last_answer[:500]}" if self._last_answer else ""))
         if self._probe.socket is None and now >= self._probe_again_at and self._web_is_running():
             self._probe_again_at = now + 0.1
             if (question := self._probe.ask()) is not None:
                 self._selector.register(question, selectors.EVENT_READ, self._probe)
 
-    def _hear_answer(self) -> None:
+    def _read_answer(self) -> None:
         answer = self._probe.answer()
         if answer is None or self._probe.socket is None:
             return
@@ -118,7 +118,7 @@ class Supervisor:
     def _wait(self, seconds: float) -> None:
         for key, _ in self._selector.select(seconds):
             if key.data is self._probe:
-                self._hear_answer()
+                self._read_answer()
             elif isinstance(key.data, Child):
                 self._pass_on(key.data)
             else:
@@ -139,7 +139,7 @@ class Supervisor:
         for line in lines:
             self._print(child.spec.name, line)
 
-    def _look_after_children(self) -> None:
+    def _watch_children(self) -> None:
         for child in self.children:
             if (code := child.collect()) is not None:
                 self._close_output(child)
@@ -185,7 +185,7 @@ class Supervisor:
 
     # Ending
 
-    def _end_everything(self) -> None:
+    def _stop_everything(self) -> None:
         patient_until = max(self.stop_requests, 1)  # With one more request than this we stop waiting.
         self._is_ending = True
         self._open_gate()  # a process waiting there would not notice that it should stop
@@ -202,10 +202,10 @@ class Supervisor:
                     self._say(f"{late} did not stop in time and was killed")
                     break
                 self._wait(0.05)
-                self._look_after_children()
+                self._watch_children()
             for child in group:
                 child.kill()
-        self._look_after_children()
+        self._watch_children()
         kill_all_children()
         self.plan.listener.close()
         if self.plan.redis_socket:

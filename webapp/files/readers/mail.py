@@ -61,7 +61,7 @@ def _body(part: Message, left_out: Counter[str]) -> Iterator[str]:
         for inner in part.get_payload():
             yield from _lines(inner, left_out)  # type: ignore[arg-type]
     elif kind == "multipart/alternative" and part.is_multipart():
-        yield from _body(_best(part.get_payload()), left_out)  # type: ignore[arg-type]
+        yield from _body(_best_part(part.get_payload()), left_out)  # type: ignore[arg-type]
     elif part.is_multipart():
         for inner in part.get_payload():
             yield from _body(inner, left_out)  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ def _body(part: Message, left_out: Counter[str]) -> Iterator[str]:
         left_out["attachment"] += 1
 
 
-def _best(parts: list[Message]) -> Message:
+def _best_part(parts: list[Message]) -> Message:
     """Return the plain one of several forms of a text, unless it only says that there is another."""
     plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
     other = next((part for part in parts if part is not plain), parts[0])

@@ -16,7 +16,7 @@ from webapp.llm.errors import ContextTooLong, CutOffAnswer, MalformedOutput, Ref
 from webapp.llm.settings import Target
 from webapp.llm.structured import complete_items
 from webapp.memories.learning.exam import Marks, Paper, call_of, mark, papers
-from webapp.memories.learning.model_call import SCHEMA_NAME, TurnAnswer, wishes
+from webapp.memories.learning.model_call import SCHEMA_NAME, TurnAnswer, call_options
 from webapp.memories.rules.statements import FIELD
 from webapp.prompts import service as prompts
 from webapp.providers.clients import completions
@@ -44,7 +44,7 @@ def examine(model_id: str) -> bool:
     if number is not None:
         instructions = prompts.active("extraction").text
         db.session.remove()
-        marks[number] = _sit(target, papers()[number], instructions)
+        marks[number] = _answer_paper(target, papers()[number], instructions)
         with redis().pipeline() as pipe:
             pipe.hset(key, str(number), json.dumps(astuple(marks[number])))
             pipe.expire(key, KEPT_SECONDS)
@@ -64,14 +64,14 @@ def _marks(target: Target) -> dict[int, Marks]:
     return {number: marks for number, marks in answers.items() if number < len(papers())}
 
 
-def _sit(target: Target, paper: Paper, instructions: str) -> Marks:
+def _answer_paper(target: Target, paper: Paper, instructions: str) -> Marks:
     call, parts = call_of(paper, instructions)
     items: list[Any] = []
     try:
         parsed, _ = (
             completions()
             .bound_to(target)
-            .complete_structured(call.messages, TurnAnswer, SCHEMA_NAME, **wishes(call, parts))
+            .complete_structured(call.messages, TurnAnswer, SCHEMA_NAME, **call_options(call, parts))
         )
         items = parsed.statements
     except CutOffAnswer as cut:

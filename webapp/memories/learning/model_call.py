@@ -59,7 +59,7 @@ class Answer:
     is_trusted: bool = False
 
 
-def wishes(call: ExtractionCall, parts: Sequence[Part]) -> dict[str, Any]:
+def call_options(call: ExtractionCall, parts: Sequence[Part]) -> dict[str, Any]:
     """Return how the call is to be answered: within how many tokens, how freely, and in which form."""
     return {
         "max_tokens": min(MOST_TOKENS, LEAST_TOKENS + TOKENS_EACH * call.evidence_tokens),
@@ -83,7 +83,7 @@ def ask(batch: ExtractionInput) -> Answer:
             batch.call.messages,
             TurnAnswer,
             SCHEMA_NAME,
-            **wishes(batch.call, batch.parts),
+            **call_options(batch.call, batch.parts),
         )
         data = parsed.model_dump()
         model, usage = completion.model, (completion.usage.prompt_tokens, completion.usage.completion_tokens)

@@ -33,7 +33,7 @@ class WrittenPortrait(BaseModel):
     sentences: Annotated[list[WrittenSentence], BeforeValidator(none_is_empty)] = Field(max_length=100)
 
 
-def salvage(text: str) -> WrittenPortrait:
+def complete_sentences(text: str) -> WrittenPortrait:
     """Return the whole sentences of an answer that was cut off: small models begin again and do not stop."""
     items = complete_items(text, "sentences")[:MOST_SENTENCES]
     return WrittenPortrait(sentences=readable_items(WrittenSentence, items))
@@ -65,10 +65,10 @@ def sentences_of(
         checked = text if _first_word(text) in usual else f"— {text}"
         for candidates in (sources, items):
             selection = _fewest(checked, candidates, len(sources))
-            if selection and _bear(checked, selection, name):
+            if selection and _supports(checked, selection, name):
                 sentences = (
                     [(text, selection)]
-                    if is_trusted or _says_all(text, selection)
+                    if is_trusted or _has_all_words(text, selection)
                     else [(_quoted(n), [n]) for n in selection]
                 )
                 for wording, notes in sentences:
@@ -89,12 +89,12 @@ def _fewest(text: str, notes: Sequence[KnownItem], limit: int) -> list[KnownItem
     return [note for note in notes if note.id in selection]
 
 
-def _bear(text: str, notes: Sequence[KnownItem], name: str) -> bool:
+def _supports(text: str, notes: Sequence[KnownItem], name: str) -> bool:
     contents, names = [note.content for note in notes], [name, *(note.author for note in notes)]
     return is_mostly_grounded(_without(text, names), contents) and keeps_particulars(text, [*contents, *names])
 
 
-def _says_all(text: str, notes: Sequence[KnownItem]) -> bool:
+def _has_all_words(text: str, notes: Sequence[KnownItem]) -> bool:
     """Tell whether a text has every telling word of its notes, no other, and no fewer words: "not" is a short one."""
     contents = [note.content for note in notes]
     has_all = all(words_found(content, text) == telling_words(content) for content in contents)

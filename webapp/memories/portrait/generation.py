@@ -9,7 +9,7 @@ from webapp.db.base import db, now, write_transaction
 from webapp.errors import NotFound
 from webapp.llm.errors import CutOffAnswer, ModelError
 from webapp.memories.learning.model_call import worker_is_trusted
-from webapp.memories.portrait.evidence import WrittenPortrait, salvage, sentences_of
+from webapp.memories.portrait.evidence import WrittenPortrait, complete_sentences, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.service import digest_of, holding, row_of
 from webapp.memories.portrait.subjects import Subject
@@ -47,7 +47,7 @@ def make_portrait(subject: Subject) -> int | None:
             _messages(memories, *description), WrittenPortrait, NAME, max_tokens=MAX_TOKENS, temperature=0.3
         )
     except ModelError as error:
-        portrait, completion = salvage(error.text if isinstance(error, CutOffAnswer) else ""), error.answer
+        portrait, completion = complete_sentences(error.text if isinstance(error, CutOffAnswer) else ""), error.answer
         if not portrait.sentences:
             _note_problem(subject, error.detail)
             raise

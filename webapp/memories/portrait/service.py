@@ -183,17 +183,17 @@ def _drop_forgotten(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any
 ) -> None:
     """Delete the sentences that rest on forgotten memories, and those that repeat what they said."""
-    _take_out(user_id, memory_ids, texts, Portrait.user_id == user_id)
-    _take_out(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
+    _remove_sentences(user_id, memory_ids, texts, Portrait.user_id == user_id)
+    _remove_sentences(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
 
 
 @being_withdrawn.connect
 def _withdraw(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> None:
     """Delete the sentences of spaces that rest on memories no longer shared, and those that repeat what they said."""
-    _take_out(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
+    _remove_sentences(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
 
 
-def _take_out(
+def _remove_sentences(
     user_id: int, memory_ids: Collection[int], texts: Collection[str], condition: ColumnElement[bool]
 ) -> None:
     portrait_ids = db.session.scalars(select(Portrait.portrait_id).where(condition)).all()
@@ -203,12 +203,12 @@ def _take_out(
         own_ids = _own_memory_ids(user_id, [*row.sentences, *row.before]) | set(memory_ids)
         for name in ("sentences", "before"):
             sentences = getattr(row, name)
-            rest = [item for item in sentences if not _tells(item, own_ids, set(memory_ids), texts)]
+            rest = [item for item in sentences if not _repeats(item, own_ids, set(memory_ids), texts)]
             if len(rest) != len(sentences):
                 setattr(row, name, rest)
 
 
-def _tells(item: dict[str, Any], own_ids: set[int], forgotten_ids: set[int], texts: Collection[str]) -> bool:
+def _repeats(item: dict[str, Any], own_ids: set[int], forgotten_ids: set[int], texts: Collection[str]) -> bool:
     """Return whether a sentence repeats a forgotten memory. One based only on others' memories repeats theirs."""
     ids = {number for number, _ in item["memories"]}
     if not ids.isdisjoint(forgotten_ids):

@@ -45,10 +45,10 @@ def standing_instructions(
 
     `version` is that of the user's memory, read beforehand: they are looked up once per version.
     """
-    return [item for item in _per_version.get(user_id, version, _looked_up) if item.applies(conversation_id, space_id)]
+    return [item for item in _per_version.get(user_id, version, _load) if item.applies(conversation_id, space_id)]
 
 
-def _looked_up(user_id: int) -> list[StandingInstruction]:
+def _load(user_id: int) -> list[StandingInstruction]:
     return [
         StandingInstruction(
             row.memory_id, row.content, row.revision, round(row.importance, 4), row.space_id, row.only_conversation_id

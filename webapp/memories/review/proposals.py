@@ -97,7 +97,7 @@ def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
     conditions = {None: (), "remember": (not_(_contradicts()),), "conflict": (_contradicts(),)}[query.kind]
     pages = decisions.review_queue(user_id, inner, *conditions, part=f"proposals {query.kind or ''}")
     following = pages.next_cursor and MEMORIES + pages.next_cursor
-    return Page(proposals + _of_memories(pages.items), following)
+    return Page(proposals + _view_memories(pages.items), following)
 
 
 def reply_proposals(user_id: int, message: Message) -> list[Proposal]:
@@ -105,13 +105,15 @@ def reply_proposals(user_id: int, message: Message) -> list[Proposal]:
     outputs = [call.get("output") or {} for call in message.tool_calls or ()]
     proposals: list[Proposal] = []
     if any(output.get("status") == "asks_first" for output in outputs):
-        rows = _forgets(user_id).where(ForgetProposal.message_id == message.message_id)
-        proposals += _of_forgets(user_id, db.session.execute(rows.order_by(ForgetProposal.proposal_id)).all())
+        rows = _forget_proposals(user_id).where(ForgetProposal.message_id == message.message_id)
+        proposals += _view_forget_proposals(
+            user_id, db.session.execute(rows.order_by(ForgetProposal.proposal_id)).all()
+        )
     ids = [output.get("memory_id") for output in outputs if output.get("status") == "waits_for_review"]
     if ids:
         query = MemoryQuery(limit=100)
         page = decisions.review_queue(user_id, query, Memory.memory_id.in_(ids), part="under a reply")
-        proposals += _of_memories(page.items)
+        proposals += _view_memories(page.items)
     return proposals
 
 
@@ -136,7 +138,7 @@ def discard(user_id: int, key: str) -> SettlementResult:
 def _find(user_id: int, key: str) -> ForgetProposal | WaitingMemory:
     kind, _, number = key.partition("-")
     if kind == FORGET:
-        row = db.session.execute(_forgets(user_id).where(ForgetProposal.proposal_id == int(number))).first()
+        row = db.session.execute(_forget_proposals(user_id).where(ForgetProposal.proposal_id == int(number))).first()
         if row is None:
             raise NotFound("There is no such proposal.")
         return row[0]
@@ -158,7 +160,7 @@ def _decide(user_id: int, review_item: WaitingMemory, decision: Decision) -> Set
     )
 
 
-def _forgets(user_id: int) -> Select[ForgetProposal, Memory]:
+def _forget_proposals(user_id: int) -> Select[ForgetProposal, Memory]:
     """Return the proposals of replies that are part of their conversations, each with its memory."""
     return (
         select(ForgetProposal, Memory)
@@ -172,11 +174,11 @@ def _forgets(user_id: int) -> Select[ForgetProposal, Memory]:
 
 def _to_forget(user_id: int, query: ProposalQuery) -> Page[Proposal]:
     keyset = Keyset("forget proposals", query, int, scope=user_id)
-    page = read_page(keyset, _forgets(user_id), ForgetProposal.proposal_id)
-    return Page(_of_forgets(user_id, page.items), page.next_cursor)
+    page = read_page(keyset, _forget_proposals(user_id), ForgetProposal.proposal_id)
+    return Page(_view_forget_proposals(user_id, page.items), page.next_cursor)
 
 
-def _of_forgets(user_id: int, rows: Sequence[Row[*tuple[Any, ...]]]) -> list[Proposal]:
+def _view_forget_proposals(user_id: int, rows: Sequence[Row[*tuple[Any, ...]]]) -> list[Proposal]:
     quotes = evidence_of(user_id, [memory.memory_id for _, memory, *_ in rows])
     return [
         Proposal(
@@ -192,7 +194,7 @@ def _of_forgets(user_id: int, rows: Sequence[Row[*tuple[Any, ...]]]) -> list[Pro
     ]
 
 
-def _of_memories(review_items: Sequence[WaitingMemory]) -> list[Proposal]:
+def _view_memories(review_items: Sequence[WaitingMemory]) -> list[Proposal]:
     tainted = _tainted_ids(review_items)
     proposals = []
     for item in review_items:

@@ -95,7 +95,7 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     history = board.in_slot(slot or "")
     current = next((memory for memory in history if memory.is_current), None)
     duplicate = next((memory for memory in history if memory.is_open and memory.value == value), None)
-    if board.find(lambda m: _bears(m, claim) and (duplicate is not None or not _may_adopt(claim, m))):
+    if board.find(lambda m: _supports(m, claim) and (duplicate is not None or not _may_adopt(claim, m))):
         return Refusal.KNOWN  # whatever was learned under the key since
     if current is not None and duplicate is current:
         board.add_evidence(current, claim)
@@ -149,7 +149,7 @@ def _contest(claim: Claim, current: KnownMemory, duplicate: KnownMemory | None, 
     return None
 
 
-def _bears(memory: KnownMemory, claim: Claim) -> bool:
+def _supports(memory: KnownMemory, claim: Claim) -> bool:
     """Tell whether a claim's words bear a memory that says the same under another key, or under none."""
     has_other_slot = memory.slot != claim.draft.slot and memory.rests_on(claim.evidence)
     return has_other_slot and memory.has_said(claim.draft.content)

@@ -68,7 +68,7 @@ def is_older(moment: Moment, memory: KnownMemory) -> bool:
     return last is not None and moment < last
 
 
-def worth(confidence: float, importance: float, last_sign: datetime, now: datetime, *, is_pinned: bool) -> float:
+def retention(confidence: float, importance: float, last_sign: datetime, now: datetime, *, is_pinned: bool) -> float:
     """Return what a memory counts for beside its relevance: confidence × importance × decay.
 
     `last_sign` is when it was last used or changed: from then on what is above DECAY_FLOOR halves every

@@ -41,7 +41,7 @@ def settle(
     decision needs another memory, or if the memory is not waiting.
     """
     if decision is Decision.REPLACE and not memory.is_open and memory.superseded_by is not None:
-        return _after_all(memory, other, moment)
+        return _reinstate(memory, other, moment)
     if not memory.needs_review or not memory.is_open:
         raise Conflict("This memory does not wait for a decision.")
     if decision is Decision.REJECT:
@@ -73,7 +73,7 @@ def is_earlier(memory: KnownMemory, other: KnownMemory) -> bool:
     return own_moment is not None and other_moment is not None and own_moment < other_moment
 
 
-def _after_all(memory: KnownMemory, other: KnownMemory | None, moment: datetime) -> Edits:
+def _reinstate(memory: KnownMemory, other: KnownMemory | None, moment: datetime) -> Edits:
     edits = {memory.ref: {"valid_to": None, "superseded_by": None, "needs_review": False, "contradicts": None}}
     if other is None or not other.is_open or other.ref == memory.ref:
         return edits

@@ -56,15 +56,15 @@ def examine(memories: Iterable[Memory], moment: datetime) -> dict[Finding, Group
     in_use = [memory for memory in open_ones if not memory.needs_review]
     loose = [memory for memory in in_use if not memory.is_pinned]
     return {
-        Finding.STILL_TRUE: _singly(_longest_due(in_use, moment)),
+        Finding.STILL_TRUE: _one_each(_longest_due(in_use, moment)),
         Finding.DUPLICATES: find_duplicates(in_use),
-        Finding.UNSUPPORTED: _singly(
+        Finding.UNSUPPORTED: _one_each(
             m
             for m in open_ones
             if m.evidence_count == 0 and m.origin not in ("user", "import") and not m.edited_by_user
         ),
-        Finding.STALE: _singly(memory for memory in loose if moment - _last_sign(memory) > STALE_AFTER),
-        Finding.NEVER_USED: _singly(m for m in loose if m.access_count == 0 and moment - m.created_at > UNUSED_AFTER),
+        Finding.STALE: _one_each(memory for memory in loose if moment - _last_sign(memory) > STALE_AFTER),
+        Finding.NEVER_USED: _one_each(m for m in loose if m.access_count == 0 and moment - m.created_at > UNUSED_AFTER),
     }
 
 
@@ -124,5 +124,5 @@ def _last_sign(memory: Memory) -> datetime:
     return max(filter(None, (memory.last_accessed_at, memory.updated_at, memory.created_at)))
 
 
-def _singly(memories: Iterable[Memory]) -> Groups:
+def _one_each(memories: Iterable[Memory]) -> Groups:
     return [(memory.memory_id,) for memory in memories]

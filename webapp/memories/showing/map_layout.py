@@ -81,7 +81,7 @@ class Layout:
 def lay_out(shape: Shape, sizes: Sequence[float], links: Sequence[Link]) -> Layout:
     """Return the places of names in order of rank, of which `sizes` are out of 1, and `links` are among them."""
     cells = _cells(shape, len(sizes) + 1)
-    order = _arranged([(x, y) for x, y in cells[1:]], sizes, links)
+    order = _arrange([(x, y) for x, y in cells[1:]], sizes, links)
     top = min(y for _, y in cells) - shape.cell_height / 2
     height = max(y for _, y in cells) + shape.cell_height / 2 - top
 
@@ -107,7 +107,7 @@ def _cells(shape: Shape, count: int) -> list[tuple[float, float]]:
     return [(x, y) for *_, x, y in sorted(cells)[:count]]
 
 
-def _arranged(cells: Sequence[tuple[float, float]], sizes: Sequence[float], links: Sequence[Link]) -> list[int]:
+def _arrange(cells: Sequence[tuple[float, float]], sizes: Sequence[float], links: Sequence[Link]) -> list[int]:
     """Return the cell of each name, by its number: each in turn where it costs least, then exchanged while that helps.
 
     Long links cost, and so do large names far from the middle.

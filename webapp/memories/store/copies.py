@@ -10,7 +10,7 @@ from blinker import Signal
 from sqlalchemy import ColumnElement, and_, or_, select, true, update
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.accounts.idempotency import open_answer, seal_answer
+from webapp.accounts.idempotency import encrypt_answer, open_answer
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations.current_messages import replies_of
 from webapp.conversations.models import Conversation, Message, MessageReasoning
@@ -185,7 +185,7 @@ def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[s
             continue
         stripped = _without(body, memory_ids, forms)
         if stripped != body:
-            updates[key] = seal_answer(stripped)
+            updates[key] = encrypt_answer(stripped)
     for key, body in updates.items():
         get_or_raise(IdempotencyKey, (user_id, key)).body = body
     db.session.flush()

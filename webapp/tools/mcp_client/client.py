@@ -31,12 +31,12 @@ class Server:
     age: str = ""
 
 
-class _Older(Exception):
+class _HandshakeNeeded(Exception):
     """The server does not accept requests that stand alone."""
 
 
 @dataclass(slots=True)
-class _Talk:
+class _McpSession:
     """The agreement with a server for one call."""
 
     server: Server
@@ -55,7 +55,7 @@ class _Talk:
             if response.status in (401, 403):
                 raise ToolFailed(f"{self.server.name} did not accept the token.")
             if response.status >= 300 and self.age == STATELESS:
-                raise _Older
+                raise _HandshakeNeeded
             session = response.headers.get("mcp-session-id", "")
             if session.isascii() and session.isprintable() and len(session) <= 500:
                 self.session = session or self.session
@@ -69,10 +69,10 @@ class _Talk:
             if is_error and "error" not in answer:
                 raise ToolFailed(f"{self.server.name} answered with an error ({response.status}).")
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
-            raise _Older
+            raise _HandshakeNeeded
         return wire.result_of(answer, self.server.name)
 
-    async def tell(self, method: str) -> None:
+    async def notify(self, method: str) -> None:
         """Send a notification; what the server answers does not matter."""
         headers = wire.headers(method, {}, self.age, self.server.token, self.session)
         body = wire.request(None, method, {}, self.age)
@@ -110,11 +110,11 @@ async def tools(server: Server) -> tuple[str, list[ListedTool]]:
     """Return the revision that a server speaks, and its tools. Raises ToolFailed."""
     try:
         async with asyncio.timeout(LIST_SECONDS):
-            talk = _Talk(server, STATELESS)
+            talk = _McpSession(server, STATELESS)
             try:
                 return STATELESS, await _list_tools(talk)
-            except _Older:
-                talk = await _shaken(server)
+            except _HandshakeNeeded:
+                talk = await _start_session(server)
             try:
                 return talk.age, await _list_tools(talk)
             finally:
@@ -127,13 +127,13 @@ async def call(server: Server, name: str, arguments: dict[str, Any]) -> Output:
     """Return a tool's result. Raises ToolFailed, and TimeoutError if the caller limits the time."""
     if server.age == STATELESS:
         try:
-            talk = _Talk(server, STATELESS)
+            talk = _McpSession(server, STATELESS)
             return wire.output_of(await talk.ask("tools/call", name=name, arguments=arguments))
-        except _Older:
+        except _HandshakeNeeded:
             raise ToolFailed(
                 f"{server.name} now speaks another version of the protocol. Test it again in the settings."
             ) from None
-    talk = await _shaken(server)
+    talk = await _start_session(server)
     try:
         return wire.output_of(await talk.ask("tools/call", name=name, arguments=arguments))
     finally:
@@ -155,19 +155,19 @@ def name_for(server: str, tool: str, names: set[str]) -> str:
     return candidate
 
 
-async def _shaken(server: Server) -> _Talk:
+async def _start_session(server: Server) -> _McpSession:
     """Return a conversation with a server of the older age, after the handshake."""
-    talk = _Talk(server, HANDSHAKE[0])
+    talk = _McpSession(server, HANDSHAKE[0])
     result = await talk.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
     version = str(result.get("protocolVersion"))
     if not _DATED.fullmatch(version) or version >= STATELESS:
         raise ToolFailed(f"{server.name} does not speak any version of the protocol that is known here.")
     talk.age = version  # lists and calls of tools are the same in all with a handshake
-    await talk.tell("notifications/initialized")
+    await talk.notify("notifications/initialized")
     return talk
 
 
-async def _list_tools(talk: _Talk) -> list[ListedTool]:
+async def _list_tools(talk: _McpSession) -> list[ListedTool]:
     tools: dict[str, ListedTool] = {}
     cursor: str | int | None = None
     seen: set[str | int | None] = set()

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webapp.tools.calls import definition_of, failure
 from webapp.tools.remote_calls import MOST_REDIRECTS, RemoteRequest, json_of, send_request
-from webapp.tools.toolset import Output, Surroundings, Tool, ToolFailed
+from webapp.tools.toolset import Output, Tool, ToolContext, ToolFailed
 from webapp.tools.urls import is_known
 from webapp.tools.web import plain_text
 from webapp.tools.web.providers import PROVIDERS, Hit, hits, result_list
@@ -58,7 +58,7 @@ NAMES = ("web_search", "read_page")
 def web_tools(engine: Engine | None) -> list[Tool]:
     """Search, if there is an engine, and reading pages."""
 
-    async def search(arguments: dict[str, Any], _around: Surroundings) -> Output:
+    async def search(arguments: dict[str, Any], _around: ToolContext) -> Output:
         assert engine is not None
         try:
             query = WebSearch.model_validate(arguments).query
@@ -74,7 +74,7 @@ def web_tools(engine: Engine | None) -> list[Tool]:
     return tools
 
 
-async def _read(arguments: dict[str, Any], context: Surroundings) -> Output:
+async def _read(arguments: dict[str, Any], context: ToolContext) -> Output:
     try:
         url = ReadPage.model_validate(arguments).url.strip()
     except ValidationError:

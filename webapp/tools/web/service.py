@@ -85,7 +85,7 @@ def engine_of(row: WebAccess | None) -> Engine | None:
     return Engine(row.provider, row.address or provider.address, unseal(row.secrets).api_key)
 
 
-async def try_out(engine: Engine) -> str:
+async def search_test(engine: Engine) -> str:
     """Search for something; returns a sentence about the results. Raises ToolFailed."""
     try:
         async with asyncio.timeout(TEST_SECONDS):

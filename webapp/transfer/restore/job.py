@@ -18,7 +18,7 @@ from webapp.background.time_slices import Work
 from webapp.conversations.models import Conversation
 from webapp.db.base import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
-from webapp.files.uploads import take_in
+from webapp.files.uploads import store_upload
 from webapp.memories.models import Memory
 from webapp.memories.store import versions
 from webapp.retrieval import changes
@@ -227,7 +227,7 @@ def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes
             try:
                 data = BytesIO(upload.read(name))
                 with write_transaction():
-                    row = take_in(user_id, str(line.get("name") or "file"), data)
+                    row = store_upload(user_id, str(line.get("name") or "file"), data)
                     row.created_at = instant(line.get("created_at")) or row.created_at
                     RestoreBatch(import_id, user_id, upload).note("file", [(line.get("file_id"), row.file_id)])
                     record = db.session.get(Import, import_id, with_for_update=True)

@@ -14,7 +14,6 @@ from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnRecei
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule
 from webapp.schedules.recurrence import next_time, rule_of
-from webapp.schedules.service import FORMER_NAMES
 from webapp.transfer.restore.values import RestoreBatch, attributes, moment
 
 PASSAGES = {"memory": "memory", "chunk": "chunk", "message": "message", "document": "part"}
@@ -36,7 +35,7 @@ class Table:
     `kind` is the name for references to the rows, if there are any; `refs` are columns that refer to rows of other
     kinds; `later` those that are written once all lines are in; `fixed` are the values that every row has. `adapt`
     completes the values of a row and returns whether to create it; `asks` names what it looks up besides, for all lines
-    at once; `former` has the columns that older exports name otherwise.
+    at once.
     """
 
     model: type[Base]
@@ -45,7 +44,6 @@ class Table:
     later: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = field(default_factory=dict)
     adapt: Adapt | None = None
-    former: Mapping[str, str] = field(default_factory=dict)
     asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
 
     @property
@@ -65,7 +63,6 @@ class Table:
 
     def values(self, batch: RestoreBatch, line: dict[str, Any]) -> dict[str, Any] | None:
         """Return the attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
-        line = {self.former.get(name, name): value for name, value in line.items()}
         values = attributes(self.model, line, {self.key, *self.refs, *self.later})
         columns = table_of(self.model).columns
         for column, kind in self.refs.items():
@@ -176,9 +173,7 @@ TABLES: dict[str, Table] = {
         MessageFeedback, refs={"message_id": "message"}, fixed={"may_read": False}
     ),
     "prompts.jsonl": Table(SavedPrompt, "prompt", {"space_id": "space"}),
-    "schedules.jsonl": Table(
-        Schedule, "schedule", {"conversation_id": "conversation"}, adapt=_schedule, former=FORMER_NAMES
-    ),
+    "schedules.jsonl": Table(Schedule, "schedule", {"conversation_id": "conversation"}, adapt=_schedule),
     "summaries.jsonl": Table(
         ConversationChunk,
         "chunk",

@@ -37,12 +37,12 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
     """
     for ids in _batches(import_id, "conversation", CONVERSATIONS):
         staying = _conversations(user_id, import_id, ids)
-        _pass_over(import_id, "conversation", ids, staying)
+        _delete_records(import_id, "conversation", ids, staying)
         yield len(ids), len(staying)
     for ids in _batches(import_id, "memory"):
         versions.hold(user_id)
         staying = _memories(user_id, import_id, ids)
-        _pass_over(import_id, "memory", ids, staying)
+        _delete_records(import_id, "memory", ids, staying)
         yield len(ids), len(staying)
     for ids in _batches(import_id, "change_set"):
         db.session.execute(
@@ -62,7 +62,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
         file_ids = db.session.scalars(select(File.file_id).where(File.file_id.in_(ids), File.user_id == user_id))
         for file_id in sorted(set(file_ids) - set(db.session.scalars(statement))):
             delete_file(user_id, file_id)
-        _pass_over(import_id, "file", ids, ())
+        _delete_records(import_id, "file", ids, ())
         yield len(ids), 0
     for kind, key, is_unchanged in (
         ("prompt", SavedPrompt.saved_prompt_id, SavedPrompt.updated_at < since),
@@ -174,7 +174,7 @@ def _ids(import_id: int, kind: str) -> Select[int]:
     return select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == kind)
 
 
-def _pass_over(import_id: int, kind: str, batch: Mapping[int, int], staying: Collection[int]) -> None:
+def _delete_records(import_id: int, kind: str, batch: Mapping[int, int], staying: Collection[int]) -> None:
     """Delete the records of what has been dealt with, so that a job that starts again does not look at it again."""
     old = [old_id for new_id, old_id in batch.items() if new_id not in staying]
     if old:

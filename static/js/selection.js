@@ -1,33 +1,33 @@
 // Lists to choose from: all at once, how many, and by keyboard (j and k move, x chooses).
 import { $, $$, on } from "./dom.js";
-import { t, tn } from "./words.js";
+import { t, tn } from "./i18n.js";
 
 const boxes = (form) => $$("input[name='ids']:not(:disabled), input[name='id']", form);
 
-function tell(form) {
+function showCount(form) {
   const all = boxes(form);
   const chosen = all.filter((box) => box.checked).length;
   $("[data-chosen]", form).textContent = chosen ? tn("%(num)s selected", "%(num)s selected", chosen) : t("Select all");
-  const every = $("[data-choose-all]", form);
-  every.checked = chosen > 0 && chosen === all.length;
-  every.indeterminate = chosen > 0 && chosen < all.length;
+  const selectAll = $("[data-choose-all]", form);
+  selectAll.checked = chosen > 0 && chosen === all.length;
+  selectAll.indeterminate = chosen > 0 && chosen < all.length;
 }
 
 on("change", "[data-choose] input[type='checkbox']", (_event, box) => {
   const form = box.closest("[data-choose]");
   if (box.matches("[data-choose-all]")) for (const other of boxes(form)) other.checked = box.checked;
-  tell(form);
+  showCount(form);
 });
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || !["j", "k", "x"].includes(event.key)) return;
-  const at = document.activeElement;
-  const form = at?.closest("[data-choose]") ?? (at === document.body ? $("[data-choose]") : null);
-  if (!form || (at.matches("input, textarea, select") && !at.matches("[type='checkbox']"))) return;
+  const active = document.activeElement;
+  const form = active?.closest("[data-choose]") ?? (active === document.body ? $("[data-choose]") : null);
+  if (!form || (active.matches("input, textarea, select") && !active.matches("[type='checkbox']"))) return;
   const all = boxes(form);
-  const here = all.indexOf(at);
+  const here = all.indexOf(active);
   if (event.key === "x") {
-    if (here >= 0) at.click();
+    if (here >= 0) active.click();
   } else all[Math.min(all.length - 1, Math.max(0, here + (event.key === "j" ? 1 : -1)))]?.focus();
   event.preventDefault();
 });

@@ -2,12 +2,12 @@
 // page, in a script of their own before this one.
 const { texts = {}, forms = ["one", "other"] } = globalThis.commonplaceWords ?? {};
 const language = document.documentElement.lang || "en";
-const figures = new Intl.NumberFormat(language === "en" ? "en-GB" : language);
-const kinds = new Intl.PluralRules(language);
+const numberFormat = new Intl.NumberFormat(language === "en" ? "en-GB" : language);
+const pluralRules = new Intl.PluralRules(language);
 
 const fill = (text, values) => text.replace(/%\((\w+)\)s/g, (_place, name) => values[name]);
 
-export const number = (value) => figures.format(value);
+export const number = (value) => numberFormat.format(value);
 
 /** A text, with values in the places named in it. */
 export function t(text, values = {}) {
@@ -16,8 +16,8 @@ export function t(text, values = {}) {
 
 /** A text about a number of things, which is in it as %(num)s. */
 export function tn(one, many, count, values = {}) {
-  const said = texts[one];
-  const at = forms.indexOf(kinds.select(count));
-  const text = said ? said[at < 0 ? forms.length - 1 : at] : count === 1 ? one : many;
+  const translation = texts[one];
+  const index = forms.indexOf(pluralRules.select(count));
+  const text = translation ? translation[index < 0 ? forms.length - 1 : index] : count === 1 ? one : many;
   return fill(text, { num: number(count), ...values });
 }
