@@ -43,7 +43,7 @@ GROUPS = (
 )
 
 # Folders with nothing that could be different on SQLite: they are not even collected there.
-WITHOUT_DATABASE = {"browser", "cli", "llm", "markdown", "openapi", "text"}
+WITHOUT_DATABASE = {"bench", "browser", "cli", "fakemodel", "llm", "markdown", "network", "openapi", "text"}
 
 
 @dataclass
