@@ -363,27 +363,27 @@ HEIGHT = "(page => page.scrollHeight + page.getBoundingClientRect().top)(documen
 def look_over(
     tab: Tab, paths: Iterable[str], tallest: Mapping[str, int] = MappingProxyType({})
 ) -> list[tuple[str, str, str]]:
-    """What is wrong with pages, each loaded once and looked at at a desk in light and on a phone in the dark.
+    """What is wrong with pages, each loaded once, on one screen or the other by turns, and looked at on both.
 
     Of each: what axe-core finds, whether it is wider than its window, or at a desk taller than is said in `tallest`,
     what it complains of in the console. What is around every page (the sidebar, the panel of memories) is looked at on
-    the first only. axe-core takes the pages by
-    turns on one screen or the other; with `--slow`, on both.
+    the first only. axe-core looks at the screen on which a page was loaded; with `--slow`, at both.
     """
     page = tab.page
     devices = page.context.new_cdp_session(page)
     wrong: list[tuple[str, str, str]] = []
     for number, path in enumerate(paths):
-        for turn, (name, device, colour) in enumerate(SCREENS):
-            page.set_viewport_size(device["viewport"])
-            page.emulate_media(color_scheme=colour)  # type: ignore[arg-type]
-            devices.send("Emulation.setTouchEmulationEnabled", {"enabled": device is PHONE})
-            if device is DESKTOP:
+        for turn, (name, device, colour) in enumerate(SCREENS[:: -1 if number % 2 else 1]):
+            if turn or not number:  # else it is the screen of the page before
+                page.set_viewport_size(device["viewport"])
+                page.emulate_media(color_scheme=colour)  # type: ignore[arg-type]
+                devices.send("Emulation.setTouchEmulationEnabled", {"enabled": device is PHONE})
+            if not turn:
                 tab.go(path).add_script_tag(url="/static/vendor/axe.js")  # which Chromium has compiled
-                height = page.evaluate(HEIGHT) if path in tallest else 0
-                wrong += [(path, name, f"{height} pixels tall")] if height > tallest.get(path, 0) else []
+            height = page.evaluate(HEIGHT) if device is DESKTOP and path in tallest else 0
+            wrong += [(path, name, f"{height} pixels tall")] if height > tallest.get(path, 0) else []
             but = "#sidebar, #panel, dialog" if number else ""
-            if SLOW or not number or number % 2 == turn:
+            if SLOW or not number or not turn:
                 wrong += [(path, name, finding) for finding in serious_findings(page, but)]
             wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
             wrong += [(path, name, "scrolls as a whole")] if scrolls_as_a_whole(page) else []

@@ -69,8 +69,7 @@ def test_no_look_up_walks_through_all_memories(app: Flask, user: Person, talk: i
         standing_instructions(user.user_id, 1, talk)
         extraction.extract(talk)
         index_user(user.user_id)
-        list(passage_rows.load_memories(user.user_id, [1, 2]))
-        list(passage_rows.load_memories(user.user_id))
+        passage_rows.load_memories(user.user_id, [1, 2])
         facts.exact_facts("What is my parrot called?", Scope(user.user_id), position(user.user_id))
     walking = re.compile(r"SCAN memories|memories USING (COVERING )?INDEX \w+ \(user_id=\?( AND is_archived=\?)?\)$")
     # The scan for what is near, which is of all; the newest, until there are enough; all ids, when the index is built.

@@ -117,6 +117,7 @@ def test_what_is_known_follows_every_change(app_context, user) -> None:
     assert first.id not in {item.id for item in context_memories(user.user_id)}
 
 
+@pytest.mark.once  # SQLite begins its transactions by a statement, which would be counted
 def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, monkeypatch: Any) -> None:
     scope = Scope(user.user_id)
 
