@@ -30,7 +30,7 @@ from jobs import data_work, model_work, schedule, upkeep  # noqa: F401  (loaded 
 from jobs.runner import worker_app
 from jobs.work_loop import PatientWorker
 from webapp.background.job_specs import WORKERS, Queue, rq_queue
-from webapp.cli.launch.processes import lower_priority, take_forks_along
+from webapp.cli.launch.processes import kill_forks_with_us, lower_priority
 from webapp.extensions import app_settings, make_redis
 from webapp.llm.sdk import warm_up
 
@@ -44,7 +44,7 @@ PAUSE_SECONDS = 1.0
 
 def main(names: list[str], *, with_schedule: bool = False, nice: int = NICE) -> None:
     """Process the named queues, all of them by default, until told to stop."""
-    take_forks_along()
+    kill_forks_with_us()
     lower_priority(nice)
     app = worker_app()
     with app.app_context():

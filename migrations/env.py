@@ -8,7 +8,7 @@ from alembic import context
 from flask import current_app
 
 from webapp.db.base import db, expect_writes
-from webapp.db.migrations import connect_patiently, make_database_file
+from webapp.db.migrations import connect_with_retry, make_database_file
 
 PATIENCE_SECONDS = 60.0
 """How long a database may take to start."""
@@ -20,7 +20,7 @@ def run() -> None:
     with suppress(KeyError):  # it goes nowhere: `flask db current`
         context.get_revision_argument()
         make_database_file(db.engine)
-    with connect_patiently(db.engine, PATIENCE_SECONDS) as connection:
+    with connect_with_retry(db.engine, PATIENCE_SECONDS) as connection:
         if connection.dialect.name == "sqlite":
             # Batch mode drops and remakes tables; with foreign keys on, the drop would cascade into their children.
             # The pragma does nothing inside a transaction, hence the driver's own connection.

@@ -21,7 +21,7 @@ from pydantic import (
 from redis import ConnectionPool
 from sqlalchemy.engine import URL
 
-from webapp.db.address import sqlalchemy_url
+from webapp.db.urls import sqlalchemy_url
 from webapp.environment import LaunchError, complete
 from webapp.llm.settings import ModelSettings
 from webapp.network.outbound import AllowedHosts

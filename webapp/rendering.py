@@ -109,7 +109,7 @@ def model_name(name: str) -> str:
 def highlight(text: str, words: str, around: int = 90) -> Markup:
     """Return the part of a text where the words occur, with each occurrence marked."""
     needle = search_form(words.strip())
-    base = _start_near(text, needle)
+    base = _find_near(text, needle)
     places = [(base + begin, base + stop) for begin, stop in _places(text[base : base + 2 * WINDOW], needle)]
     start = max(0, places[0][0] - around) if places else 0
     end = start + len(needle) + 2 * around
@@ -122,7 +122,7 @@ def highlight(text: str, words: str, around: int = 90) -> Markup:
     return marked + escape(text[position:end]) + ("…" if end < len(text) else "")
 
 
-def _start_near(text: str, needle: str) -> int:
+def _find_near(text: str, needle: str) -> int:
     """Return where a part of a text begins that has the words: to fold it character by character takes long."""
     for start in range(0, len(text), WINDOW) if needle else ():
         if needle in search_form(text[start : start + 2 * WINDOW]):

@@ -10,7 +10,7 @@ import pytest
 
 from testkit.processes import ROOT
 from webapp import create_app
-from webapp.cli.launch.privacy import is_ours, keep_private, open_to_others
+from webapp.cli.launch.privacy import is_open_to_others, is_ours, keep_private
 from webapp.config import Settings
 
 
@@ -31,7 +31,7 @@ def test_what_was_made_first_by_others_is_closed(tmp_path: Path) -> None:
     for path in (var / "commonplace.sqlite3", var / "commonplace.sqlite3-wal", var / "secret_key", outside):
         path.write_text("x")
         path.chmod(0o664)
-    assert all(map(open_to_others, (var, var / "files", outside)))
+    assert all(map(is_open_to_others, (var, var / "files", outside)))
     keep_private(var, outside)
     assert mode(var) == mode(var / "files") == 0o700
     assert {mode(path) for path in (*var.glob("*.sqlite3*"), var / "secret_key", outside)} == {0o600}

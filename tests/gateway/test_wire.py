@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from webapp.gateway.fingerprints import IMAGE, PICTURE, fingerprint, says_the_same
+from webapp.gateway.fingerprints import IMAGE, PICTURE, fingerprint, is_same_reply
 from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.wire import Completion, read, split_model
 
@@ -146,4 +146,4 @@ def test_a_fingerprint_tells_histories_apart_and_not_their_line_ends() -> None:
     ],
 )
 def test_a_reply_that_comes_back_is_known(stored: str, sent: str, partial: bool, same: bool) -> None:
-    assert says_the_same(stored, sent, is_partial=partial, placeholder=GONE) is same
+    assert is_same_reply(stored, sent, is_partial=partial, placeholder=GONE) is same

@@ -93,7 +93,7 @@ def test_workers_yield_to_the_web(app, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their parent lowers its priority before it loads or forks anything: all that comes of it has the same."""
     done: list[Any] = []
     monkeypatch.setattr(worker, "lower_priority", lambda by: done.append(("nice", by)))
-    monkeypatch.setattr(worker, "take_forks_along", lambda: None)
+    monkeypatch.setattr(worker, "kill_forks_with_us", lambda: None)
     monkeypatch.setattr(worker, "warm_up", lambda *, jobs: None if jobs else done.append("sdk"))
     monkeypatch.setattr(worker.gc, "freeze", lambda: None)
     monkeypatch.setattr(worker, "worker_app", lambda: done.append("app") or app)

@@ -16,7 +16,7 @@ import pytest
 
 from webapp.llm.embedding_server import AFTER_PASSAGES, AFTER_QUERIES, BATCH, EmbeddingServer, Turns
 from webapp.llm.encoders import LocalEmbedder
-from webapp.llm.errors import ModelError, Silent
+from webapp.llm.errors import ModelError, ModelSilent
 from webapp.llm.packaged_models import SharedEmbedder, packaged_embedder
 
 DIM = 3
@@ -205,7 +205,7 @@ def test_an_unknown_model_and_a_late_answer_are_errors(
     reading = threading.Thread(target=ask.embed_passages, args=(["a"],))
     reading.start()
     assert model.begun.wait(20)
-    with pytest.raises(Silent):
+    with pytest.raises(ModelSilent):
         ask.embed_query("late", timeout=0.05)
     model.gate.set()
     reading.join(20)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from testkit.processes import ROOT
-from webapp.llm.errors import Silent
+from webapp.llm.errors import ModelSilent
 from webapp.llm.events import Event, Finish, TextDelta
 from webapp.llm.pool import ChatPool, ModelSwitched
 from webapp.llm.settings import ModelSettings, Target
@@ -26,7 +26,7 @@ class Client:
     async def stream(self, _messages: Any, *, patience: float, **_options: Any) -> AsyncGenerator[Event, None]:
         self.patience = patience
         if self.is_silent:
-            raise Silent
+            raise ModelSilent
         yield TextDelta("Hello.")
         yield Finish("stop")
 
@@ -45,7 +45,7 @@ def test_each_takes_half_of_what_is_left_and_the_last_one_the_rest(
         return [event async for event in pool.stream([{"role": "user", "content": "Hello"}], targets=targets)]
 
     if silent == 3:
-        with pytest.raises(Silent, match="in time"):
+        with pytest.raises(ModelSilent, match="in time"):
             asyncio.run(run())
     else:
         heard = asyncio.run(run())

@@ -8,7 +8,7 @@ from tests.llm.helpers import ASK
 from tests.llm.test_complete import GOOD, Answer
 from webapp.llm.errors import CutOffAnswer, MalformedOutput
 from webapp.llm.structured import parse_object
-from webapp.llm.usage import ROOM, has_thought, ran_out
+from webapp.llm.usage import ROOM, has_thought, is_limit_used_up
 
 
 def whole(content: str | None, reason: str = "stop", hidden: int = 0, **message: str) -> dict:
@@ -85,4 +85,4 @@ def test_an_object_in_a_thought_is_no_answer():
 
 @pytest.mark.parametrize("odd", [None, [], {}, {"choices": []}, {"choices": [None]}, {"usage": [], "choices": {}}])
 def test_what_is_no_completion_shows_no_thought(odd):
-    assert not has_thought(odd) and not ran_out(odd)
+    assert not has_thought(odd) and not is_limit_used_up(odd)

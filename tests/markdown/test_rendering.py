@@ -54,7 +54,7 @@ def test_emphasis_and_tags_as_models_write_them(source: str, html: str) -> None:
     assert render(source) == html
 
 
-@pytest.mark.parametrize(("text", "search"), [("<sub>" * 900, "_last_ends"), ("<details>\n" * 900, "_blocks")])
+@pytest.mark.parametrize(("text", "search"), [("<sub>" * 900, "_last_closing_tags"), ("<details>\n" * 900, "_blocks")])
 def test_where_tags_end_is_looked_up_once(monkeypatch: pytest.MonkeyPatch, text: str, search: str) -> None:
     """However many there are: each would otherwise be searched for to the end of the text."""
     asked: list[str] = []

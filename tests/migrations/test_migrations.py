@@ -18,7 +18,7 @@ from testkit.servers import Servers
 from webapp import create_app
 from webapp.config import Settings
 from webapp.db.base import db
-from webapp.db.migrations import connect_patiently
+from webapp.db.migrations import connect_with_retry
 from webapp.memories.store.journal import statement_hash
 from webapp.text.canonical import earlier_statement
 
@@ -252,10 +252,10 @@ def test_a_database_that_is_still_starting_is_waited_for(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(engine, "connect", connect)
     monkeypatch.setattr("webapp.db.migrations.time.sleep", lambda _seconds: None)
-    assert connect_patiently(engine, 5) == "a connection"
+    assert connect_with_retry(engine, 5) == "a connection"
     asked.clear()
     with pytest.raises(OperationalError):
-        connect_patiently(engine, -1)
+        connect_with_retry(engine, -1)
 
 
 @pytest.mark.mysql_only

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webapp.tools.calculator import LONGEST, Unanswerable, calculate
-from webapp.tools.date_arithmetic import Unclear, calculate_date
+from webapp.tools.date_arithmetic import UnclearDate, calculate_date
 
 CASES = json.loads(Path(__file__).with_name("calculator.json").read_text(encoding="utf-8"))
 
@@ -74,6 +74,6 @@ def test_so_much_later(start: str, add: str, then: str) -> None:
 
 @pytest.mark.parametrize("asked", DATE_CASES["what_is_unclear_is_a_sentence"])
 def test_what_is_unclear_is_a_sentence(asked: dict[str, str]) -> None:
-    with pytest.raises(Unclear) as refused:
+    with pytest.raises(UnclearDate) as refused:
         calculate_date(SUNDAY, **asked)
     assert str(refused.value).endswith(".")

@@ -59,7 +59,7 @@ def test_it_goes_on_where_it_was_killed_and_counts_what_stays_once(app, client, 
         first = db.session.scalars(db.select(Conversation.conversation_id)).first()
         db.session.add(Message(conversation_id=first, role="user", content="And on"))
     client.post(f"/api/imports/{taken_in}/undo", json={})
-    take_back, seen = import_undo._take_back, []
+    take_back, seen = import_undo._undo_conversation, []
 
     def dies(user_id: int, conversation_id: int, import_id: int) -> int:
         seen.append(conversation_id)
@@ -67,7 +67,7 @@ def test_it_goes_on_where_it_was_killed_and_counts_what_stays_once(app, client, 
             raise KeyboardInterrupt
         return take_back(user_id, conversation_id, import_id)
 
-    monkeypatch.setattr(import_undo, "_take_back", dies)
+    monkeypatch.setattr(import_undo, "_undo_conversation", dies)
     with app.app_context():
         with pytest.raises(KeyboardInterrupt):
             import_undo.run(taken_in)

@@ -82,7 +82,7 @@ def reset_two_step(email: str) -> None:
     """Turn off two-step sign-in for someone who has lost their phone and recovery codes."""
     with report_problems(), write_transaction():
         user = service.find_user(email)
-        second_factor.turn_off(user.user_id)
+        second_factor.disable(user.user_id)
         line = f"{user.email} signs in with the password alone"
     click.echo(line)
 

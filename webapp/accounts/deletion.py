@@ -33,7 +33,7 @@ def close(user_id: int, password: str) -> str:
     Returns the secret that shows the report. Raises Invalid for a wrong password, Conflict for the last admin.
     """
     service.prove_password(user_id, password)
-    service.keep_an_admin(user_id)
+    service.require_other_admin(user_id)
     days = app_settings().account_grace_days
     user = service.get_user(user_id)
     user.is_active = False
@@ -70,7 +70,7 @@ def end(user_id: int) -> None:
         service.delete_user(user_id)
         db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
         return
-    service.keep_an_admin(user_id)
+    service.require_other_admin(user_id)
     user = service.get_user(user_id)
     user.is_active, user.auth_version = False, user.auth_version + 1
     user.email, user.name, user.password_hash = f"deleted-{user_id}@deleted.invalid", "", "!"

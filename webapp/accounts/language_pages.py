@@ -57,7 +57,7 @@ def learn_from_browser() -> None:
         return
     settings = UserSettings.of(identity.settings)
     changes: dict[str, str] = {}
-    if settings.timezone == UNSET != zone and dates.is_zone(zone):
+    if settings.timezone == UNSET != zone and dates.is_time_zone(zone):
         changes["timezone"] = zone
     if not settings.language and request.accept_languages:
         code = language_of(this_app()).code

@@ -62,7 +62,7 @@ def _only_with_mail() -> None:
 
 
 @blueprint.errorhandler(InvalidLink)
-def _show_dead_link(error: InvalidLink) -> ViewResult:
+def _show_expired_link(error: InvalidLink) -> ViewResult:
     db.session.rollback()
     return _render("link_gone", reason=_(error.detail)), 410
 

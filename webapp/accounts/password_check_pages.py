@@ -145,7 +145,7 @@ def confirm_two_step() -> ViewResult:
 @password_required
 def end_two_step() -> ViewResult:
     """Turn it off."""
-    second_factor.turn_off(current_user_id())
+    second_factor.disable(current_user_id())
     return commit_and_redirect(url_for(".two_step"), _("Two-step sign-in is off."))
 
 

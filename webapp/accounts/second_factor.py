@@ -89,7 +89,7 @@ def check(user_id: int, code: str) -> bool:
     return True
 
 
-def turn_off(user_id: int) -> None:
+def disable(user_id: int) -> None:
     """Turn it off again."""
     row = _lock_row(user_id)
     if row is None:

@@ -173,8 +173,8 @@ def end_session(user_id: int, session_id: int) -> None:
 
 
 def delete_user(user_id: int) -> None:
-    """Delete an account and everything in it, in one transaction. Raises Conflict as `keep_an_admin` does."""
-    keep_an_admin(user_id)
+    """Delete an account and everything in it, in one transaction. Raises Conflict as `require_other_admin` does."""
+    require_other_admin(user_id)
     signals.end_account(user_id)
     signals.account_deleted.send(None, user_id=user_id)
     db.session.execute(delete(User).where(User.user_id == user_id))
@@ -197,7 +197,7 @@ def update_user(user_id: int, changes: UserChanges) -> User:
     """Give or remove admin rights, or (de)activate an account. Raises Conflict if no admin would be left."""
     user = get_user(user_id)
     if changes.is_admin is False or changes.is_active is False:
-        keep_an_admin(user_id)
+        require_other_admin(user_id)
     if changes.is_admin is not None:
         if changes.is_admin != user.is_admin:
             signals.note(user_id, "role_changed", "admin" if changes.is_admin else "no admin any more")
@@ -255,7 +255,7 @@ def _claim_first() -> bool:
     return True
 
 
-def keep_an_admin(user_id: int) -> None:
+def require_other_admin(user_id: int) -> None:
     """Raise Conflict if this is the only active admin while there are other accounts."""
     statement = select(User.user_id).where(User.is_admin, User.is_active).order_by(User.user_id).with_for_update()
     if list(db.session.scalars(statement)) != [user_id]:

@@ -109,7 +109,7 @@ def _choose(conversation: Conversation | None) -> ViewResult:
     before = own_parameters(conversation)
     try:
         parameters = _read_parameters(before)
-        if _is_for_once():
+        if _is_for_next_message():
             return _render_parameters(conversation, once=_for_next_message(parameters, before))
     except Invalid as error:
         return _render_parameters(conversation, _field_errors(error)), 422
@@ -135,7 +135,7 @@ def _read_parameters(before: Parameters) -> Parameters:
     return validate(Parameters, {"top_p": before.top_p, **values})
 
 
-def _is_for_once() -> bool:
+def _is_for_next_message() -> bool:
     """Return whether the choice is for the next message only, or that is being undone: nothing is stored in either
     case.
     """

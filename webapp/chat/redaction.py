@@ -9,7 +9,7 @@ from sqlalchemy import or_, select
 
 from webapp.db.base import db
 from webapp.memories.models import Memory, MemoryVersion
-from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
+from webapp.memories.rules.paraphrases import ForgottenStatements, without_repeats
 from webapp.memories.store.copies import GONE, replace_copies, without
 from webapp.memories.store.tombstones import recent_tombstone_sets
 from webapp.spaces.service import active_members, spaces_of
@@ -58,7 +58,7 @@ def redact(
     longest_first, statements = sorted(texts, key=len, reverse=True), ForgottenStatements(texts)
 
     def cleared(text: str) -> str:
-        text = without_retold(replace_copies(text, longest_first), statements, GONE)
+        text = without_repeats(replace_copies(text, longest_first), statements, GONE)
         for tombstones in tombstone_sets:
             text = tombstones.without_forgotten(text, GONE)
         return text

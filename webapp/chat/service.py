@@ -24,7 +24,7 @@ from webapp.files import service as files
 from webapp.parameters import PAYLOAD
 from webapp.providers.model_choice import check_choice
 from webapp.retrieval import receipts
-from webapp.retrieval.service import anticipate
+from webapp.retrieval.service import embed_ahead
 from webapp.text.provenance import Spans, carry_spans
 from webapp.tools.client_tools import ClientTools
 from webapp.usage import service as usage
@@ -77,7 +77,7 @@ def start_turn(
     runtime().runner.require_room()
     usage.require_room(user_id)
     check_choice(model)
-    embedded = anticipate(user_id, content)
+    embedded = embed_ahead(user_id, content)
     if conversation_id is None:
         parent_id = None
         conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)
@@ -139,7 +139,7 @@ def store_reply_options(turn: StartedTurn, options: Mapping[str, Any]) -> Starte
 def continue_reply(user_id: int, reply_id: int, words: str) -> StartedTurn:
     """Return a turn that asks the model to continue the last reply, which was cut short. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
-    if not reply.can_go_on or messages.last_message_id(conversation.conversation_id) != reply.message_id:
+    if not reply.can_continue or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
     conversation_id = conversation.conversation_id
     return start_turn(user_id, words, conversation_id=conversation_id, custom_payload={"purpose": "continue"})
@@ -157,7 +157,7 @@ def _answer_again(conversation: Conversation, reply: Message) -> StartedTurn:
     question = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
     if question is None or question.superseded_by_id is not None:
         raise Conflict("What this reply answered is no longer part of the conversation.")
-    embedded = anticipate(conversation.user_id, question.content)
+    embedded = embed_ahead(conversation.user_id, question.content)
     abandoned = _streaming_after(question)
     new_reply = messages.add_reply(conversation, question)
     messages.supersede_from(conversation, question.message_id + 1, new_reply)
@@ -190,7 +190,7 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
     db.session.refresh(message)  # it may have changed before we held the conversation
     if message.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Restore it first.")
-    embedded = anticipate(user_id, content)
+    embedded = embed_ahead(user_id, content)
     abandoned = _streaming_after(message)
     carried = carry_spans(message.content, content, message.provenance)
     question, reply = messages.add_exchange(

@@ -55,7 +55,7 @@ def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTu
     return StartedTurn(conversation, None, following)
 
 
-def parts_from_elsewhere(turn: StartedTurn, parts: Sequence[RoundElsewhere]) -> StartedTurn:
+def store_client_parts(turn: StartedTurn, parts: Sequence[RoundElsewhere]) -> StartedTurn:
     """Store earlier parts, which the client brings along, of the reply to a question just asked; the part to be written
     follows them."""
     reply = turn.reply

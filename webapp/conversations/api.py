@@ -136,7 +136,7 @@ def give_feedback(message_id: Id, body: NewFeedback) -> FeedbackOut:
 @feedback_blueprint.delete("/messages/<int:message_id>/feedback")
 def take_feedback_back(message_id: Id) -> None:
     """Remove your rating of a reply."""
-    feedback.take_back(current_user_id(), message_id)
+    feedback.remove_rating(current_user_id(), message_id)
 
 
 @feedback_blueprint.get("/feedback/counts")

@@ -50,7 +50,7 @@ def give_feedback(user_id: int, message_id: int, fields: NewFeedback) -> Message
     return row
 
 
-def take_back(user_id: int, message_id: int) -> None:
+def remove_rating(user_id: int, message_id: int) -> None:
     """Remove the user's rating of a reply, if there is one. Raises NotFound."""
     row = find_feedback(user_id, message_id)
     if row is not None:

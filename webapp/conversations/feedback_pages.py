@@ -30,7 +30,7 @@ def rate(message_id: int) -> ViewResult:
     row = feedback.find_feedback(current_user_id(), message_id)
     rating = "down" if request.form.get("rating") == "down" else "up"
     if row is not None and row.rating == rating:
-        feedback.take_back(current_user_id(), message_id)
+        feedback.remove_rating(current_user_id(), message_id)
         row = None
     else:
         row = feedback.give_feedback(current_user_id(), message_id, NewFeedback(rating=rating))

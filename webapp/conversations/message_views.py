@@ -118,7 +118,7 @@ def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> lis
             MessageView(
                 row,
                 _versions(row.message_id, siblings.get((row.role, row.parent_id), ())),
-                can_continue=is_reply and is_last and row.can_go_on,
+                can_continue=is_reply and is_last and row.can_continue,
                 can_retry=is_reply and is_last and row.status in ("stopped", "interrupted", "failed"),
                 can_regenerate=is_reply and row.status in ("complete", "stopped") and is_repeatable(row),
             )

@@ -187,7 +187,7 @@ class Message(Base):
         return "length" if payload.get("truncated") else "filtered" if payload.get("filtered") else ""
 
     @property
-    def can_go_on(self) -> bool:
+    def can_continue(self) -> bool:
         """Return whether it ended early, with text that another reply can continue from."""
         if self.status == "complete":
             return bool(self.is_cut)

@@ -71,7 +71,7 @@ def make_database_file(engine: Engine) -> None:
         file.touch()
 
 
-def connect_patiently(engine: Engine, seconds: float) -> Connection:
+def connect_with_retry(engine: Engine, seconds: float) -> Connection:
     """Return a connection to a database that may still be starting. Raises OperationalError if it does not come up in
     time.
     """

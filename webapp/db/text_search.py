@@ -25,7 +25,7 @@ def contains_words(column: Any, words: str) -> ColumnElement[bool]:
     """Return the condition that a text column holds some words, one after the other as they are."""
     if db.engine.dialect.name == "sqlite":
         return func.contains_words(column, search_form(words)) == 1
-    if _MARKED.search(words) or _ends_open(words):
+    if _MARKED.search(words) or _ends_in_open_syllable(words):
         return cast("ColumnElement[bool]", column.regexp_match(_pattern(words)))
     contains = func.replace(column, SOFT_HYPHEN, "").contains(words.replace(SOFT_HYPHEN, ""), autoescape=True)
     exact = [
@@ -51,12 +51,12 @@ def _pattern(words: str) -> str:
 
 
 def _character(char: str, *, is_last: bool) -> str:
-    if is_last and _ends_open(char):
+    if is_last and _ends_in_open_syllable(char):
         return f"[{char}-{chr(ord(char) + _FINALS - 1)}]"
     return char if char.isalnum() or char.isspace() else f"[{char}]" if char not in "\\^]" else f"\\{char}"
 
 
-def _ends_open(words: str) -> bool:
+def _ends_in_open_syllable(words: str) -> bool:
     """Tell whether words end in a syllable of Hangul to which a final consonant may be added."""
     last = ord(words[-1]) if words else 0
     return last in _SYLLABLES and (last - _SYLLABLES.start) % _FINALS == 0

@@ -57,7 +57,7 @@ def _delete_paraphrases(
         .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)
         .where(ConversationMemory.conversation_id.in_(conversation_ids))
     )
-    _delete({number for number, data in stream_rows(versions) if any(map(statements.is_retold_in, _sentences(data)))})
+    _delete({number for number, data in stream_rows(versions) if any(map(statements.is_repeated_in, _sentences(data)))})
 
 
 def _sentences(data: dict[str, Any]) -> list[str]:

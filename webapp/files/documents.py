@@ -122,7 +122,7 @@ def _add(
 
 
 @originals_left.connect
-def _originals_left(_sender: object, *, digests: Sequence[str]) -> None:
+def _delete_bytes(_sender: object, *, digests: Sequence[str]) -> None:
     """Delete the bytes with the last row that names them."""
     for digest in digests:
         drop_orphan(digest)

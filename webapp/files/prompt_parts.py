@@ -60,7 +60,7 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
     full_files: list[File] = []
     searched: list[File] = []
     unread: list[File] = []
-    for row, mode in _once(attached):
+    for row, mode in _unique_contents(attached):
         if row.status != "ready":
             unread.append(row)
         elif not has_text(row):
@@ -95,7 +95,7 @@ def has_text(row: File) -> bool:
     return row.pages > row.picture_pages or row.characters > 0
 
 
-def _once(attached: Sequence[Row[File, str]]) -> list[tuple[File, str]]:
+def _unique_contents(attached: Sequence[Row[File, str]]) -> list[tuple[File, str]]:
     """Return each content once, in its first position, however often it was attached, with the mode given last.
 
     One that could not be read at first may have been read when it was attached again.

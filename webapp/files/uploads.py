@@ -65,7 +65,7 @@ def take_content(name: str, data: BinaryIO) -> StoredContent:
     # Written even if it exists: it might just be being deleted, with its last file or by the sweep.
     with file_storage().take(key_of(content.digest), data) as path:
         if content.media_type.startswith("image/"):
-            reason, seen = _look(path, content.digest, content.media_type)
+            reason, seen = _check_picture(path, content.digest, content.media_type)
             return replace(content, reason=reason, seen=seen)
         pages, reason = _read(path, content.media_type)
     return replace(content, pages=pages, reason=reason)
@@ -156,7 +156,7 @@ def _digest(data: BinaryIO) -> str:
     return hasher.hexdigest()
 
 
-def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
+def _check_picture(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
     """Return why a picture cannot be shown, or how many tokens it takes."""
     try:
         return None, pictures.first_look(path, digest, media_type)

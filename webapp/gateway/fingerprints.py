@@ -27,7 +27,7 @@ def normal(text: str) -> str:
     return "\n".join(line for line in lines if line not in (IMAGE, PICTURE)).strip()
 
 
-def says_the_same(stored: str, sent: str, *, is_partial: bool, placeholder: str) -> bool:
+def is_same_reply(stored: str, sent: str, *, is_partial: bool, placeholder: str) -> bool:
     """Return whether a client sent back a reply as it is stored.
 
     A reply that was cut short may be longer on either side. Where forgotten text was replaced by `placeholder`, the

@@ -16,7 +16,15 @@ from webapp.errors import Conflict, Invalid, NotFound
 from webapp.gateway import threads
 from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.responses_input import ItemQuery, item_message
-from webapp.gateway.service import LaunchableReply, Preferences, answer_calls, go_on, prepare, start, with_pictures
+from webapp.gateway.service import (
+    LaunchableReply,
+    Preferences,
+    answer_calls,
+    continue_conversation,
+    prepare,
+    start,
+    with_pictures,
+)
 from webapp.gateway.wire import GatewayRequest
 from webapp.tools.client_tools import CLIENT
 from webapp.usage.service import require_room
@@ -146,14 +154,14 @@ def _ask(
     existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
     if existing is None and not results and (thread := threads.find_question(user_id, _mark(user_id, reply, request))):
         branch, last = thread
-        return go_on(user_id, request, preferences, branch, pictures, *last)
+        return continue_conversation(user_id, request, preferences, branch, pictures, *last)
     if existing is None:
         reply = _branch_copy(user_id, reply)
     if existing in (None, (0, "")) and results:
         tool_answers.take(reply, results)
     if existing is None:
         return start(user_id, request, preferences, reply.conversation_id, pictures)
-    return go_on(user_id, request, preferences, conversation.conversation_id, pictures, *existing)
+    return continue_conversation(user_id, request, preferences, conversation.conversation_id, pictures, *existing)
 
 
 def _answer(user_id: int, reply: Message, results: Mapping[str, str], preferences: Preferences) -> LaunchableReply:

@@ -107,7 +107,7 @@ def with_pictures(
 
     They are stored before anything is locked: reading one takes a while.
     """
-    pictures = _take_in(user_id, request)
+    pictures = _store_images(user_id, request)
     try:
         reply = begin(dict.fromkeys(pictures, "whole"))
     except DomainError:
@@ -169,7 +169,7 @@ def _write_another_reply(turn: chat.StartedTurn, conversation_id: int, preferenc
     return LaunchableReply(turn.turn_id, conversation_id, turn, is_new=False)
 
 
-def _take_in(user_id: int, request: GatewayRequest) -> list[int]:
+def _store_images(user_id: int, request: GatewayRequest) -> list[int]:
     """Store a question's images as files of the user's; returns their ids. Each is committed before the next is read.
 
     Raises Invalid for what is not an image, and what `store_upload` raises; then none of them is kept.
@@ -211,16 +211,18 @@ def _begin(
         conversation, reply_id = thread
         existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
         if existing is not None:
-            return go_on(user_id, request, preferences, conversation.conversation_id, pictures, *existing)
+            return continue_conversation(
+                user_id, request, preferences, conversation.conversation_id, pictures, *existing
+            )
     other = threads.find_question(user_id, fingerprint(preferences.seed, request.lines))
     if other is not None:
         place, last = other
-        return go_on(user_id, request, preferences, place, pictures, *last)
+        return continue_conversation(user_id, request, preferences, place, pictures, *last)
     conversation = threads.begin_with(user_id, preferences.fields, request.history)
     return start(user_id, request, preferences, conversation.conversation_id, pictures)
 
 
-def go_on(
+def continue_conversation(
     user_id: int,
     request: GatewayRequest,
     preferences: Preferences,
@@ -258,7 +260,7 @@ def start(
     )
     if request.rounds:
         tombstones = tombstone_set(user_id)
-        turn = tool_answers.parts_from_elsewhere(turn, [_part(item, tombstones) for item in request.rounds])
+        turn = tool_answers.store_client_parts(turn, [_part(item, tombstones) for item in request.rounds])
         turn.reply.model = preferences.model
         db.session.flush()
     return LaunchableReply(turn.turn_id, turn.header["conversation_id"], turn)

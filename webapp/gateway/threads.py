@@ -9,7 +9,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, owned_conversations
 from webapp.db.base import db, now
-from webapp.gateway.fingerprints import TextLine, fingerprint, says_the_same
+from webapp.gateway.fingerprints import TextLine, fingerprint, is_same_reply
 from webapp.gateway.models import GatewayThread
 from webapp.gateway.wire import GatewayRequest
 from webapp.memories.store.copies import GONE
@@ -46,7 +46,7 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
         return None
     for reply in _candidates(user_id, fingerprint(seed, history[:-1])):
         is_partial = reply.status in _PARTIAL
-        if not says_the_same(reply.content, history[-1][1], is_partial=is_partial, placeholder=GONE):
+        if not is_same_reply(reply.content, history[-1][1], is_partial=is_partial, placeholder=GONE):
             continue
         if (conversation := _lock_conversation(user_id, reply)) is not None:
             return conversation, reply.message_id
@@ -73,7 +73,7 @@ def find_part(user_id: int, request: GatewayRequest, seed: str) -> Message | Non
     ids = {call.id for call in last.calls}
     for reply in _candidates(user_id, fingerprint(seed, before)):
         handed = {call.get("call_id") for call in reply.tool_calls or () if call.get("by") == CLIENT}
-        if ids == handed and says_the_same(reply.content, last.text, is_partial=True, placeholder=GONE):
+        if ids == handed and is_same_reply(reply.content, last.text, is_partial=True, placeholder=GONE):
             return reply
     return None
 

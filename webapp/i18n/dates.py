@@ -25,7 +25,7 @@ MONTHS = (
 )
 
 
-def is_zone(name: str) -> bool:
+def is_time_zone(name: str) -> bool:
     """Return whether there is a time zone of that name."""
     return name in _ZONES
 

@@ -43,7 +43,7 @@ UNTRANSLATED_PATHS = (
     "webapp/memories/learning/",
     "webapp/admin/backups/",
     "webapp/config.py",
-    "webapp/db/address.py",
+    "webapp/db/urls.py",
     "webapp/redis/urls.py",
     "webapp/accounts/idempotency.py",
     "webapp/background/queues.py",

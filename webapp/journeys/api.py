@@ -26,8 +26,8 @@ from webapp.journeys.schemas import (
     PointAnswer,
     PointOut,
     PointReset,
-    ReopenWish,
-    SkipWish,
+    ReopenRequest,
+    SkipRequest,
     Slug,
     SummaryPending,
     SummaryQuery,
@@ -123,7 +123,7 @@ def answer(conversation_id: Id, point: Slug, body: PointAnswer) -> PointOut:
 
 
 @blueprint.post(f"{PLACE}/skip")
-def skip(conversation_id: Id, point: Slug, body: SkipWish) -> PointOut:
+def skip(conversation_id: Id, point: Slug, body: SkipRequest) -> PointOut:
     """Do not be asked about a point, or only after all others."""
     choice = "later" if body.until == "later" else "skip"
     return _point_response(conversation_id, answers.skip(current_user_id(), conversation_id, point, choice))
@@ -137,7 +137,7 @@ def guide(conversation_id: Id, body: GuideState) -> GuideState:
 
 
 @blueprint.post(f"{PLACE}/reopen")
-def reopen(conversation_id: Id, point: Slug, body: ReopenWish) -> PointOut:
+def reopen(conversation_id: Id, point: Slug, body: ReopenRequest) -> PointOut:
     """Be asked about a point again: a skip is undone, else what is known moves to its history; or undo that."""
     change = answers.undo if body.undo else answers.ask_again
     return _point_response(conversation_id, change(current_user_id(), conversation_id, point))

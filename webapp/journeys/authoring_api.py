@@ -76,7 +76,7 @@ class JourneyWork(BaseModel):
         )
 
 
-class PublishWish(BaseModel):
+class PublishRequest(BaseModel):
     version: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = Field(
         None, description="An earlier version to restore; without it the draft is published."
     )
@@ -124,7 +124,7 @@ def get_draft(slug: Slug) -> JourneyWork:
 
 @blueprint.post("/journeys/<slug>/publish")
 @idempotency.idempotent
-def publish_journey(slug: Slug, body: PublishWish) -> JourneyWork:
+def publish_journey(slug: Slug, body: PublishRequest) -> JourneyWork:
     """Publish the draft, or restore an earlier version."""
     return JourneyWork.of(authoring.publish(current_user_id(), slug, body.version))
 

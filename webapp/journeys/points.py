@@ -166,7 +166,7 @@ def _view(
         row.confirmed_at,
         reopened=stored.is_addressed and not state.is_addressed,
         prefilled=prefilled,
-        former=_former(all_quotes),
+        former=_replaced_pieces(all_quotes),
         set_aside=row.set_aside,
         settled_for=row.settled_for,
         settled_conflicts=row.settled_conflicts or (),
@@ -174,7 +174,7 @@ def _view(
     )
 
 
-def _former(evidence: Sequence[Quote]) -> list[Former]:
+def _replaced_pieces(evidence: Sequence[Quote]) -> list[Former]:
     """Return what was said and replaced, oldest first."""
     versions = []
     for item in evidence:

@@ -71,7 +71,7 @@ def report_state(user_id: int, conversation_id: int) -> ReportState:
     row = stored_row(conversation_id)
     fresh = row is not None and row.source_hash == source.digest
     is_complete = source.view.is_complete
-    making = not fresh and (is_being_made(conversation_id) or (is_complete and _ask_for(conversation_id)))
+    making = not fresh and (is_in_progress(conversation_id) or (is_complete and _ask_for(conversation_id)))
     if fresh:
         status = "ready"
     elif row is not None and not is_complete:
@@ -89,7 +89,7 @@ def report_state(user_id: int, conversation_id: int) -> ReportState:
     )
 
 
-def is_being_made(conversation_id: int) -> bool:
+def is_in_progress(conversation_id: int) -> bool:
     """Return whether a job for the summary is waiting or running; False while Redis is unavailable."""
     try:
         waits = pending_job_id(redis(), JobRequest("journey_report", {"conversation_id": conversation_id}))

@@ -46,7 +46,7 @@ class SummaryQuery(BaseModel):
     format: Literal["pdf", "md", "json"] = "pdf"
 
 
-class SkipWish(BaseModel):
+class SkipRequest(BaseModel):
     until: Literal["never", "later"] = Field("never", description="later: asked about after all other points.")
 
 
@@ -54,7 +54,7 @@ class GuideState(BaseModel):
     paused: bool = Field(description="The assistant asks about no point until it is false again.")
 
 
-class ReopenWish(BaseModel):
+class ReopenRequest(BaseModel):
     undo: bool = Field(False, description="Undo the last manual change instead.")
 
 

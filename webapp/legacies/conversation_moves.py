@@ -53,12 +53,12 @@ def _plan(row: Conversation, to: int | None) -> Move:
     return Move(
         dependents=dependents,
         withdrawn=[memory for memory in dependents if memory.visibility == "shared"],
-        set_aside=[memory for memory in dependents if _is_known_there(memory, to)],
+        set_aside=[memory for memory in dependents if _has_other_value(memory, to)],
         staying=[memory for memory in rows if not evidence_of[memory.memory_id]],
     )
 
 
-def _is_known_there(memory: Memory, to: int | None) -> bool:
+def _has_other_value(memory: Memory, to: int | None) -> bool:
     """Return whether the key of a memory in use has another current value in its new place."""
     in_use = memory.valid_to is None and not memory.is_archived and not memory.needs_review
     holder = key_holder(memory.user_id, memory.fact_key, memory.category, to) if memory.fact_key and in_use else None

@@ -15,7 +15,7 @@ from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.db.base import db
 from webapp.db.index_hints import batches_to_change
 from webapp.memories.models import Memory
-from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
+from webapp.memories.rules.paraphrases import ForgottenStatements, without_repeats
 from webapp.memories.rules.tombstones import has_statements
 from webapp.memories.store.copies import (
     replace_copies,
@@ -107,7 +107,7 @@ def _redact_conversations(
         if row.role == "user":
             quoted += replace_copies(row.content, exact) != row.content
             continue
-        text = without_retold(replace_copies(row.content, exact, WITHDRAWN), statements, WITHDRAWN)
+        text = without_repeats(replace_copies(row.content, exact, WITHDRAWN), statements, WITHDRAWN)
         if strip_beside(row, memory_ids, texts) or text != row.content:
             row.content = text
             updates.append(row.message_id)

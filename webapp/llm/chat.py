@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .capabilities import STRUCTURED_MODES, Capabilities, tool_fingerprint
-from .errors import InterruptedAnswer, MalformedOutput, ModelError, Silent, classify_exception
+from .errors import InterruptedAnswer, MalformedOutput, ModelError, ModelSilent, classify_exception
 from .events import Event, ReasoningDelta, StreamDecoder, TextDelta, ThoughtSoFar
 from .partial_calls import ToolCall
 from .refused_tools import Search, may_be_about_tools
@@ -75,7 +75,7 @@ class ChatClient:
         while True:
             decoder = StreamDecoder()
             calls = TextualCalls(types, types)
-            unopened = self.capabilities.unopened_thought(base_url, body["model"])
+            unopened = self.capabilities.closing_mark_alone(base_url, body["model"])
             markup = ReplyMarkup(unopened)
             delivered = False
             try:
@@ -292,4 +292,4 @@ async def _send(client: AsyncOpenAI, body: dict[str, Any]) -> Any:
 def _too_slow(decoder: StreamDecoder) -> ModelError:
     if decoder.started:
         return InterruptedAnswer("The model stopped sending in the middle of the answer. Try again.")
-    return Silent()
+    return ModelSilent()

@@ -29,7 +29,7 @@ from .request_format import adapt_body, blames_format, learn_rejection
 from .sdk import ProcessClient, json_of, post, with_retries
 from .settings import ModelSettings
 from .structured import describe_schema, parse_object, strict_schema
-from .usage import ROOM, Usage, has_thought, ran_out, usage_of
+from .usage import ROOM, Usage, has_thought, is_limit_used_up, usage_of
 
 log = logging.getLogger(__name__)
 
@@ -166,12 +166,12 @@ class CompletionClient:
         spent = Usage(requests=0)
         while True:
             thinks = self.capabilities.thinks(base_url, body["model"])
-            request = adapt_body(_with_room(body) if thinks else body, base_url, self.capabilities)
+            request = adapt_body(_with_reasoning_room(body) if thinks else body, base_url, self.capabilities)
             try:
                 payload = _payload(post(client, "/chat/completions", request, settings=self.settings, read=read))
                 if not thinks and has_thought(payload):
                     self.capabilities.note_thinking(base_url, body["model"])
-                    if ran_out(payload):
+                    if is_limit_used_up(payload):
                         spent = spent.plus(usage_of(payload.get("usage")))
                         continue  # once a day per model: from now on there is room for its reasoning
                 completion = _completion(payload, request)
@@ -198,7 +198,7 @@ def _with_answer(error: ModelError, answer: Completion) -> ModelError:
     return error
 
 
-def _with_room(body: dict[str, Any]) -> dict[str, Any]:
+def _with_reasoning_room(body: dict[str, Any]) -> dict[str, Any]:
     """Return the same request, with room for reasoning besides the answer."""
     return {**body, "max_tokens": body["max_tokens"] + ROOM} if "max_tokens" in body else body
 

@@ -51,7 +51,7 @@ class ModelUnavailable(ModelError):
     """The server cannot be reached, is overloaded, or answers with an error of some other kind."""
 
 
-class Silent(ModelUnavailable):
+class ModelSilent(ModelUnavailable):
     """The server has sent nothing for as long as one waits."""
 
     default_detail = "The model did not answer in time. Try again in a moment."
@@ -229,7 +229,7 @@ def classify_exception(exc: BaseException, *, has_started: bool = False, has_key
     if has_started:
         return InterruptedAnswer()
     if isinstance(exc, TimeoutError) or "Timeout" in type(exc).__name__:
-        return Silent()
+        return ModelSilent()
     if isinstance(exc, ValueError):
         return MalformedOutput()
     if type(exc).__name__ == "MissingCredentialsError" or "api_key" in str(exc):

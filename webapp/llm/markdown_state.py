@@ -53,7 +53,7 @@ class Place:
         *ended, line = (self.line + text).split("\n")
         place = self
         for block in ended:
-            place = place._past(block.expandtabs(4).rstrip("\r"))
+            place = place._next_line(block.expandtabs(4).rstrip("\r"))
         return replace(place, line=line)
 
     @property
@@ -73,7 +73,7 @@ class Place:
         """Return whether the following text is in a block quote."""
         return self._quotes(self._read(self.line.expandtabs(4) + _ANYTHING)) > 0
 
-    def _past(self, line: str) -> Place:
+    def _next_line(self, line: str) -> Place:
         """Return the place at the beginning of the line after this one."""
         if self.fence and (rest := self._unquoted(line)) is not None:
             marks = rest.strip()
@@ -81,7 +81,7 @@ class Place:
             indent = len(rest) - len(rest.lstrip())
             return replace(self, fence="") if is_end and indent - self.margin < _CODE_INDENT else self
         read = self._read(line)
-        place = Place(items=self.items if self._goes_on(read) else read.items, quotes=self._quotes(read))
+        place = Place(items=self.items if self._continues_paragraph(read) else read.items, quotes=self._quotes(read))
         if not read.body:
             return place
         if read.is_indented and not self.in_paragraph:
@@ -94,13 +94,13 @@ class Place:
         is_end = bool(_BLOCK.match(read.body))
         return replace(place, in_paragraph=not is_end, ticks=0 if is_end else ticks)
 
-    def _goes_on(self, read: _Line) -> bool:
+    def _continues_paragraph(self, read: _Line) -> bool:
         """Return whether a line goes on with a paragraph, whose containers it is then in without their marks."""
         starts_block = read.quotes or read.is_new_item or not read.body or _BLOCK.match(read.body)
         return self.in_paragraph and not starts_block
 
     def _quotes(self, read: _Line) -> int:
-        return self.quotes if self._goes_on(read) else read.quotes
+        return self.quotes if self._continues_paragraph(read) else read.quotes
 
     def _continued(self, read: _Line) -> int:
         """Return the backticks that opened inline code before this line, if it continues the paragraph."""

@@ -12,7 +12,7 @@ import numpy as np
 from .embedding_server import LENGTH, SHAPE, receive
 from .embeddings import Embedder, Vector
 from .encoders import LocalEmbedder, MultilingualEmbedder
-from .errors import ModelUnavailable, Silent
+from .errors import ModelSilent, ModelUnavailable
 
 Packaged = type[LocalEmbedder] | type[MultilingualEmbedder]
 _BY_SETTING: dict[str, Packaged] = {"local": LocalEmbedder, "multilingual": MultilingualEmbedder}
@@ -66,14 +66,14 @@ class _Line:
         """Return the rows of an answer. Raises ModelError."""
         until = time.monotonic() + seconds
         if not self._lock.acquire(timeout=seconds):
-            raise Silent
+            raise ModelSilent
         try:
             for is_first in (True, False):
                 try:
                     return self._exchange(request, until)
                 except TimeoutError:
                     self.close()
-                    raise Silent from None
+                    raise ModelSilent from None
                 except OSError:
                     self.close()  # it may have been restarted since the last request
                     if not is_first:

@@ -70,7 +70,7 @@ def has_thought(payload: Any) -> bool:
     return bool(details.get("reasoning_tokens")) or is_told or (isinstance(content, str) and bool(_OPEN.match(content)))
 
 
-def ran_out(payload: Any) -> bool:
+def is_limit_used_up(payload: Any) -> bool:
     """Return whether reasoning used up the limit, so that the answer is empty or only reasoning."""
     choice = _choice(payload)
     content = _map(choice.get("message")).get("content")

@@ -30,7 +30,7 @@ def _inline_tag(state: StateInline, silent: bool) -> bool:
         return False
     closing, name = match[1], (match[2] or match[3]).lower()
     # An opening tag alone would go on to the end of what it stands in.
-    if match[2] and not closing and _once(state, _last_ends).get(name, -1) < match.end():
+    if match[2] and not closing and _find_once(state, _last_closing_tags).get(name, -1) < match.end():
         return False
     if not silent:
         state.push("html_inline", "", 0).content = f"<{closing or ''}{name}>"
@@ -38,7 +38,7 @@ def _inline_tag(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _once(state: StateBlock | StateInline, find: Callable[[str], Found]) -> Found:
+def _find_once(state: StateBlock | StateInline, find: Callable[[str], Found]) -> Found:
     """Return what is found in a state's text, looked for once however many tags it has; kept with the rendering."""
     entry = state.env.get(find.__name__)
     if entry is None or entry[0] != state.src:
@@ -46,7 +46,7 @@ def _once(state: StateBlock | StateInline, find: Callable[[str], Found]) -> Foun
     return cast("Found", entry[1])
 
 
-def _last_ends(text: str) -> dict[str, int]:
+def _last_closing_tags(text: str) -> dict[str, int]:
     """Return where the last closing tag of each name begins."""
     return {tag[2].lower(): tag.start() for tag in _INLINE.finditer(text) if tag[1]}
 
@@ -89,7 +89,7 @@ def _details(state: StateBlock, start_line: int, end_line: int, silent: bool) ->
 
 def _end(state: StateBlock, begin: int, start_line: int, end_line: int) -> tuple[int, int]:
     """Return the line on which a block ends and where its closing tag begins; -1 for a block that does not end."""
-    start, stop = _once(state, _blocks).get(begin, (-1, -1))
+    start, stop = _find_once(state, _blocks).get(begin, (-1, -1))
     line = bisect_right(state.bMarks, start, start_line, end_line) - 1
     is_whole = start >= 0 and stop <= state.eMarks[line] and not state.src[stop : state.eMarks[line]].strip()
     return (line, start) if is_whole else (-1, -1)

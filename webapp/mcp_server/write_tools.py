@@ -11,7 +11,7 @@ from webapp.mcp_server import access, schemas
 from webapp.mcp_server.read_tools import memory_of, require_memory
 from webapp.memories import service as memories
 from webapp.memories.models import Memory
-from webapp.memories.rules.grounding import keeps_particulars
+from webapp.memories.rules.grounding import keeps_names_and_numbers
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store.forgetting import forget as forget_memories
 from webapp.memories.store.outside_proposals import Proposal, propose
@@ -56,7 +56,7 @@ def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
     access.require(args.space_id)
     if args.space_id is not None:
         require_member(user_id, args.space_id)
-    if not keeps_particulars(args.content, [args.quote]):
+    if not keeps_names_and_numbers(args.content, [args.quote]):
         raise Invalid.field("quote", "lacks a name or number of this. Quote what the user said, and state only that")
     if not may_write():
         return _propose(user_id, args.content, args.kind, args.space_id)

@@ -18,7 +18,7 @@ from webapp.memories.rules.grounding import value_after
 from webapp.memories.rules.kinds import MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Close, Draft
-from webapp.memories.rules.user_decisions import place_by_hand
+from webapp.memories.rules.user_decisions import store_user_value
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
 from webapp.memories.store import forgetting, versions, writing
 from webapp.memories.store.journal import Journal, statement_hash
@@ -140,7 +140,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
             or_(condition, Memory.fact_key == draft.fact_key) if draft.fact_key else condition,
         )
     ).all()
-    effects = place_by_hand(draft, writing.load_known(ids), moment)
+    effects = store_user_value(draft, writing.load_known(ids), moment)
     journal = Journal(user_id, cause)
     created = writing.apply_plan(effects, journal, space_id=fields.space_id)
     memory = get_or_raise(Memory, created[-1])
@@ -148,7 +148,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     memory.visibility = fields.visibility
     memory.only_conversation_id = fields.only_conversation_id
     memory.asserted_at = memory.valid_from = moment
-    journal.amended(memory)
+    journal.amend(memory)
     journal.close({"added": 1, "superseded": sum(isinstance(effect, Close) for effect in effects)})
     return memory
 

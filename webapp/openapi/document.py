@@ -129,7 +129,7 @@ def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts)
     streams = any("text/event-stream" in answer.get("content", {}) for answer in answers.values())
     if streams and method == "get":
         parameters.append(_LAST_EVENT_ID)
-    possible = _possible(method, operation) | answers.keys() - {"422"}  # which flask-openapi3 adds to each
+    possible = _possible_statuses(method, operation) | answers.keys() - {"422"}  # which flask-openapi3 adds to each
     successes = {status: answer for status, answer in answers.items() if status.startswith("2")}
     for status, answer in successes.items():
         if "text/event-stream" in answer.get("content", {}):
@@ -146,7 +146,7 @@ def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts)
         del operation["parameters"]
 
 
-def _possible(method: str, operation: Mapping[str, Any]) -> set[str]:
+def _possible_statuses(method: str, operation: Mapping[str, Any]) -> set[str]:
     """Return the statuses of the problems an operation can answer with; those it cannot are not listed."""
     possible = {"401", "403", "503"}
     has_body = "requestBody" in operation

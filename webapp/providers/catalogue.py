@@ -49,7 +49,7 @@ class Catalogue:
 catalogue = Catalogue()
 
 
-def home_wins(settings: Settings) -> bool:
+def environment_wins(settings: Settings) -> bool:
     """Return whether the environment names a model server, which then takes precedence over every connection."""
     return not settings.offline_model and bool(settings.openai_base_url or settings.openai_api_key)
 
@@ -81,7 +81,7 @@ def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
     """Return the models that this user may choose; the one used without a choice is marked as the default."""
     settings = app_settings()
     models = _offers_for(user_id, is_admin=is_admin)
-    default = None if home_wins(settings) else _default_of(models)
+    default = None if environment_wins(settings) else _default_of(models)
     home_is_default = default is None
     home = OfferedModel(
         Target(HOME_ID, settings.model.chat_model, settings.model, {}, settings.context_tokens),
@@ -113,7 +113,7 @@ def targets_for(model_id: str | None, user_id: int, *, is_admin: bool) -> list[T
     choice = next((offer for offer in models if offer.target.id == model_id), None)
     if choice is not None:
         first = choice.target
-    elif model_id == HOME_ID or home_wins(settings):
+    elif model_id == HOME_ID or environment_wins(settings):
         first = Target(HOME_ID, settings.model.chat_model, settings.model)
     else:
         first = next((offer for offer in models if offer.is_default), models[0]).target
@@ -152,7 +152,7 @@ def environment_works(settings: Settings) -> bool:
     """Return whether the environment names the model for background work, which then takes precedence over any
     choice.
     """
-    return home_wins(settings) and bool(settings.background_model)
+    return environment_wins(settings) and bool(settings.background_model)
 
 
 def cached_price(target_id: str | None) -> tuple[float | None, float | None]:
@@ -187,7 +187,7 @@ def background_choice() -> Target | None:
     if environment_works(settings):
         return None
     loaded = catalogue.read()
-    if loaded.background is not None or home_wins(settings):
+    if loaded.background is not None or environment_wins(settings):
         return loaded.background
     default = _default_of(loaded.offered)
     return default.target if default else None

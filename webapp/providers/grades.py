@@ -12,7 +12,7 @@ from webapp.errors import NotFound
 from webapp.extensions import app_settings, redis
 from webapp.llm.settings import Target
 from webapp.providers import service
-from webapp.providers.catalogue import HOME_ID, background_choice, home_wins
+from webapp.providers.catalogue import HOME_ID, background_choice, environment_wins
 from webapp.providers.models import MemoryGrade
 from webapp.providers.repository import server_settings
 from webapp.providers.schemas import offer_id
@@ -112,7 +112,7 @@ def examinees(connection_id: int | None = None) -> list[Examinee]:
     if connection_id is not None:
         targets = _targets(connection_id)
     else:
-        targets = [_home()] if home_wins(app_settings()) else []
+        targets = [_home()] if environment_wins(app_settings()) else []
     by_key, at_work = grades_of(targets), worker().id
     return [Examinee(t.id, t.model, by_key.get(t.id), works=t.id == at_work) for t in targets]
 

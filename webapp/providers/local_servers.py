@@ -36,7 +36,7 @@ def discover(places: Mapping[str, str]) -> list[Nearby]:
     if not places:
         return []
     with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:
-        return [server for server in pool.map(lambda place: _look_at(*place), places.items()) if server is not None]
+        return [server for server in pool.map(lambda place: _probe(*place), places.items()) if server is not None]
 
 
 def connected_urls() -> set[str]:
@@ -79,7 +79,7 @@ def _choose(row: ModelConnection, model: str) -> ModelConnection:
     return service.update_connection(row.connection_id, ConnectionChanges(models=choices, is_enabled=True))
 
 
-def _look_at(name: str, address: str) -> Nearby | None:
+def _probe(name: str, address: str) -> Nearby | None:
     """Return a server and its chat models; None if nothing answers like one."""
     response = fetch(f"{address}/models")
     try:

@@ -60,7 +60,7 @@ def remember_parameters(parameters: Parameters) -> None:
         _change(SettingsChanges(last_parameters=parameters))
 
 
-def like(model_id: str, *, likes: bool) -> None:
+def set_favourite(model_id: str, *, likes: bool) -> None:
     """Add a model to the caller's favourites, or remove it. Raises Invalid for one they cannot choose."""
     favourites = _settings().favourite_models
     if likes and not any(offer.target.id == model_id for offer in choices()):

@@ -20,8 +20,8 @@ from webapp.parameters import Effort
 from webapp.providers import deletion, grades, service
 from webapp.providers.api import change_connection, run_test
 from webapp.providers.api import choices as model_choices
-from webapp.providers.catalogue import environment_embeds, environment_works, home_wins
-from webapp.providers.model_choice import choice, like
+from webapp.providers.catalogue import environment_embeds, environment_wins, environment_works
+from webapp.providers.model_choice import choice, set_favourite
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.providers.schemas import ConnectionChanges, OfferFields, Parameters, header_lines
 from webapp.providers.server_models import budget, stored_speed, stored_window
@@ -59,7 +59,7 @@ def mine() -> ViewResult:
 def favour() -> ViewResult:
     """Make a model a favourite, or stop doing so."""
     try:
-        like(request.form.get("model", "")[:220], likes=request.form.get("likes") == "1")
+        set_favourite(request.form.get("model", "")[:220], likes=request.form.get("likes") == "1")
     except Invalid as error:
         flash(first_sentence(_errors_by_field(error).values()), "error")
     return commit_and_redirect(url_for(".mine"))
@@ -204,7 +204,7 @@ def _page() -> str:
     return render_template(
         "models/index.html",
         connections=[(row, state_of(row, offers := service.offers_of(row.connection_id)), len(offers)) for row in rows],
-        home=app_settings() if home_wins(app_settings()) else None,
+        home=app_settings() if environment_wins(app_settings()) else None,
         deleted=deleted,
         deleted_name=deletion.name_of_deleted(deleted),
     )

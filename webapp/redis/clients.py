@@ -85,7 +85,7 @@ def open_redis(url: str, **options: Any) -> Redis:
     address = SentinelAddress.parse(url)
     if address is None:
         return Redis.from_url(url, **options)
-    options_of_sentinels = _of_sentinels(address) | {"retry": _once_more()}
+    options_of_sentinels = _of_sentinels(address) | {"retry": _retry_once()}
     sentinels: Any = Sentinel(address.sentinels, sentinel_kwargs=options_of_sentinels)  # type: ignore[no-untyped-call]
     kind = _MasterTLS if address.tls else _Master
     client: Redis = sentinels.master_for(
@@ -145,7 +145,7 @@ class _MasterTLS(_Unblocked, SentinelManagedSSLConnection):
     pass
 
 
-def _once_more() -> Retry:
+def _retry_once() -> Retry:
     """Retry once: a connection to a Sentinel that was restarted breaks at the next command."""
     return Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
 

@@ -89,7 +89,7 @@ def catch_up(user_id: int) -> Position | None:
     return current
 
 
-def anticipate(user_id: int, text: str) -> Future[Any] | None:
+def embed_ahead(user_id: int, text: str) -> Future[Any] | None:
     """Start embedding a reply's question, if it will be looked up; returns what to wait for, ideally before `retrieve`.
 
     Uses no database and does not wait.

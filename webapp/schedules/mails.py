@@ -40,7 +40,7 @@ class AlreadyClaimed(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class ScheduleMail:
     """A mail as it is sent."""
 
     to: str
@@ -124,7 +124,7 @@ def _postpone(run_id: int, until: datetime, *, is_taken: bool) -> None:
             rows_changed(update(ScheduleRun).where(ScheduleRun.mail_due_at <= now()).values(mail_due_at=later))
 
 
-def _letter(run_id: int) -> Letter | None:
+def _letter(run_id: int) -> ScheduleMail | None:
     """Return what is sent; None if nobody wants it any more, or at an address that may not be theirs."""
     row = db.session.execute(
         select(ScheduleRun, Schedule, User, Conversation)
@@ -141,7 +141,7 @@ def _letter(run_id: int) -> Letter | None:
     if is_deleted:
         return None  # it would lead nowhere
     with use_language(UserSettings.of(owner.settings).document_language):
-        return Letter(owner.email, *_texts(run, schedule, conversation))
+        return ScheduleMail(owner.email, *_texts(run, schedule, conversation))
 
 
 def _texts(run: ScheduleRun, schedule: Schedule, conversation: Conversation | None) -> tuple[str, str]:

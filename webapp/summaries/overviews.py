@@ -67,7 +67,7 @@ def conversations_awaiting_overview(limit: int = 500) -> Sequence[int]:
     rows = db.session.execute(
         select(ConversationChunk.conversation_id)
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
-        .where(Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False), _stands_alone())
+        .where(Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False), _has_no_overview())
         .group_by(ConversationChunk.conversation_id, ConversationChunk.level)
         .having(func.count() >= DUE)
         .limit(limit)
@@ -82,7 +82,7 @@ def _due_parts(conversation_id: int) -> Parts | None:
     still_holds = watch(conversation.user_id)
     rows = db.session.scalars(
         select(ConversationChunk)
-        .where(ConversationChunk.conversation_id == conversation_id, _stands_alone())
+        .where(ConversationChunk.conversation_id == conversation_id, _has_no_overview())
         .order_by(ConversationChunk.level, ConversationChunk.message_range_start)
         .execution_options(populate_existing=True)
     ).all()
@@ -93,7 +93,7 @@ def _due_parts(conversation_id: int) -> Parts | None:
     return None
 
 
-def _stands_alone() -> ColumnElement[bool]:
+def _has_no_overview() -> ColumnElement[bool]:
     """Return the condition that no overview of the next level stands for a chunk."""
     overview = aliased(ConversationChunk)
     return ~(
@@ -116,7 +116,7 @@ def _store(conversation_id: int, parts: Parts, text: str, model: str) -> bool:
     chunks = parts.chunks
     now = db.session.execute(
         select(ConversationChunk.chunk_id, ConversationChunk.content)
-        .where(ConversationChunk.chunk_id.in_([row.chunk_id for row in chunks]), _stands_alone())
+        .where(ConversationChunk.chunk_id.in_([row.chunk_id for row in chunks]), _has_no_overview())
         .order_by(ConversationChunk.message_range_start)
     ).all()
     if [tuple(row) for row in now] != [(row.chunk_id, row.content) for row in chunks]:

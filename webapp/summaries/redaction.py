@@ -10,7 +10,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import stream_rows
 from webapp.i18n.dates import full_date
-from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
+from webapp.memories.rules.paraphrases import ForgottenStatements, without_repeats
 from webapp.memories.store.copies import replies_stripped, statements_withdrawn
 from webapp.memories.store.forgetting import being_forgotten, drop_streams
 from webapp.retrieval import changes
@@ -42,7 +42,7 @@ def _strip_chunks(user_id: int, statements: ForgottenStatements, *condition: Col
     stripped = [
         (chunk_id, conversation_id, text)
         for chunk_id, conversation_id, content in stream_rows(statement)
-        if (text := without_retold(content, statements)) != content
+        if (text := without_repeats(content, statements)) != content
     ]
     for chunk_id, _, text in stripped:
         db.session.execute(
@@ -64,7 +64,7 @@ def _replace_titles(user_id: int, statements: ForgottenStatements, *condition: C
         )
     ).all()
     for row in rows:
-        if not statements.is_retold_in(row.title):
+        if not statements.is_repeated_in(row.title):
             continue
         # Still "auto", so that no job makes a title from the same words again.
         db.session.execute(

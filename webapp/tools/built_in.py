@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from webapp.i18n.dates import DAYS
 from webapp.tools.calculator import Unanswerable, calculate
 from webapp.tools.calls import definition_of, failure
-from webapp.tools.date_arithmetic import Unclear, calculate_date
+from webapp.tools.date_arithmetic import UnclearDate, calculate_date
 from webapp.tools.toolset import Output, Tool, ToolContext
 
 
@@ -54,8 +54,8 @@ async def _calculate_date(arguments: dict[str, Any], context: ToolContext) -> Ou
     try:
         request = Dates.model_validate({name: value for name, value in arguments.items() if value is not None})
         return {**calculate_date(context.now.date(), request.start, request.end, request.add)}
-    except (Unclear, ValidationError) as error:
-        return failure(str(error) if isinstance(error, Unclear) else "start, end and add are short texts.")
+    except (UnclearDate, ValidationError) as error:
+        return failure(str(error) if isinstance(error, UnclearDate) else "start, end and add are short texts.")
 
 
 async def _propose_schedule(arguments: dict[str, Any], context: ToolContext) -> Output:

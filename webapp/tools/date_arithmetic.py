@@ -11,14 +11,14 @@ _STEP = re.compile(r"([+-]?)\s*(\d{1,6}|an?)\s*(working day|workday|business day
 _BETWEEN = re.compile(r"[\s,;&]*(?:and[\s,;&]*)?", re.I)
 
 
-class Unclear(ValueError):
+class UnclearDate(ValueError):
     """Not a date, or not a span of time; the message is a sentence."""
 
 
 def calculate_date(today: date, start: str = "", end: str = "", add: str = "") -> dict[str, str | int]:
     """About a date (default: today): its weekday; with `end` the days until then; with `add` the date that much later.
 
-    Raises Unclear.
+    Raises UnclearDate.
     """
     first = _day(start, today)
     result: dict[str, str | int] = {"date": first.isoformat(), "weekday": DAYS[first.weekday()]}
@@ -43,7 +43,7 @@ def _day(text: str, today: date) -> date:
     try:
         return date.fromisoformat(text[:10] if re.match(r"\d{4}-\d\d-\d\d[t ]", text) else text)
     except ValueError:
-        raise Unclear(f"“{text[:30]}” is not a date such as {today.isoformat()}.") from None
+        raise UnclearDate(f"“{text[:30]}” is not a date such as {today.isoformat()}.") from None
 
 
 def _later(day: date, text: str) -> date:
@@ -54,7 +54,7 @@ def _later(day: date, text: str) -> date:
     while index < len(text):
         match = _STEP.match(text, index)
         if match is None:
-            raise Unclear(f"“{text[:30]}” is not an amount of time such as “2 weeks” or “-3 months”.")
+            raise UnclearDate(f"“{text[:30]}” is not an amount of time such as “2 weeks” or “-3 months”.")
         sign = match[1] or sign  # "-1 year 2 months" goes back the whole way
         number = 1 if match[2].lower().startswith("a") else int(match[2])
         steps.append((-number if (sign == "-") != backward else number, match[3].lower()))
@@ -65,7 +65,7 @@ def _later(day: date, text: str) -> date:
         for number, unit in steps:
             day = _step(day, number, unit)
     except (OverflowError, ValueError):
-        raise Unclear("That is beyond the years 1 to 9999.") from None
+        raise UnclearDate("That is beyond the years 1 to 9999.") from None
     return day
 
 

@@ -82,14 +82,14 @@ class Toolset:
         return [tool.definition for tool in self.tools]
 
     @property
-    def reaches_out(self) -> bool:
+    def asks_other_servers(self) -> bool:
         """Return whether some of them ask other servers."""
         return any(tool.kind == "far" for tool in self.tools)
 
     @property
     def rounds(self) -> int:
         """Return how often the model may call tools."""
-        return FAR_ROUNDS if self.reaches_out else ROUNDS
+        return FAR_ROUNDS if self.asks_other_servers else ROUNDS
 
     @property
     def definition_tokens(self) -> int:
@@ -98,7 +98,7 @@ class Toolset:
 
     def result_tokens(self, window: int) -> int:
         """Return the tokens that must be kept free in the model's window for their results."""
-        return min(FAR_TOKENS, int(window * FAR_SHARE)) if self.reaches_out else 0
+        return min(FAR_TOKENS, int(window * FAR_SHARE)) if self.asks_other_servers else 0
 
     def get(self, name: str) -> Tool | None:
         """Return the tool of that name."""

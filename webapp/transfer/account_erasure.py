@@ -100,7 +100,7 @@ def delete_account(user_id: int, *, seconds: float | None = None) -> str:
         if db.session.get(User, user_id) is not None:
             delete_user(user_id)
     _sweep_redis(user_id)
-    files_left = sum(path.exists() for path in stored) + sum(map(_is_kept, contents))
+    files_left = sum(path.exists() for path in stored) + sum(map(_has_bytes, contents))
     report = traces(user_id, email) | {"files_left": files_left}
     with write_transaction():
         deletion.finish(user_id, report)
@@ -172,7 +172,7 @@ def _files(contents: set[str], user_id: int) -> int:
     return len(rows)
 
 
-def _is_kept(digest: str) -> bool:
+def _has_bytes(digest: str) -> bool:
     """Return whether there are still bytes of a content that no row names."""
     result = is_named(digest)
     db.session.rollback()

@@ -74,7 +74,7 @@ def without(file_names: dict[int, str], names: Collection[str]) -> dict[int, str
     return {file_id: file_names[file_id] for file_id, name in rows if name not in names}
 
 
-def take_back(user_id: int, import_id: int) -> None:
+def delete_unused_files(user_id: int, import_id: int) -> None:
     """Delete the imported files that no message uses any more."""
     statement = select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == BROUGHT)
     unused = select(File.file_id).where(

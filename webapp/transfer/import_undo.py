@@ -91,10 +91,10 @@ def _of_import(user_id: int, import_id: int, sets: Sequence[int]) -> Iterator[St
     ids = _conversations_of(import_id)
     for start in range(0, len(ids), BATCH):
         batch = ids[start : start + BATCH]
-        yield len(batch), sum(_take_back(user_id, conversation_id, import_id) for conversation_id in batch)
+        yield len(batch), sum(_undo_conversation(user_id, conversation_id, import_id) for conversation_id in batch)
     for change_set_id in reversed(sets):
         yield 1, _undo_set(user_id, change_set_id)
-    assets.take_back(user_id, import_id)
+    assets.delete_unused_files(user_id, import_id)
     yield 0, 0
 
 
@@ -128,7 +128,7 @@ def _end(row: Import, rest: int) -> Import:
     return row
 
 
-def _take_back(user_id: int, conversation_id: int, import_id: int) -> int:
+def _undo_conversation(user_id: int, conversation_id: int, import_id: int) -> int:
     """Remove what an import added to one conversation; returns 1 if it was continued here and stays."""
     conversation = db.session.scalar(
         select(Conversation)

@@ -94,7 +94,7 @@ def _stream(app: Flask, identity: Identity, after: str, is_gap: bool, kinds: set
                 entries = list(event_stream.read(identity.user_id, after))
         except RedisError:
             return  # the client reconnects by itself, and continues where this ended
-        if entries and not _may_go_on(app, identity):
+        if entries and not _is_still_allowed(app, identity):
             return
         for after, kind, data in entries:  # noqa: B020
             if not kinds or kind in kinds:
@@ -102,13 +102,13 @@ def _stream(app: Flask, identity: Identity, after: str, is_gap: bool, kinds: set
         if not entries:
             _ending.wait(PAUSE)
         if time.monotonic() - last >= HEARTBEAT:
-            if not _may_go_on(app, identity):
+            if not _is_still_allowed(app, identity):
                 return
             last = time.monotonic()
             yield b": waiting\n\n"
 
 
-def _may_go_on(app: Flask, identity: Identity) -> bool:
+def _is_still_allowed(app: Flask, identity: Identity) -> bool:
     """Return whether the token or session, and the account, are still valid; also renews the mark of a listener."""
     with app.app_context():
         expect_writes(False)

@@ -293,14 +293,14 @@ def test_there_is_time_while_replies_are_streaming_but_not_before_their_first_wo
     app: Flask, client: ApiClient, model: ServerHandle
 ) -> None:
     runner = app.extensions["chat"].runner
-    assert runner.is_calm
+    assert runner.has_spare_time
     model.script(reply="a slow one that goes on", first_delay=0.6, token_delay=0.3)
     turn_id = begin(client)
-    assert not runner.is_calm
+    assert not runner.has_spare_time
     wait_for_text(app, turn_id)
-    assert runner.is_calm and runner.active
+    assert runner.has_spare_time and runner.active
     wait_until(lambda: runner.active == 0, "the turn", seconds=10)
-    assert runner.is_calm
+    assert runner.has_spare_time
 
 
 def test_nothing_is_read_of_people_this_process_knows_nothing_of(

@@ -170,7 +170,7 @@ def test_a_vector_that_fails_is_nobodys_news(late: bool, caplog):
 def impatient(app, monkeypatch):
     """The vector of the question never comes, and would be waited for for a minute."""
     never: Future[int] = Future()
-    monkeypatch.setattr("webapp.chat.service.anticipate", lambda *_: never)
+    monkeypatch.setattr("webapp.chat.service.embed_ahead", lambda *_: never)
     chat = app.extensions["chat"]
     chat.runner.start()
     tables = chat.runner._tables

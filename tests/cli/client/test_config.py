@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from webapp.cli.client import config, output
-from webapp.cli.client.config import REFUSED, USAGE, Access, Trouble
+from webapp.cli.client.config import REFUSED, USAGE, Access, ClientError
 from webapp.cli.client.http import _events
 
 
@@ -33,7 +33,7 @@ def test_what_is_saved_is_found_and_private(home: Path) -> None:
 
 def test_a_saved_token_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
     config.save(Access("https://a.example", "cmpl_1"))
-    with pytest.raises(Trouble) as refused:
+    with pytest.raises(ClientError) as refused:
         config.find("https://b.example")
     assert refused.value.exit_code == REFUSED
     assert config.find("https://a.example/") == Access("https://a.example", "cmpl_1")
@@ -51,7 +51,7 @@ def test_the_environment_comes_before_the_file_and_after_the_option(monkeypatch:
 
 @pytest.mark.parametrize("url", ["", "a.example", "ftp://a.example", "https://", "https://a.example?b=c", "file:///x"])
 def test_addresses_that_are_none(url: str) -> None:
-    with pytest.raises(Trouble) as refused:
+    with pytest.raises(ClientError) as refused:
         config.clean_url(url)
     assert refused.value.exit_code == USAGE
 
@@ -60,7 +60,7 @@ def test_a_broken_file_is_named(home: Path) -> None:
     place = home / "commonplace" / "config.json"
     place.parent.mkdir()
     place.write_text("{")
-    with pytest.raises(Trouble, match=r"config\.json"):
+    with pytest.raises(ClientError, match=r"config\.json"):
         config.find(None)
 
 

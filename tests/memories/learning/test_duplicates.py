@@ -100,7 +100,7 @@ def test_one_that_dies_midway_changes_nothing_and_is_done_the_next_time(app, use
     keep(user.user_id, (CAR[0], 1), (CAR[1], 2))
     model.script(match="same_memories", structured={"same": [1]})
     with monkeypatch.context() as patch:
-        patch.setattr(duplicates, "_set_aside", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(duplicates, "_archive_duplicates", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with app.app_context(), pytest.raises(KeyboardInterrupt):
             duplicates.tidy(user.user_id)
     model.script(match="same_memories", structured={}, fault={"http_status": 401}, times=1)

@@ -7,9 +7,9 @@ import pytest
 from webapp.i18n.dates import UNDATED
 from webapp.memories.rules.grounding import (
     adds_from,
-    is_borrowed,
     is_grounded,
-    keeps_particulars,
+    is_others_words,
+    keeps_names_and_numbers,
     particulars_of,
     value_after,
 )
@@ -19,13 +19,13 @@ CASES = json.loads(Path(__file__).with_name("grounding.json").read_text(encoding
 
 @pytest.mark.parametrize(("rewording", "said", "keeps"), CASES["names_and_numbers_of_a_rewording_stand_in_the_message"])
 def test_names_and_numbers_of_a_rewording_stand_in_the_message(rewording, said, keeps):
-    assert keeps_particulars(rewording, [said]) is keeps
+    assert keeps_names_and_numbers(rewording, [said]) is keeps
 
 
 @pytest.mark.parametrize(("rewording", "said", "keeps"), CASES["a_time_from_the_message_may_become_a_month_near_it"])
 def test_a_time_from_the_message_may_become_a_month_near_it(rewording, said, keeps):
-    assert keeps_particulars(rewording, [said], datetime(2024, 4, 3, tzinfo=UTC)) is keeps
-    assert not keeps_particulars(rewording, [said]) and not keeps_particulars(rewording, [said], UNDATED)
+    assert keeps_names_and_numbers(rewording, [said], datetime(2024, 4, 3, tzinfo=UTC)) is keeps
+    assert not keeps_names_and_numbers(rewording, [said]) and not keeps_names_and_numbers(rewording, [said], UNDATED)
 
 
 @pytest.mark.parametrize(("value", "text", "found"), CASES["a_value_stands_in_a_text"])
@@ -40,7 +40,7 @@ def test_particulars_are_names_numbers_and_symbols():
 
 @pytest.mark.parametrize(("statement", "said", "others", "borrowed"), CASES["borrowed_statements"])
 def test_borrowed_statements(statement, said, others, borrowed):
-    assert is_borrowed(statement, [said], others) is borrowed
+    assert is_others_words(statement, [said], others) is borrowed
 
 
 def test_what_a_statement_adds_from_outside():

@@ -10,8 +10,8 @@ from webapp.memories.rules.state import Draft, Insert, State
 from webapp.memories.rules.user_decisions import (
     Decision,
     is_earlier,
-    place_by_hand,
     settle,
+    store_user_value,
 )
 from webapp.text.canonical import canonical_statement
 
@@ -87,7 +87,7 @@ def test_impossible_decisions_are_refused(decision, memory, other):
 @given(worlds())
 def test_what_is_written_by_hand_takes_its_place(state: State):
     for draft in (Draft("fact", "My name is Bo", "identity", NAME, "Bo", origin="user"), Draft("fact", "i LIKE tea.")):
-        effects = place_by_hand(draft, state.memories, LATER)
+        effects = store_user_value(draft, state.memories, LATER)
         assert isinstance(effects[-1], Insert)
         done = apply_effects(state.memories, effects)
         rivals = [m for m in done if m.is_open and m.slot == draft.slot]

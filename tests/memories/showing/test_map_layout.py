@@ -14,7 +14,7 @@ from webapp.memories.showing.map_layout import (
     Layout,
     Link,
     Shape,
-    lay_out,
+    place_names,
     shorten,
 )
 
@@ -39,7 +39,7 @@ def boxes(shape: Shape, layout: Layout) -> list[tuple[float, float, float, float
 @SHAPES
 def test_nothing_meets_and_all_is_within(shape: Shape) -> None:
     for count in range(shape.name_limit + 1):
-        layout = lay_out(shape, [1 / (rank + 1) for rank in range(count)], some_links(count))
+        layout = place_names(shape, [1 / (rank + 1) for rank in range(count)], some_links(count))
         found = boxes(shape, layout)
         assert len(layout.points) == count
         for left, top, right, bottom in found:
@@ -52,17 +52,17 @@ def test_nothing_meets_and_all_is_within(shape: Shape) -> None:
 @SHAPES
 def test_the_same_names_have_the_same_places(shape: Shape) -> None:
     sizes, links = [1.0] * shape.name_limit, some_links(shape.name_limit)
-    assert lay_out(shape, sizes, links) == lay_out(shape, list(sizes), list(links))
+    assert place_names(shape, sizes, links) == place_names(shape, list(sizes), list(links))
 
 
 def test_what_is_large_is_near_the_middle_and_what_is_linked_near_each_other() -> None:
     sizes = [1 / (rank + 1) for rank in range(40)]
-    layout = lay_out(WIDE, sizes, [])
+    layout = place_names(WIDE, sizes, [])
     middle = (layout.middle.x, layout.middle.y)
     away = [dist(middle, (point.x, point.y)) for point in layout.points]
     assert sum(away[:6]) / 6 < sum(away[-20:]) / 20 / 1.5
     pairs = [Link(rank, 39 - rank, 1) for rank in range(20)]
-    joined = lay_out(WIDE, sizes, pairs)
+    joined = place_names(WIDE, sizes, pairs)
 
     def length(found: Layout) -> float:
         points = [(point.x, point.y) for point in found.points]

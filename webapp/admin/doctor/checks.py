@@ -16,7 +16,7 @@ from webapp.admin import overview
 from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
 from webapp.admin.doctor.tables import tables
 from webapp.admin.health import LITTLE_DISK, LONG_QUEUE_SECONDS
-from webapp.cli.launch.privacy import OURS, is_ours, open_to_others
+from webapp.cli.launch.privacy import OURS, is_open_to_others, is_ours
 from webapp.config import Settings
 from webapp.db.base import db
 from webapp.db.engine import public_url
@@ -76,8 +76,8 @@ def keys() -> Iterator[Finding]:
 def data() -> Iterator[Finding]:
     """Yield whether others on this machine can read the data, and how much room is left."""
     folder = app_settings().var_dir.absolute()
-    open_paths = [path for pattern in OURS for path in folder.glob(pattern) if open_to_others(path)]
-    if is_ours(folder) and open_to_others(folder):
+    open_paths = [path for pattern in OURS for path in folder.glob(pattern) if is_open_to_others(path)]
+    if is_ours(folder) and is_open_to_others(folder):
         open_paths.insert(0, folder)
     if open_paths:
         yield fault(

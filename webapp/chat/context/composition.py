@@ -11,7 +11,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.opening_prompt import Opening
 from webapp.chat.context.segments import Line, Segment, escape, filled_mark, join_segments
-from webapp.chat.context.space_context import Place, Spot, place_of
+from webapp.chat.context.space_context import ConversationPlace, Place, place_of
 from webapp.chat.context.values import Chunk, Context, ContextInput, Limits, Message, RetrievedPassage
 from webapp.chat.context.values import Message as ContextMessage
 from webapp.chat.suggestions import INSTRUCTION
@@ -95,7 +95,7 @@ def compose(
     # A summary changes the prompt's stable beginning anyway: that is when what was learned since moves into it.
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
     may_offer = settings.suggestions and UserSettings.of(owner.settings).suggestions_enabled
-    spot, has_files = Spot.of(conversation), conversation.has_files
+    spot, has_files = ConversationPlace.of(conversation), conversation.has_files
     # No use of the rows from here on: once the connection has been given back, each would be read again.
     lookup = LookUp(question, settings.index_wait_seconds, particulars.stands)
     place = place_of(spot, remembers=remembers, since=fixed_at, version=lookup.memory_version)

@@ -54,7 +54,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class ConversationPlace:
     """The place of a conversation, read before the connection was given back: no row is looked up again."""
 
     user_id: int
@@ -63,12 +63,16 @@ class Spot:
     persona: str | None
 
     @classmethod
-    def of(cls, conversation: Conversation) -> Spot:
+    def of(cls, conversation: Conversation) -> ConversationPlace:
         return cls(conversation.user_id, conversation.conversation_id, conversation.space_id, conversation.persona)
 
 
 def place_of(
-    conversation: Conversation | Spot, *, remembers: bool, since: datetime | None = None, version: int | None = None
+    conversation: Conversation | ConversationPlace,
+    *,
+    remembers: bool,
+    since: datetime | None = None,
+    version: int | None = None,
 ) -> Place:
     """Return the place of a conversation as it is now; without memory, only its instructions and its persona.
 
@@ -97,7 +101,7 @@ def place_of(
     return replace(_without_memory(conversation, space), facts=facts, standing=standing)
 
 
-def _without_memory(conversation: Conversation | Spot, space: Space | None) -> Place:
+def _without_memory(conversation: Conversation | ConversationPlace, space: Space | None) -> Place:
     """Return the persona, and the space's instructions."""
     if space is None:
         return Place()
@@ -112,7 +116,9 @@ def _without_memory(conversation: Conversation | Spot, space: Space | None) -> P
     )
 
 
-def _standing_memories(conversation: Conversation | Spot, space: Space | None, version: int) -> list[KnownItem]:
+def _standing_memories(
+    conversation: Conversation | ConversationPlace, space: Space | None, version: int
+) -> list[KnownItem]:
     items = standing_instructions(
         conversation.user_id, version, conversation.conversation_id, space.space_id if space else None
     )

@@ -14,10 +14,10 @@ async def run_to_end(work: Coroutine[Any, Any, None]) -> None:
         except asyncio.CancelledError:
             if task.cancelled():
                 raise
-            go_on()
+            clear_cancellation()
 
 
-def go_on() -> None:
+def clear_cancellation() -> None:
     """Undo the cancellation of the current task, which has been dealt with."""
     task = asyncio.current_task()
     assert task is not None

@@ -26,7 +26,7 @@ from webapp.extensions import app_settings
 from webapp.http.validation import MAX_TEXT_BYTES
 from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, RefusedByModel, Unauthorized
 from webapp.memories.models import MemoryVersion
-from webapp.memories.prompt.conversation_memory import extracts
+from webapp.memories.prompt.conversation_memory import is_extraction_on
 from webapp.retrieval import changes, receipts
 from webapp.retrieval.changes import Change
 from webapp.retrieval.passages import ReceiptItem
@@ -254,7 +254,7 @@ def _request_extraction(conversation: Conversation, reply: Message) -> None:
 
     While memory is off the watermark advances, so messages of that time are not read once it is switched on again.
     """
-    conversation.extraction_due = extracts(conversation)
+    conversation.extraction_due = is_extraction_on(conversation)
     if not conversation.extraction_due:
         conversation.extracted_through = max(conversation.extracted_through or 0, reply.message_id)
 

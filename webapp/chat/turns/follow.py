@@ -122,7 +122,7 @@ def _stored_turn(app: Flask, turn_id: int, start: float, patience: float | None)
     length, has_begun, last = 0, False, time.monotonic()
     while patience is None or time.monotonic() - start < patience:
         try:
-            state = _so_far(app, turn_id)
+            state = _read_turn(app, turn_id)
         except SQLAlchemyError as error:
             log.warning("state of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
             state = None
@@ -143,7 +143,7 @@ def _stored_turn(app: Flask, turn_id: int, start: float, patience: float | None)
         time.sleep(POLL_SECONDS)
 
 
-def _so_far(app: Flask, turn_id: int) -> tuple[dict[str, int | None], str, Entry | None] | None:
+def _read_turn(app: Flask, turn_id: int) -> tuple[dict[str, int | None], str, Entry | None] | None:
     """Return a turn as the tables have it: its first event, its text, and its last event if it has ended; None if the
     turn is gone.
     """
@@ -195,7 +195,7 @@ def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
 
     Their ids are smaller than any id of a real stream, so that a cursor of either kind resumes in the right place.
     """
-    state = _so_far(app, turn_id)
+    state = _read_turn(app, turn_id)
     if state is None:
         return []
     first, text, end = state

@@ -38,16 +38,16 @@ FORBIDDEN_SECONDS = 300.0
 
 
 class ReadAhead:
-    """Listens for whose memory has changed, and brings up to date what this process keeps of them, while `is_calm`.
+    """Listens for whose memory has changed, and updates what this process keeps of them, while `has_spare_time`.
 
     A turn that comes before reads for itself what it needs, as all do while Redis is away. `client` is one for blocking
     reads.
     """
 
-    def __init__(self, app: Flask, client: Redis, is_calm: Callable[[], bool]) -> None:
+    def __init__(self, app: Flask, client: Redis, has_spare_time: Callable[[], bool]) -> None:
         self._app = app
         self._client = client
-        self._is_calm = is_calm
+        self._has_spare_time = has_spare_time
         self._changed: dict[int, float] = {}
         """When the memory of a user last changed, the longest unchanged first."""
         self._rests_until = 0.0
@@ -97,7 +97,7 @@ class ReadAhead:
 
     def work(self) -> None:
         """Bring one user up to date, the longest unchanged, if it is time for that."""
-        if not self._changed or time.monotonic() < self._rests_until or not self._is_calm():
+        if not self._changed or time.monotonic() < self._rests_until or not self._has_spare_time():
             return
         user_id, changed_at = next(iter(self._changed.items()))
         if time.monotonic() < changed_at + QUIET_SECONDS:

@@ -72,7 +72,7 @@ class TurnRunner:
         return len(self._tasks) + len(self._submitted)
 
     @property
-    def is_calm(self) -> bool:
+    def has_spare_time(self) -> bool:
         """Return whether there is time for other things: few turns are running, and none of them waits for its first
         words.
         """

@@ -41,7 +41,7 @@ def init_chat(app: Flask, settings: Settings) -> None:
     listening = make_redis(settings.redis_url, tailing=True)
     hub = Hub(redis.of(app), listening)
     runner = TurnRunner(app, settings, chat_client.of(app), hub)
-    runtime.put(app, ChatRuntime(runner, hub, ReadAhead(app, listening, lambda: runner.is_calm)))
+    runtime.put(app, ChatRuntime(runner, hub, ReadAhead(app, listening, lambda: runner.has_spare_time)))
 
 
 @account_closed.connect

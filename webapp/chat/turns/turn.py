@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.chat.context.assembly import AssembledPrompt, TurnGone
 from webapp.chat.context.values import BudgetTooSmall
 from webapp.chat.suggestions import Trailer
-from webapp.chat.turns.cancellation import go_on, run_to_end
+from webapp.chat.turns.cancellation import clear_cancellation, run_to_end
 from webapp.chat.turns.consent import Ask, Consent
 from webapp.chat.turns.finish import Outcome
 from webapp.chat.turns.progress import Progress
@@ -127,7 +127,7 @@ class Turn:
         except TurnGone:
             return Outcome("stopped", progress.text)
         except asyncio.CancelledError as cancelled:
-            go_on()
+            clear_cancellation()
             if LOST in cancelled.args:
                 self.is_lost = True
                 self.services.writer.drop(self.id)

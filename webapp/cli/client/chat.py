@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.config import AWAY, FAILED, INTERRUPTED, USAGE, Trouble
+from webapp.cli.client.config import AWAY, FAILED, INTERRUPTED, USAGE, ClientError
 from webapp.cli.client.http import BrokenStream, Server, as_json, in_space, read_piped_input, server, words
 
 RESUMES = 5
@@ -74,10 +74,10 @@ def chat(
     """
     api = server(context)
     if sum(map(bool, (conversation_id, goes_on, temporary))) > 1:
-        raise Trouble("Use only one of --conversation, --continue and --temporary.", USAGE)
+        raise ClientError("Use only one of --conversation, --continue and --temporary.", USAGE)
     text = "\n\n".join(part for part in (words(message), read_piped_input()) if part)
     if not text and not sys.stdin.isatty():
-        raise Trouble("There is no message.", USAGE)
+        raise ClientError("There is no message.", USAGE)
     if goes_on:
         conversations = api.get("/api/conversations", limit=1)["conversations"]
         conversation_id = conversations[0]["conversation_id"] if conversations else None
@@ -132,7 +132,7 @@ def _ask(api: Server, body: dict[str, Any], show: Callable[[str], None]) -> Repl
                     return reply
             except BrokenStream:
                 pass
-            except Trouble as error:
+            except ClientError as error:
                 if error.exit_code != AWAY or error.status or not (left and reply.turn_id):
                     raise
             time.sleep(0.2 * (RESUMES - left))
@@ -141,7 +141,7 @@ def _ask(api: Server, body: dict[str, Any], show: Callable[[str], None]) -> Repl
             api.post(f"/api/chat/turns/{reply.turn_id}/stop")
         output.say("")
         raise _Stopped(reply) from None
-    raise Trouble(f"The connection to {api.url} was lost. The reply continues in the conversation.", AWAY)
+    raise ClientError(f"The connection to {api.url} was lost. The reply continues in the conversation.", AWAY)
 
 
 def _stream(api: Server, reply: Reply, body: dict[str, Any], key: str) -> Iterator[tuple[str, str, Any]]:
@@ -153,7 +153,7 @@ def _stream(api: Server, reply: Reply, body: dict[str, Any], key: str) -> Iterat
 
 
 def _follow(events: Iterator[tuple[str, str, Any]], reply: Reply, show: Callable[[str], None]) -> bool:
-    """Take in events; returns whether the reply has ended. Raises Trouble if it failed."""
+    """Take in events; returns whether the reply has ended. Raises ClientError if it failed."""
     for name, event_id, data in events:
         reply.event_id = event_id or reply.event_id
         if name == "turn":
@@ -165,7 +165,7 @@ def _follow(events: Iterator[tuple[str, str, Any]], reply: Reply, show: Callable
             reply.message = data["message"]
             return True
         elif name == "error":
-            raise Trouble(data["detail"] or f"The reply failed ({data['code']}).", FAILED)
+            raise ClientError(data["detail"] or f"The reply failed ({data['code']}).", FAILED)
     return False
 
 
@@ -187,9 +187,9 @@ def _ignore(_text: str) -> None:
 
 
 def _attach(api: Server, path: Path) -> int:
-    """Upload a file; returns its id. Raises Trouble if the server cannot read it."""
+    """Upload a file; returns its id. Raises ClientError if the server cannot read it."""
     with path.open("rb") as file:
         sent = api.upload("/api/files", path.name, file, path.stat().st_size, {})
     if sent["status"] != "ready":
-        raise Trouble(f"{path.name} cannot be read: {sent.get('reason') or sent['status']}", FAILED)
+        raise ClientError(f"{path.name} cannot be read: {sent.get('reason') or sent['status']}", FAILED)
     return int(sent["file_id"])

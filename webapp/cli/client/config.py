@@ -16,7 +16,7 @@ cannot be reached. 130 is Ctrl-C."""
 INTERRUPTED = 130
 
 
-class Trouble(click.ClickException):
+class ClientError(click.ClickException):
     """A sentence for the caller, on standard error; the exit code; and the HTTP status if there was one."""
 
     def __init__(self, message: str, code: int = FAILED, *, status: int = 0) -> None:
@@ -45,14 +45,14 @@ def path() -> Path:
 
 
 def read_config() -> Access | None:
-    """Return what `login` wrote; None if there is no file. Raises Trouble if it cannot be read."""
+    """Return what `login` wrote; None if there is no file. Raises ClientError if it cannot be read."""
     try:
         data = json.loads(path().read_text("utf-8"))
         return Access(clean_url(data["url"]), str(data["token"]))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Trouble(f"{path()} cannot be read ({error}). Run `commonplace login` again.", USAGE) from None
+        raise ClientError(f"{path()} cannot be read ({error}). Run `commonplace login` again.", USAGE) from None
 
 
 def save(access: Access) -> None:
@@ -76,7 +76,7 @@ def forget() -> bool:
 
 
 def find(url: str | None) -> Access:
-    """Return the access to use; `url` was given on the command line. Raises Trouble if there is no token.
+    """Return the access to use; `url` was given on the command line. Raises ClientError if there is no token.
 
     A saved token goes to the URL it was saved for, and to no other.
     """
@@ -86,15 +86,15 @@ def find(url: str | None) -> Access:
     if not token and settings is not None and settings.url == base:
         token = settings.token
     if not token:
-        raise Trouble(f"There is no token for {base}. Run `commonplace login`, or set {TOKEN}.", REFUSED)
+        raise ClientError(f"There is no token for {base}. Run `commonplace login`, or set {TOKEN}.", REFUSED)
     return Access(base, token)
 
 
 def clean_url(url: str) -> str:
-    """Return a URL as it is compared and used. Raises Trouble for anything other than http and https."""
+    """Return a URL as it is compared and used. Raises ClientError for anything other than http and https."""
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise Trouble(
+        raise ClientError(
             f"{url!r} is not the address of a server. It should look like https://commonplace.example.org", USAGE
         )
     return url.strip().rstrip("/")

@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 import click
 
 from webapp.cli.client import config
-from webapp.cli.client.config import AWAY, FAILED, REFUSED, UNKNOWN, Access, Trouble
+from webapp.cli.client.config import AWAY, FAILED, REFUSED, UNKNOWN, Access, ClientError
 
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 120.0
 CHUNK = 256 * 1024
@@ -85,15 +85,17 @@ class Server:
             return _parse(answer.read())
 
     def download(self, path: str, into: Callable[[bytes], Any]) -> None:
-        """Pass the bytes of a file to `into` as they arrive. Raises Trouble if there are fewer than announced."""
+        """Pass the bytes of a file to `into` as they arrive. Raises ClientError if there are fewer than announced."""
         with closing(self._open("GET", path)) as answer:
             try:
                 while piece := answer.read(CHUNK):
                     into(piece)
             except (HTTPException, OSError) as error:
-                raise Trouble(f"The connection to {self.url} broke: {error or type(error).__name__}.", AWAY) from None
+                raise ClientError(
+                    f"The connection to {self.url} broke: {error or type(error).__name__}.", AWAY
+                ) from None
             if answer.length:
-                raise Trouble(f"The connection to {self.url} broke in the middle of the file.", AWAY)
+                raise ClientError(f"The connection to {self.url} broke in the middle of the file.", AWAY)
 
     def _json(
         self,
@@ -113,7 +115,7 @@ class Server:
                 raise self._unreachable(error) from None
 
     def _open(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> HTTPResponse:
-        """Return the response, once its headers are there. Raises Trouble for anything but a success."""
+        """Return the response, once its headers are there. Raises ClientError for anything but a success."""
         kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
         connection = kind(self._url.hostname or "", self._url.port, timeout=CONNECT_SECONDS)
         sent = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", "User-Agent": "commonplace-cli"}
@@ -132,13 +134,15 @@ class Server:
                 raise self._trouble(answer)
         return answer
 
-    def _unreachable(self, error: Exception) -> Trouble:
-        return Trouble(f"{self.url} cannot be reached: {error or type(error).__name__}", AWAY)
+    def _unreachable(self, error: Exception) -> ClientError:
+        return ClientError(f"{self.url} cannot be reached: {error or type(error).__name__}", AWAY)
 
-    def _trouble(self, answer: HTTPResponse) -> Trouble:
+    def _trouble(self, answer: HTTPResponse) -> ClientError:
         if answer.status < 400:  # a redirect: the token must not be sent anywhere else
             location = answer.headers.get("Location", "somewhere else")
-            return Trouble(f"{self.url} answers from {location}. Run `commonplace login` with that address.", FAILED)
+            return ClientError(
+                f"{self.url} answers from {location}. Run `commonplace login` with that address.", FAILED
+            )
         try:
             problem = _parse(answer.read(65_536))
         except (HTTPException, OSError):
@@ -150,14 +154,16 @@ class Server:
         text = fields or report.get("detail") or report.get("title") or f"It answered {answer.status} {answer.reason}."
         if wait := answer.headers.get("Retry-After"):
             text += f" (again in {wait} s)"
-        return Trouble(text, AWAY if answer.status == 503 else _CODES.get(answer.status, FAILED), status=answer.status)
+        return ClientError(
+            text, AWAY if answer.status == 503 else _CODES.get(answer.status, FAILED), status=answer.status
+        )
 
 
 def _parse(raw: bytes) -> Any:
     try:
         return json.loads(raw) if raw.strip() else None
     except ValueError:
-        raise Trouble("What is answering at this address is not Commonplace.", FAILED) from None
+        raise ClientError("What is answering at this address is not Commonplace.", FAILED) from None
 
 
 def _lines(answer: HTTPResponse) -> Iterator[str]:
@@ -191,7 +197,7 @@ in_space = click.option("--space", "space_id", type=click.IntRange(min=1), metav
 
 
 def server(context: click.Context) -> Server:
-    """Return the server that the command talks to. Raises Trouble without a token."""
+    """Return the server that the command talks to. Raises ClientError without a token."""
     return Server(config.find(context.find_root().obj))
 
 

@@ -9,7 +9,7 @@ import click
 
 from webapp.cli.client import config, output
 from webapp.cli.client.chat import chat
-from webapp.cli.client.config import REFUSED, USAGE, Access, Trouble
+from webapp.cli.client.config import REFUSED, USAGE, Access, ClientError
 from webapp.cli.client.http import Server
 from webapp.cli.client.memory import memories, remember, search
 from webapp.cli.client.schedules import schedules
@@ -48,11 +48,11 @@ def login(context: click.Context, token_stdin: bool) -> None:
     elif sys.stdin.isatty():
         token = click.prompt("Token", hide_input=True, err=True).strip()
     else:
-        raise Trouble("There is no terminal to ask for the token. Pipe it in with --token-stdin.", USAGE)
+        raise ClientError("There is no terminal to ask for the token. Pipe it in with --token-stdin.", USAGE)
     if not token:
-        raise Trouble("No token was given.", USAGE)
+        raise ClientError("No token was given.", USAGE)
     if not token.isascii() or not token.isprintable():
-        raise Trouble("This is not a token: it has characters that no token has.", REFUSED)
+        raise ClientError("This is not a token: it has characters that no token has.", REFUSED)
     owner = _owner(Server(Access(url, token)))
     config.save(Access(url, token))
     parts = urlsplit(url)
@@ -64,10 +64,10 @@ def login(context: click.Context, token_stdin: bool) -> None:
 
 
 def _owner(server: Server) -> str:
-    """Return whose token it is. A token with few scopes is valid, too. Raises Trouble for an unknown one."""
+    """Return whose token it is. A token with few scopes is valid, too. Raises ClientError for an unknown one."""
     try:
         return str(server.get("/api/account")["email"])
-    except Trouble as error:
+    except ClientError as error:
         if error.status != 403:
             raise
     return "the owner of this token, which may not read the account"

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.config import USAGE, Trouble
+from webapp.cli.client.config import USAGE, ClientError
 from webapp.cli.client.http import as_json, in_space, read_piped_input, server, words
 
 PASSAGES = ("memory", "message", "chunk", "document")
@@ -68,7 +68,7 @@ def remember(
         [words(text)] if words(text) else [line.strip() for line in read_piped_input().splitlines() if line.strip()]
     )
     if not statements:
-        raise Trouble("There is nothing to remember.", USAGE)
+        raise ClientError("There is nothing to remember.", USAGE)
     api = server(context)
     for statement in statements:
         body: dict[str, Any] = {"memory_type": kind, "content": statement, "is_pinned": pin}
@@ -138,7 +138,7 @@ def forget(context: click.Context, memory_ids: tuple[int, ...], yes: bool, as_js
         row = api.get(f"/api/memories/{memory_id}")
         if not yes:
             if not sys.stdin.isatty():
-                raise Trouble("There is no terminal to ask on. Use --yes to forget without asking.", USAGE)
+                raise ClientError("There is no terminal to ask on. Use --yes to forget without asking.", USAGE)
             click.confirm(f"Forget for good: {output.one_line(row['content'])}?", abort=True, err=True)
         report = api.delete(f"/api/memories/{memory_id}")
         if as_json:

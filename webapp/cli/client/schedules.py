@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.config import USAGE, Trouble
+from webapp.cli.client.config import USAGE, ClientError
 from webapp.cli.client.http import as_json, server, words
 
 REPEATS = ("daily", "weekdays", "weekly", "monthly")
@@ -58,7 +58,7 @@ def add(
 ) -> None:
     """Have TEXT sent at a time. It ends with the token that this command uses."""
     if repeat and rrule:
-        raise Trouble("Give --repeat or --rrule, not both.", USAGE)
+        raise ClientError("Give --repeat or --rrule, not both.", USAGE)
     body = {
         "prompt": words(text),
         "at": at,

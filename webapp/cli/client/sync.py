@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.config import FAILED, REFUSED, UNKNOWN, USAGE, Trouble
+from webapp.cli.client.config import FAILED, REFUSED, UNKNOWN, USAGE, ClientError
 from webapp.cli.client.http import Server, as_json, server
 
 UNFIT = (413, 415, 422)
@@ -47,7 +47,7 @@ def sync(context: click.Context, folder: Path, space: str, dry_run: bool, yes: b
     space_id = _space_id(api, space)
     sync_of = _Sync(api, folder, space_id)
     if not sync_of.files and sync_of.synced and not (yes or dry_run):
-        raise Trouble("The folder is empty. Use --yes to remove all of its documents.", USAGE)
+        raise ClientError("The folder is empty. Use --yes to remove all of its documents.", USAGE)
     results: dict[str, list[str]] = {"added": [], "replaced": [], "removed": [], "refused": []}
     for deed, name, why in sync_of.run(dry_run):
         results[deed].append(name)
@@ -83,7 +83,7 @@ class _Sync:
             old = entry["document_id"] if entry and entry["document_id"] in documents else by_title.get(name)
             try:
                 new_id = 0 if dry_run else self._add(name)
-            except Trouble as trouble:
+            except ClientError as trouble:
                 if trouble.status not in UNFIT:
                     raise
                 yield "refused", name, trouble.format_message()
@@ -123,15 +123,15 @@ class _Sync:
             temporary.write_text(json.dumps(self._states, ensure_ascii=False, indent=1, sort_keys=True), "utf-8")
             os.replace(temporary, self._path)
         except OSError as error:
-            raise Trouble(f"{self._path} cannot be written: {error.strerror}.", FAILED) from None
+            raise ClientError(f"{self._path} cannot be written: {error.strerror}.", FAILED) from None
 
 
 def _space_id(api: Server, name: str) -> int:
     spaces = [row for row in _pages(api, "/api/spaces", "spaces") if name in (str(row["space_id"]), row["name"])]
     if not spaces:
-        raise Trouble(f"There is no space called {name}.", UNKNOWN)
+        raise ClientError(f"There is no space called {name}.", UNKNOWN)
     if len(spaces) > 1:
-        raise Trouble(f"Several spaces are called {name}. Give its id.", USAGE)
+        raise ClientError(f"Several spaces are called {name}. Give its id.", USAGE)
     return int(spaces[0]["space_id"])
 
 
@@ -185,4 +185,4 @@ def _read(path: Path) -> dict[str, dict[str, Synced]]:
         data = json.loads(path.read_text("utf-8"))
         return {str(place): dict(files) for place, files in data.items()}
     except (OSError, ValueError, AttributeError, TypeError):
-        raise Trouble(f"{path} cannot be read. Mend or delete it.", REFUSED) from None
+        raise ClientError(f"{path} cannot be read. Mend or delete it.", REFUSED) from None

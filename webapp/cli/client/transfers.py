@@ -13,7 +13,7 @@ from typing import IO, Any
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.config import FAILED, USAGE, Trouble
+from webapp.cli.client.config import FAILED, USAGE, ClientError
 from webapp.cli.client.http import CHUNK, Server, as_json, in_space, server
 
 POLL_SECONDS = 0.5
@@ -53,12 +53,12 @@ def import_file(
     """
     api = server(context)
     if not (yes or dry_run or (sys.stdin.isatty() and str(file) != "-")):
-        raise Trouble(
+        raise ClientError(
             "There is no terminal to ask on. Use --yes to import it, or --dry-run to see what is in it.", USAGE
         )
-    row = _until(api, "imports", _upload(api, file, kind), ("reading",))
+    row = _wait_until_done(api, "imports", _upload(api, file, kind), ("reading",))
     if row["status"] == "failed" or not row["preview"]:
-        raise Trouble(row["error"] or "Nothing in this file can be read.", FAILED)
+        raise ClientError(row["error"] or "Nothing in this file can be read.", FAILED)
     if not as_json:
         _describe(row)
     try:
@@ -72,7 +72,7 @@ def import_file(
     else:
         fields: dict[str, Any] = {"take": list(take or TAKES), **({"space_id": space_id} if space_id else {})}
         api.post(f"/api/imports/{row['import_id']}/start", fields)
-        row = _until(api, "imports", row, ("ready", "running"))
+        row = _wait_until_done(api, "imports", row, ("ready", "running"))
     if as_json:
         output.dump(row)
     elif not dry_run:
@@ -80,7 +80,7 @@ def import_file(
         if row["counts"].get("problems skipped"):
             _explain(api, row["import_id"])
     if row["status"] == "failed":
-        raise Trouble(row["error"] or "The import failed.", FAILED)
+        raise ClientError(row["error"] or "The import failed.", FAILED)
 
 
 @click.command("export")
@@ -108,17 +108,17 @@ def export_file(
 ) -> None:
     """Export your account as a ZIP, a conversation (by its ID), or your memories."""
     if (what == "conversation") != (conversation_id is not None):
-        raise Trouble("`export conversation` needs an ID, and nothing else takes one.", USAGE)
+        raise ClientError("`export conversation` needs an ID, and nothing else takes one.", USAGE)
     if kind and kind not in FORMATS[what]:
-        raise Trouble(f"{what} can be exported as {', '.join(FORMATS[what])}.", USAGE)
+        raise ClientError(f"{what} can be exported as {', '.join(FORMATS[what])}.", USAGE)
     if target == "-" and as_json:
-        raise Trouble("Standard output can be the file or JSON, not both.", USAGE)
+        raise ClientError("Standard output can be the file or JSON, not both.", USAGE)
     api = server(context)
     body = {"what": what, "format": kind, "conversation_id": conversation_id}
     export = api.post("/api/exports", {name: value for name, value in body.items() if value is not None})
-    row = _until(api, "exports", export, ("waiting",))
+    row = _wait_until_done(api, "exports", export, ("waiting",))
     if row["status"] != "ready":
-        raise Trouble(row["error"] or f"The export is {row['status']}.", FAILED)
+        raise ClientError(row["error"] or f"The export is {row['status']}.", FAILED)
     path = f"/api/exports/{row['export_id']}/download"
     if target == "-":
         api.download(path, sys.stdout.buffer.write)
@@ -135,7 +135,7 @@ def export_file(
 def _fetch(api: Server, path: str, place: Path, force: bool) -> None:
     """Download to a file that only its owner can read; it appears whole or not at all."""
     if place.exists() and not force:
-        raise Trouble(f"{place} already exists. Use --force to overwrite it.", USAGE)
+        raise ClientError(f"{place} already exists. Use --force to overwrite it.", USAGE)
     try:
         draft = place.with_name(f".{place.name}.{os.getpid()}.part")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -146,7 +146,7 @@ def _fetch(api: Server, path: str, place: Path, force: bool) -> None:
                 raise
         draft.replace(place)
     except OSError as error:
-        raise Trouble(f"{place} cannot be written: {error.strerror}", FAILED) from None
+        raise ClientError(f"{place} cannot be written: {error.strerror}", FAILED) from None
 
 
 def _upload(api: Server, file: Path, kind: str | None) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def _sent(api: Server, name: str, file: IO[bytes], size: int, fields: dict[str, 
     return answer
 
 
-def _until(api: Server, kind: str, row: dict[str, Any], while_status: tuple[str, ...]) -> dict[str, Any]:
+def _wait_until_done(api: Server, kind: str, row: dict[str, Any], while_status: tuple[str, ...]) -> dict[str, Any]:
     """Poll while an import or export is being worked on, and show its progress; returns its last state."""
     path = f"/api/{kind}/{row['import_id' if kind == 'imports' else 'export_id']}"
     pause, last_state = 0.1, ""

@@ -8,7 +8,7 @@ import time
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.config import AWAY, Trouble
+from webapp.cli.client.config import AWAY, ClientError
 from webapp.cli.client.http import BrokenStream, as_json, server
 
 KINDS = (
@@ -92,8 +92,8 @@ def events(context: click.Context, kinds: tuple[str, ...], count: int | None) ->
                 click.echo(json.dumps({"type": name, "id": event_id, "data": data}))
                 if event_count == count:
                     return
-        except (BrokenStream, Trouble) as error:
+        except (BrokenStream, ClientError) as error:
             failures += 1
-            if isinstance(error, Trouble) and (error.exit_code != AWAY or failures > RETRIES):
+            if isinstance(error, ClientError) and (error.exit_code != AWAY or failures > RETRIES):
                 raise
         time.sleep(PAUSE)

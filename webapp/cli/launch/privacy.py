@@ -36,7 +36,7 @@ def is_ours(folder: Path) -> bool:
     return status.st_uid == os.geteuid() and not is_shared and not (real / ".git").exists()
 
 
-def open_to_others(path: Path) -> bool:
+def is_open_to_others(path: Path) -> bool:
     """Return whether anybody but the owner may do anything with a file or folder."""
     with contextlib.suppress(OSError):
         return bool(path.stat().st_mode & OTHERS)

@@ -31,7 +31,7 @@ def follow_parent() -> None:
     die_with_parent(os.getppid(), signal.SIGTERM)()
 
 
-def take_forks_along() -> None:
+def kill_forks_with_us() -> None:
     """Have the kernel kill whatever this process forks from now on once it is gone itself, however it ends."""
     os.register_at_fork(after_in_child=lambda: _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0))
 

@@ -47,7 +47,7 @@ class Supervisor:
         self._listen_for_signals()
         try:
             while not self.stop_requests:
-                self._start_what_can_be()
+                self._start_ready_programs()
                 self._wait(TICK if self.is_ready else STARTING_TICK)
                 self._watch_children()
                 if not self.is_ready:
@@ -61,7 +61,7 @@ class Supervisor:
 
     # Starting
 
-    def _start_what_can_be(self) -> None:
+    def _start_ready_programs(self) -> None:
         for child in self.children:
             due = child.start_again_at is not None and time.monotonic() >= child.start_again_at
             if child.done or child.is_running or not due or not all(map(self._is_there, child.spec.needs)):
@@ -145,7 +145,7 @@ class Supervisor:
                 self._close_output(child)
                 child.forget()
                 if not self.stop_requests and not self._is_ending:
-                    self._react_to_end(child, code)
+                    self._handle_exit(child, code)
         pids = {child.process.pid for child in self.children if child.process is not None}
         for pid in set(own_children()) - pids:
             # An orphan: the process that would have looked after it is gone.
@@ -153,7 +153,7 @@ class Supervisor:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, os.WNOHANG)
 
-    def _react_to_end(self, child: Child, code: int) -> None:
+    def _handle_exit(self, child: Child, code: int) -> None:
         name = child.spec.name
         while child.held_back:
             self._print(name, child.held_back.popleft())

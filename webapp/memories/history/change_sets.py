@@ -12,7 +12,7 @@ from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, NotFound
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.memories.history.revisions import drop_evidence, is_forgotten, put_back
+from webapp.memories.history.revisions import drop_evidence, is_forgotten, restore_fields
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.rules import undo as undoing
 from webapp.memories.rules.undo import Change, Present, Snapshot, UndoPlan
@@ -191,7 +191,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         db.session.expire_all()
     for ref, fields in plan.returns.items():
         memory = get_or_raise(Memory, ref)
-        put_back(memory, fields)
+        restore_fields(memory, fields)
         check_key(memory)
         journal.record_change(memory)
     for evidence_ids in plan.evidence.values():

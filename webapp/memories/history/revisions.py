@@ -95,7 +95,7 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     if all(present.get(name) == value for name, value in fields.items()):
         return memory
     journal = Journal(user_id, "restored")
-    put_back(memory, fields)
+    restore_fields(memory, fields)
     check_key(memory)
     journal.record_change(memory)
     journal.close({"updated": 1})
@@ -121,7 +121,7 @@ def is_forgotten(tombstones: TombstoneSet, fields: Mapping[str, Any]) -> bool:
     return tombstones.forbids(str(fields.get("content") or ""), fields.get("fact_key"), fields.get("fact_value"))
 
 
-def put_back(memory: Memory, fields: Mapping[str, Any]) -> None:
+def restore_fields(memory: Memory, fields: Mapping[str, Any]) -> None:
     """Set the fields of a snapshot; a reference to a memory that is gone is dropped."""
     wording = memory.content
     touch(memory.space_id)

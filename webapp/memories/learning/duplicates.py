@@ -88,7 +88,7 @@ def tidy(user_id: int) -> int:
     answer, _ = completions().complete_structured(messages, SamePairs, NAME, max_tokens=MAX_TOKENS, temperature=0.0)
     duplicates = [pairs[number - 1] for number in dict.fromkeys(answer.same) if 1 <= number <= len(pairs)]
     with write_transaction():
-        count = _set_aside(user_id, duplicates)
+        count = _archive_duplicates(user_id, duplicates)
     _note(user_id, pairs)
     log.info("memories tidied", extra={"pairs": len(pairs), "same": len(duplicates), "aside": count})
     return count
@@ -162,7 +162,7 @@ def _line(text: str) -> str:
     return " ".join(text.split()).replace('"', "'")[:400]
 
 
-def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
+def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     """Archive the other of each pair unless one of the two has changed or was archived here, so that one remains."""
     if not pairs:
         return 0

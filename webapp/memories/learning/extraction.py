@@ -22,7 +22,7 @@ from webapp.memories.learning.journey_points import ground_assessments
 from webapp.memories.learning.later_domains import COUNTS, Result, guide, reader_of
 from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.models import MemoryChangeSet
-from webapp.memories.prompt.conversation_memory import extracts
+from webapp.memories.prompt.conversation_memory import is_extraction_on
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import Effect, State
 from webapp.memories.showing import texts
@@ -143,7 +143,7 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: Nearby | None 
         )
         if conversation is None or conversation.extracted_through != batch.watermark:
             return Result()
-        if conversation.space_id != batch.space_id or not extracts(conversation):
+        if conversation.space_id != batch.space_id or not is_extraction_on(conversation):
             return Result()
         result = Result(read=True)
         if answer is not None:

@@ -19,7 +19,7 @@ from webapp.memories.learning import journey_points
 from webapp.memories.learning.later_domains import guide
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, OpenPoint, build_extraction
 from webapp.memories.models import Memory
-from webapp.memories.prompt.conversation_memory import extracts
+from webapp.memories.prompt.conversation_memory import is_extraction_on
 from webapp.memories.prompt.profile import profile_values
 from webapp.memories.rules import statements
 from webapp.memories.rules.evidence import has_substance, user_words
@@ -61,7 +61,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     Ends with no transaction open; an embedding, where one is needed, is computed with no connection held.
     """
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
-    if conversation is None or not extracts(conversation):
+    if conversation is None or not is_extraction_on(conversation):
         return None
     user_id, space_id, watermark = conversation.user_id, conversation.space_id, conversation.extracted_through
     still_holds = watch(user_id)

@@ -11,7 +11,7 @@ from webapp.llm.errors import CutOffAnswer
 from webapp.memories.learning import extraction, inputs
 from webapp.memories.learning.inputs import ExtractionInput
 from webapp.memories.learning.model_call import Answer, ask
-from webapp.memories.prompt.conversation_memory import extracts
+from webapp.memories.prompt.conversation_memory import is_extraction_on
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.policy import for_review
 from webapp.memories.rules.state import Insert
@@ -75,7 +75,7 @@ def write(step: Step) -> LearningCall:
     conversation = db.session.scalar(
         select(Conversation).where(Conversation.conversation_id == batch.conversation_id).with_for_update()
     )
-    if answer is None or conversation is None or not extracts(conversation):
+    if answer is None or conversation is None or not is_extraction_on(conversation):
         return result
     versions.hold(batch.user_id)
     state = extraction.state_of(batch, answer, step.nearby)

@@ -58,7 +58,7 @@ def request_extraction(user_id: int, conversation_id: int) -> str:
 
     Raises NotFound, and Conflict when memory is switched off.
     """
-    from_start = _wants_everything(user_id, conversation_id)
+    from_start = _reads_from_start(user_id, conversation_id)
     _begin(conversation_id, 0 if from_start else None)
     return _queue(conversation_id, {"from_start": True} if from_start else {})
 
@@ -68,7 +68,7 @@ def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]
 
     Raises NotFound, Conflict, and Unavailable if the model fails.
     """
-    from_start = _wants_everything(user_id, conversation_id)
+    from_start = _reads_from_start(user_id, conversation_id)
     with suppress(RedisError):
         _begin(conversation_id, 0 if from_start else None)
     db.session.rollback()
@@ -189,7 +189,7 @@ def due_extractions(*, limit: int = 200) -> Sequence[int]:
     ).all()
 
 
-def _wants_everything(user_id: int, conversation_id: int) -> bool:
+def _reads_from_start(user_id: int, conversation_id: int) -> bool:
     """Return whether to read from the start: nothing is new, so the user wants all of it read again.
 
     Always in a legacy: its summaries read it, and keep no record of that.

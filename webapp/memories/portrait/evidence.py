@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from webapp.llm.structured import complete_items, none_is_empty, readable_items
 from webapp.memories.portrait.subjects import OF_PERSON
-from webapp.memories.rules.grounding import is_mostly_grounded, keeps_particulars, telling_words, words_found
+from webapp.memories.rules.grounding import distinctive_words, is_mostly_grounded, keeps_names_and_numbers, words_found
 from webapp.memories.schemas import KnownItem
 from webapp.text.sentences import sentence_texts
 from webapp.text.words import words
@@ -64,7 +64,7 @@ def sentences_of(
         # A capital tells nothing of a first word: it counts as a name unless sentences usually begin like that.
         checked = text if _first_word(text) in usual else f"— {text}"
         for candidates in (sources, items):
-            selection = _fewest(checked, candidates, len(sources))
+            selection = _smallest_cover(checked, candidates, len(sources))
             if selection and _supports(checked, selection, name):
                 sentences = (
                     [(text, selection)]
@@ -77,7 +77,7 @@ def sentences_of(
     return [{"text": text, "memories": memories} for text, memories in numbers_by_text.items()]
 
 
-def _fewest(text: str, notes: Sequence[KnownItem], limit: int) -> list[KnownItem]:
+def _smallest_cover(text: str, notes: Sequence[KnownItem], limit: int) -> list[KnownItem]:
     """Return the fewest notes that contain most words of a text, in their order."""
     words_left = {note.id: words_found(text, note.content) for note in notes}
     selection: list[int] = []
@@ -91,14 +91,14 @@ def _fewest(text: str, notes: Sequence[KnownItem], limit: int) -> list[KnownItem
 
 def _supports(text: str, notes: Sequence[KnownItem], name: str) -> bool:
     contents, names = [note.content for note in notes], [name, *(note.author for note in notes)]
-    return is_mostly_grounded(_without(text, names), contents) and keeps_particulars(text, [*contents, *names])
+    return is_mostly_grounded(_without(text, names), contents) and keeps_names_and_numbers(text, [*contents, *names])
 
 
 def _has_all_words(text: str, notes: Sequence[KnownItem]) -> bool:
     """Tell whether a text has every telling word of its notes, no other, and no fewer words: "not" is a short one."""
     contents = [note.content for note in notes]
-    has_all = all(words_found(content, text) == telling_words(content) for content in contents)
-    adds_none = words_found(text, " ".join([*contents, *(note.author for note in notes)])) == telling_words(text)
+    has_all = all(words_found(content, text) == distinctive_words(content) for content in contents)
+    adds_none = words_found(text, " ".join([*contents, *(note.author for note in notes)])) == distinctive_words(text)
     return has_all and adds_none and len(words(text)) >= len(words(" ".join(contents)))
 
 

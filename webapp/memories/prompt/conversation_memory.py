@@ -29,7 +29,7 @@ def memory_is_on(conversation: Conversation) -> bool:
     return UserSettings.of(get_or_raise(User, conversation.user_id).settings).memory_enabled
 
 
-def extracts(conversation: Conversation) -> bool:
+def is_extraction_on(conversation: Conversation) -> bool:
     """Return whether memories are made from what the user says here after every turn.
 
     In a legacy the summaries do this instead: they look for facts about its person.

@@ -17,7 +17,7 @@ from webapp.memories.rules.evidence import (
     label_and_quote,
     own_sentence,
 )
-from webapp.memories.rules.grounding import adds_from, is_borrowed, is_grounded, keeps_particulars
+from webapp.memories.rules.grounding import adds_from, is_grounded, is_others_words, keeps_names_and_numbers
 from webapp.memories.rules.kinds import CONTENT_MAX, MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import MIN_CONFIDENCE, MIN_IMPORTANCE, USABLE_AT, at_least
@@ -134,7 +134,7 @@ def check(index: int, operation: MemoryOperation, state: State, origin: Origin =
         target=target.ref if target else None,
         embedding=state.embeddings.get(draft.content),
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
-        is_doubtful=not retracts and state.is_trusted and (state.is_tainted or _is_from_others(content, state)),
+        is_doubtful=not retracts and state.is_trusted and (state.is_tainted or _rests_on_others(content, state)),
         is_trusted=state.is_trusted,
     )
 
@@ -169,8 +169,8 @@ def memory_wording(operation: MemoryOperation, place: tuple[SourceMessage, Span]
     message, span = place
     quote = message.content[span.start : span.end]
     if state.is_trusted:
-        keeps_all = keeps_particulars(operation.content, [typed_text(message), state.subject], message.said_at)
-        if keeps_all or state.is_tainted or _is_from_others(operation.content, state):
+        keeps_all = keeps_names_and_numbers(operation.content, [typed_text(message), state.subject], message.said_at)
+        if keeps_all or state.is_tainted or _rests_on_others(operation.content, state):
             return operation.content
         return plain_text(quote)[:CONTENT_MAX]
     sentence = plain_text(own_sentence(span, message.content, message.others))
@@ -195,11 +195,11 @@ def _is_secret(operation: MemoryOperation, content: str, quote: str, user_text: 
     return any(secret in context or context in secret for secret in secrets)
 
 
-def _is_from_others(content: str, state: State) -> bool:
+def _rests_on_others(content: str, state: State) -> bool:
     """Tell whether only others' words explain a statement, or whether it adds to the user's what foreign ones say."""
     user_text = [typed_text(message) for message in state.messages if message.role == "user"]
     texts = [text for message in state.messages for text in _words_of_others(message)]
-    return is_borrowed(content, user_text, [*state.context, *texts]) or adds_from(content, user_text, state.foreign)
+    return is_others_words(content, user_text, [*state.context, *texts]) or adds_from(content, user_text, state.foreign)
 
 
 def typed_text(message: SourceMessage) -> str:

@@ -95,13 +95,13 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     history = board.in_slot(slot or "")
     current = next((memory for memory in history if memory.is_current), None)
     duplicate = next((memory for memory in history if memory.is_open and memory.value == value), None)
-    if board.find(lambda m: _supports(m, claim) and (duplicate is not None or not _may_adopt(claim, m))):
+    if board.find(lambda m: _supports(m, claim) and (duplicate is not None or not _can_adopt_key(claim, m))):
         return Refusal.KNOWN  # whatever was learned under the key since
     if current is not None and duplicate is current:
         board.add_evidence(current, claim)
         return None
     if current is not None:
-        return _contest(claim, current, duplicate, board)
+        return _settle_fact_conflict(claim, current, duplicate, board)
     if duplicate is not None:
         board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim))
         return None
@@ -109,7 +109,7 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
         return Refusal.OLDER  # it ended after this was said
     if (twin := board.find_statement(claim.draft.content)) is not None and twin.slot != slot:
-        if _may_adopt(claim, twin):
+        if _can_adopt_key(claim, twin):
             board.give_key(twin, claim)
         else:
             board.add_evidence(twin, claim)
@@ -119,7 +119,9 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     return None
 
 
-def _contest(claim: Claim, current: KnownMemory, duplicate: KnownMemory | None, board: Board) -> Refusal | None:
+def _settle_fact_conflict(
+    claim: Claim, current: KnownMemory, duplicate: KnownMemory | None, board: Board
+) -> Refusal | None:
     """Another value for a known fact: the later word wins if it is sure enough. From a trusted model it replaces the
     fact, and the change is shown; from any other, the fact waits for the user to settle it."""
     standing = claim_standing(claim, current)
@@ -155,7 +157,7 @@ def _supports(memory: KnownMemory, claim: Claim) -> bool:
     return has_other_slot and memory.has_said(claim.draft.content)
 
 
-def _may_adopt(claim: Claim, twin: KnownMemory) -> bool:
+def _can_adopt_key(claim: Claim, twin: KnownMemory) -> bool:
     """Tell whether a memory in the words of a keyed fact, stored without a key, may get that key."""
     may_change = twin.is_current and not twin.slot and not twin.is_protected
     return may_change and claim.is_usable and not is_older(claim.evidence.moment, twin)
@@ -195,7 +197,7 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board) -> Refusal | 
         board.add_evidence(duplicate, claim)
         return None
     if supersedes:
-        return _contest(claim, target, None, board)
+        return _settle_fact_conflict(claim, target, None, board)
     standing = claim_standing(claim, target)
     if standing is ClaimStanding.PRECEDES or (standing is ClaimStanding.REPLACES and target.slot):
         return _weigh_statement(claim, board)  # beside the rest, or a fact: words without a value change none

@@ -39,7 +39,7 @@ def particulars_of(statement: str) -> frozenset[str]:
     return frozenset(particulars) | signs(statement)
 
 
-def keeps_particulars(rewording: str, texts: Iterable[str], moment: datetime | None = None) -> bool:
+def keeps_names_and_numbers(rewording: str, texts: Iterable[str], moment: datetime | None = None) -> bool:
     """Return whether every name and number of a rewording occurs in the user's text, or is a month or year close to
     `moment`, when it was written: "next month" may become "May 2024".
     """
@@ -68,7 +68,7 @@ def value_after(content: str, before: str, value: str) -> str | None:
     return content[len(head) : len(content) - len(tail)].strip() or None
 
 
-def is_borrowed(statement: str, texts: Iterable[str], other_spans: Iterable[str]) -> bool:
+def is_others_words(statement: str, texts: Iterable[str], other_spans: Iterable[str]) -> bool:
     """Tell whether a statement has no telling word of the user's and most of them from one of the others' texts."""
     significant = set(_significant_words(statement))
     known_words = _TextWords(texts)
@@ -86,7 +86,7 @@ def is_mostly_grounded(statement: str, texts: Iterable[str]) -> bool:
     return bool(significant) and 2 * sum(known_words.has(word) for word in significant) >= len(significant)
 
 
-def telling_words(statement: str) -> frozenset[str]:
+def distinctive_words(statement: str) -> frozenset[str]:
     """Return the words of a statement that say something, and its names and numbers."""
     return frozenset({*_significant_words(statement), *map(fold_marks, _particulars(statement))})
 
@@ -94,7 +94,7 @@ def telling_words(statement: str) -> frozenset[str]:
 def words_found(statement: str, text: str) -> frozenset[str]:
     """Return the telling words of a statement that stand in a text."""
     known_words = _TextWords([text])
-    return frozenset(word for word in telling_words(statement) if known_words.has(word))
+    return frozenset(word for word in distinctive_words(statement) if known_words.has(word))
 
 
 def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> bool:

@@ -72,7 +72,7 @@ def names_of(notes: Sequence[Note], calendar: Collection[str] = ()) -> list[Name
         if not is_day and not own_names.issuperset(key) and len(" ".join(key)) <= _MAX_LETTERS:
             numbers = sorted(places)
             ids = tuple(notes[number].memory_id for number in numbers)
-            names.append((-len(ids), numbers[0], Name(" ".join(key), _usual(places.values()), ids)))
+            names.append((-len(ids), numbers[0], Name(" ".join(key), _most_used_form(places.values()), ids)))
     return [name for *_, name in sorted(names, key=lambda item: (*item[:2], item[2].key))]
 
 
@@ -214,6 +214,6 @@ def _is_subject(word: str, note: Note) -> bool:
     return note.is_of_things and fold_marks(note.text[: 2 * len(word)]).startswith(word)
 
 
-def _usual(forms: Iterable[str]) -> str:
+def _most_used_form(forms: Iterable[str]) -> str:
     """Return the form that is used most; among equals the one with more capitals, then by order."""
     return max(Counter(forms).items(), key=lambda item: (item[1], sum(map(str.isupper, item[0])), item[0]))[0]

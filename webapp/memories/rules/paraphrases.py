@@ -27,7 +27,7 @@ def _roots(terms: Iterable[str]) -> frozenset[str]:
     return frozenset(term[:ROOT] for term in terms)
 
 
-def _telling_roots(text: str, terms: frozenset[str]) -> frozenset[str]:
+def _distinctive_roots(text: str, terms: frozenset[str]) -> frozenset[str]:
     """Return the roots of the words that tell a statement apart; empty if they are too few."""
     marked = " ".join(word for word in text.split() if word != word.lower() or any(map(str.isdigit, word)))
     named = terms.intersection(stems(words(marked)))
@@ -46,14 +46,14 @@ class ForgottenStatements:
         for text in wordings:
             if terms := frozenset(stems(words(text))) - _ABOUT:
                 roots = _roots(terms)
-                statements.add((terms if len(roots) == 1 else roots, _telling_roots(text, terms)))
+                statements.add((terms if len(roots) == 1 else roots, _distinctive_roots(text, terms)))
         self._statements = [(terms, ceil(SHARE * len(terms)), telling) for terms, telling in statements]
         self._with: dict[str, list[int]] = defaultdict(list)
         for number, (terms, _, _) in enumerate(self._statements):
             for term in terms:
                 self._with[term].append(number)
 
-    def is_retold_in(self, sentence: str) -> bool:
+    def is_repeated_in(self, sentence: str) -> bool:
         """Return whether a sentence says what one of the statements says."""
         if not self.may_be_in(sentence):
             return False
@@ -77,14 +77,14 @@ class ForgottenStatements:
         )
 
 
-def without_retold(text: str, statements: ForgottenStatements, mark: str = "") -> str:
+def without_repeats(text: str, statements: ForgottenStatements, mark: str = "") -> str:
     """Return a text without the sentences that retell, replaced by `mark`; NOTHING_LEFT if nothing else remains."""
     if not statements.may_be_in(text):
         return text
     lines, is_changed = [], False
     for line in text.splitlines():
         sentences = sentence_texts(line)
-        parts = [mark if statements.is_retold_in(sentence) else sentence for sentence in sentences]
+        parts = [mark if statements.is_repeated_in(sentence) else sentence for sentence in sentences]
         if parts == sentences:
             lines.append(line)
             continue

@@ -80,7 +80,7 @@ def _reinstate(memory: KnownMemory, other: KnownMemory | None, moment: datetime)
     return {other.ref: {"valid_to": moment, "superseded_by": memory.ref}} | edits
 
 
-def place_by_hand(draft: Draft, memories: Iterable[KnownMemory], moment: datetime) -> tuple[Effect, ...]:
+def store_user_value(draft: Draft, memories: Iterable[KnownMemory], moment: datetime) -> tuple[Effect, ...]:
     """Store what the user wrote (reference -1): it replaces any other value of its key and any other memory in the same
     words, waiting ones included. `memories` are those of the same scope."""
     form = canonical_statement(draft.content)

@@ -78,7 +78,7 @@ class Layout:
     points: Sequence[Point]
 
 
-def lay_out(shape: Shape, sizes: Sequence[float], links: Sequence[Link]) -> Layout:
+def place_names(shape: Shape, sizes: Sequence[float], links: Sequence[Link]) -> Layout:
     """Return the places of names in order of rank, of which `sizes` are out of 1, and `links` are among them."""
     cells = _cells(shape, len(sizes) + 1)
     order = _arrange([(x, y) for x, y in cells[1:]], sizes, links)

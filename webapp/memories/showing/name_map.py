@@ -21,7 +21,7 @@ from webapp.memories.rules.mentions import Name, Note, names_of
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.service import visible
 from webapp.memories.showing.cards import Card, cards_of
-from webapp.memories.showing.map_layout import NARROW, SMALLEST, WIDE, Layout, Link, Shape, lay_out, shorten
+from webapp.memories.showing.map_layout import NARROW, SMALLEST, WIDE, Layout, Link, Shape, place_names, shorten
 from webapp.text.words import fold_marks
 
 MAX_MEMORIES = 10_000
@@ -202,7 +202,7 @@ def _picture(shape: Shape, entries: Sequence[Entry], links: Sequence[Link]) -> P
     visible = entries[: shape.name_limit]
     drawn = [link for link in links if max(link.one, link.other) < len(visible)][: shape.most_links]
     largest = visible[0].count
-    layout = lay_out(shape, [entry.count / largest for entry in visible], drawn)
+    layout = place_names(shape, [entry.count / largest for entry in visible], drawn)
     dots = [
         Dot(
             entry,

@@ -17,7 +17,7 @@ from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import batches_to_change, stream_rows
 from webapp.memories.rules.evidence import find_quote
-from webapp.memories.rules.paraphrases import ForgottenStatements, without_retold
+from webapp.memories.rules.paraphrases import ForgottenStatements, without_repeats
 from webapp.memories.rules.tombstones import has_statements
 from webapp.text.canonical import canonical_statement
 
@@ -143,7 +143,7 @@ def strip_thoughts(
     """Remove the texts, and what retells them, from reasoning; returns the ids of the replies that changed."""
     updates = []
     for row in rows:
-        stripped = without_retold(replace_copies(row.content, texts, mark), statements, mark)
+        stripped = without_repeats(replace_copies(row.content, texts, mark), statements, mark)
         if stripped != row.content:
             row.content = stripped
             updates.append(row.message_id)

@@ -68,7 +68,7 @@ def forget(
     _hold_sources(user_id, memory_ids)
     lock_withdrawal(user_id, memory_ids)
     versions.hold(user_id)
-    rows = _with_twins(user_id, memory_ids)
+    rows = _with_duplicates(user_id, memory_ids)
     if not rows:
         return ForgetReport()
     ids = [row.memory_id for row in rows]
@@ -137,7 +137,7 @@ def remove_tombstones(user_id: int, content: str, fact_key: str | None, fact_val
     )
 
 
-def _with_twins(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
+def _with_duplicates(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
     """Return the named memories and all others with the same words, or the same key and value, open or closed."""
     twin_ids = db.session.scalars(
         select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids)).with_for_update()

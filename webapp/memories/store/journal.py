@@ -101,7 +101,7 @@ class Journal:
         memory.updated_at = now()
         self._record(memory, before=before)
 
-    def amended(self, memory: Memory) -> None:
+    def amend(self, memory: Memory) -> None:
         """Record a further change by this change set in the revision it already made of a memory."""
         row = db.session.scalars(
             select(MemoryRevision).where(

@@ -176,7 +176,7 @@ def apply_plan(
         memory = rows[effect.ref]
         ids = {ref: row.memory_id for ref, row in rows.items()}
         if before is None or replace(after, evidence=before.evidence) != before:
-            _carry_over(memory, after, ids)
+            _apply_effect(memory, after, ids)
             if before is None or after.content != before.content:
                 vector = _vector_of(effect, vectors)
                 memory.embedding = vector.astype(np.float32).tobytes() if vector is not None else None
@@ -195,13 +195,13 @@ def apply_plan(
     refs = {row.memory_id: ref for ref, row in rows.items()}
     for memory in waiting_memories:
         _refer(memory, memories[refs[memory.memory_id]], ids)
-        journal.amended(memory)
+        journal.amend(memory)
     db.session.flush()
     return {ref: memory_id for ref, memory_id in ids.items() if ref < 0}
 
 
 def _row(memory: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
-    """Return a row for a new memory; `_carry_over` fills in its content."""
+    """Return a row for a new memory; `_apply_effect` fills in its content."""
     first = memory.evidence[0] if memory.evidence else None
     return Memory(
         user_id=journal.change_set.user_id,
@@ -219,7 +219,7 @@ def _row(memory: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
     )
 
 
-def _carry_over(memory: Memory, source: KnownMemory, ids: Mapping[int, int]) -> None:
+def _apply_effect(memory: Memory, source: KnownMemory, ids: Mapping[int, int]) -> None:
     """Copy a memory's state after an effect into its row; references become ids where these exist."""
     for name in _CARRIED:
         setattr(memory, name, getattr(source, name))

@@ -119,9 +119,7 @@ class _McpSession:
                 pass
 
     def _request(self, method: str, headers: dict[str, str], body: Any) -> RemoteRequest:
-        return RemoteRequest(
-            self.url or self.server.url, method, headers, body, self.server.is_internal, MAX_REDIRECTS
-        )
+        return RemoteRequest(self.url or self.server.url, method, headers, body, self.server.is_internal, MAX_REDIRECTS)
 
     async def _answer(self, messages: AsyncIterator[Any], keys: tuple[str, ...]) -> dict[str, Any]:
         """Return the answer without `keys`, as soon as it is there: a stream may stay open after it."""

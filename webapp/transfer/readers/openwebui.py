@@ -95,7 +95,7 @@ def _conversation(item: Any) -> ReadConversation:
         is_archived=bool(item.get("archived")),
         is_pinned=bool(item.get("pinned")),
         tags=list(_tags(as_dict(item.get("meta")).get("tags") or chat.get("tags"))),
-        may_remember=not any(_is_somebody_elses(rows[key], item) for key in path),
+        may_remember=not any(_is_by_other_user(rows[key], item) for key in path),
         left_out=left_out + count_omissions(rows, path, len(messages)),
     )
 
@@ -126,7 +126,7 @@ def _tags(value: Any) -> Iterator[str]:
             yield name.replace("_", " ")
 
 
-def _is_somebody_elses(row: dict[str, Any], item: dict[str, Any]) -> bool:
+def _is_by_other_user(row: dict[str, Any], item: dict[str, Any]) -> bool:
     """Return whether another person wrote a message in a shared chat, from which nothing is learned about the user."""
     author = text_or_none(row.get("user_id"))
     return row.get("role") == "user" and author is not None and author != item.get("user_id")

@@ -81,7 +81,7 @@ def _entries(lines: list[str]) -> Iterator[_Line]:
         item = _ITEM.match(text)
         rest = text[item.end() :] if item else text
         dated = _DATE.match(rest)
-        if entry is not None and not (item or dated) and _goes_on(entry, text, indent):
+        if entry is not None and not (item or dated) and _continues_entry(entry, text, indent):
             entry.words.append(text)
             continue
         if entry is not None:
@@ -93,7 +93,7 @@ def _entries(lines: list[str]) -> Iterator[_Line]:
         yield entry
 
 
-def _goes_on(entry: _Line, text: str, indent: int) -> bool:
+def _continues_entry(entry: _Line, text: str, indent: int) -> bool:
     """Tell whether a line without a mark continues an entry."""
     return (entry.is_item and indent > entry.indent) or text[0].islower() or entry.words[-1].endswith(_OPEN)
 

@@ -123,7 +123,7 @@ def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         db.session.execute(insert(MemoryTombstone), list(rows.values()))
 
 
-def forget_again(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
+def repeat_forgetting(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Forget again the restored memories that were forgotten since the export was made, with all that repeats them."""
     own_tombstones = tombstone_set(batch.user_id)
     batch.look_up("memory", _numbers(lines, ("memory_id",)))

@@ -95,7 +95,7 @@ STEPS: tuple[Step, ...] = (
     Step("reports.jsonl", finish.report_evidence),
     _table("receipts.jsonl", "receipts"),
     _table("verdicts.jsonl"),
-    Step("memories.jsonl", finish.forget_again, is_memory=True),
+    Step("memories.jsonl", finish.repeat_forgetting, is_memory=True),
 )
 """Rows come before those that refer to them; references among rows of one kind are completed by a second step."""
 
