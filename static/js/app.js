@@ -20,7 +20,6 @@ import "./rename.js";
 import "./requests.js";
 import "./rich.js";
 import "./scroll.js";
-import "./selection.js";
 import "./side-panel.js";
 import "./slash.js";
 import "./suggestions.js";
@@ -32,7 +31,8 @@ import "./viewport.js";
 import "./voice.js";
 import { $, onContent } from "./dom.js";
 
-// Few pages have a file field; a conversation need not carry what labels it.
+// Few pages have a file field or a list to choose from; a conversation need not carry what serves them.
 onContent((root) => {
   if ($("input.input[type='file']", root)) import("./file-fields.js");
+  if ($("[data-choose], [data-keys]", root)) import("./selection.js");
 });
