@@ -319,6 +319,13 @@ def test_memories_come_in_rows_of_many_kinds(tmp_path, filename, content):
         assert [part.content for part in reader.read(upload)] == ["Likes tea.", "Lives in Lisbon."]
 
 
+def test_a_transcript_is_no_list_of_memories(tmp_path):
+    path = tmp_path / "upload"
+    path.write_text("Ida: Do you like tea?\nBot: I do.\nIda: Since when?\nBot: Since 2019.\n")
+    with Upload(path, "talk.txt") as upload, pytest.raises(ImportRefused, match="not an export"):
+        recognise(upload)
+
+
 def test_a_row_keeps_its_time_and_its_key(parts):
     rows = [{"key": "drink", "value": "tea", "updated_at": "2025-01-02T00:00:00Z"}]
     (memory,) = parts("list", rows, "m.json")

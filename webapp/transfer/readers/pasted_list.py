@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from webapp.text.provenance import spans_of_others
 from webapp.transfer.content import Part, ReadMemory, instant
 from webapp.transfer.readers.memory_rows import has_rows, read_rows
 from webapp.transfer.sources import Upload
@@ -43,13 +44,16 @@ class PastedList:
     name, label = "list", "Memory list"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether it has rows of memories, or is text of short lines or with some that look like memories."""
+        """Return whether it has rows of memories, or lines that look like some, or only short lines that are no
+        transcript.
+        """
         if upload.is_archive or not upload.names[0].lower().endswith((".txt", ".md", ".text")):
             return has_rows(upload)
-        lines = list(filter(str.strip, upload.peek(upload.names[0]).splitlines()))
-        return (bool(lines) and max(map(len, lines)) <= _SHORT) or any(
-            _DATE.match(line.strip()) or _ITEM.match(line.strip()) or _RULE.match(line) for line in lines
-        )
+        text = upload.peek(upload.names[0])
+        lines = list(filter(str.strip, text.splitlines()))
+        if any(_DATE.match(line.strip()) or _ITEM.match(line.strip()) or _RULE.match(line) for line in lines):
+            return True
+        return bool(lines) and max(map(len, lines)) <= _SHORT and not spans_of_others(text)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories, without headings, fences, and prose before a list."""
