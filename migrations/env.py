@@ -21,26 +21,30 @@ def run() -> None:
         context.get_revision_argument()
         make_database_file(db.engine)
     with connect_with_retry(db.engine, PATIENCE_SECONDS) as connection:
-        if connection.dialect.name == "sqlite":
-            # Batch mode drops and remakes tables; with foreign keys on, the drop would cascade into their children.
-            # The pragma does nothing inside a transaction, hence the driver's own connection.
-            connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")
-        locked = _lock(connection)
-        context.configure(
-            connection=connection,
-            target_metadata=db.metadata,
-            render_as_batch=True,
-            compare_type=True,
-            transaction_per_migration=False,
-        )
-        _refuse_a_newer()
-        with context.begin_transaction():
-            context.run_migrations()
-        connection.commit()
-        if locked:
-            connection.exec_driver_sql("SELECT RELEASE_LOCK('commonplace-migrations')")
-        if connection.dialect.name == "sqlite":
-            connection.connection.driver_connection.execute("PRAGMA foreign_keys=ON")
+        try:
+            _migrate(connection)
+        finally:
+            connection.invalidate()  # nobody else gets it with the lock, or without foreign keys
+
+
+def _migrate(connection) -> None:
+    if connection.dialect.name == "sqlite":
+        # Batch mode drops and remakes tables; with foreign keys on, the drop would cascade into their children.
+        # The pragma does nothing inside a transaction, hence the driver's own connection.
+        connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")
+    else:
+        _lock(connection)
+    context.configure(
+        connection=connection,
+        target_metadata=db.metadata,
+        render_as_batch=True,
+        compare_type=True,
+        transaction_per_migration=False,
+    )
+    _refuse_a_newer()
+    with context.begin_transaction():
+        context.run_migrations()
+    connection.commit()
 
 
 def _refuse_a_newer() -> None:
@@ -52,14 +56,12 @@ def _refuse_a_newer() -> None:
         )
 
 
-def _lock(connection) -> bool:
-    if connection.dialect.name == "sqlite":
-        return False  # BEGIN IMMEDIATE is the lock
+def _lock(connection) -> None:
+    """Keep a second runner out; on SQLite, BEGIN IMMEDIATE does."""
     got = connection.exec_driver_sql("SELECT GET_LOCK('commonplace-migrations', 120)").scalar()
     connection.commit()
     if not got:
         raise RuntimeError("another process has been migrating this database for two minutes")
-    return True
 
 
 if context.is_offline_mode():

@@ -22,6 +22,9 @@ def test_a_database_of_a_newer_version_is_left_alone_with_the_reason(
     finally:
         _mark(newest)
     assert "of a newer version of Commonplace (migration 9999)" in caplog.text
+    if db.engine.dialect.name == "sqlite":  # a migration does without
+        with db.engine.connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
 
 
 def _mark(revision: str) -> None:
