@@ -46,12 +46,14 @@ def test_a_job_takes_a_large_import_back(client, login, user, taken_in, run_jobs
     assert client.post(f"{place}/undo", json={}).status_code == 409
     assert client.post(f"{place}/learning", json={}).status_code == 409
     page = browser.get(f"/imports/{taken_in}").text
-    assert "0 of 3 parts undone" in page and "Undo this import" not in page
+    assert "0 of 3 parts undone" in page and "Undo this import" not in page and 'href="/c/' in page
     assert "Undoing" in browser.get("/transfer").text
     run_jobs()
     assert _talks(client) == []
     assert client.get(place).get_json()["status"] == "undone"
     assert client.post(f"{place}/undo", json={}).status_code == 409
+    page = browser.get(f"/imports/{taken_in}").text
+    assert page.count(">Deleted<") == 3 and 'class="row-title" dir="auto" href="/c/' not in page
 
 
 def test_it_goes_on_where_it_was_killed_and_counts_what_stays_once(app, client, taken_in, monkeypatch):

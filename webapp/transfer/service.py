@@ -79,12 +79,15 @@ def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
 
 
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
-    """Return the outcomes of the parts of an import, in order. Raises NotFound, Invalid."""
+    """Return the outcomes of the parts of an import, in order. Raises NotFound, Invalid.
+
+    A conversation that has been deleted since has neither title nor target.
+    """
     get_import(user_id, import_id)
     keyset = Keyset("parts of an import", query, int, scope=import_id)
     is_titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)
     statement = (
-        select(ImportItem, Conversation.title)
+        select(ImportItem, Conversation.title, Conversation.conversation_id)
         .outerjoin(Conversation, is_titled & (Conversation.user_id == user_id) & Conversation.deleted_at.is_(None))
         .where(ImportItem.import_id == import_id)
     )
@@ -93,9 +96,12 @@ def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportIte
     elif query.outcome:
         statement = statement.where(ImportItem.outcome == query.outcome)
     page = read_page(keyset, statement, ImportItem.item_id, newest_first=False)
-    for item, title, _ in page.items:
+    for item, title, conversation_id, _ in page.items:
         db.session.expunge(item)
-        item.title = item.title or title or "Untitled"
+        if item.kind == "conversation" and item.target_id and conversation_id is None:
+            item.target_id = None
+        else:
+            item.title = item.title or title or "Untitled"
     return page.map(lambda row: row.ImportItem)
 
 
