@@ -31,8 +31,10 @@ import "./viewport.js";
 import "./voice.js";
 import { $, onContent } from "./dom.js";
 
-// Few pages have a file field or a list to choose from; a conversation need not carry what serves them.
+// Few pages have a file field or a list to choose from; a conversation need not carry what serves them, nor what keeps
+// the words of forms: its composer does so itself.
 onContent((root) => {
+  if (!$("#composer")) import("./interrupted-form.js");
   if ($("input.input[type='file']", root)) import("./file-fields.js");
   if ($("[data-choose], [data-keys]", root)) import("./selection.js");
 });

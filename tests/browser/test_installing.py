@@ -272,3 +272,21 @@ def test_a_shared_picture_lies_in_the_composer_beside_its_words_until_they_are_s
     expect(page.get_by_label("E-mail address")).to_be_visible()
     until(page, lambda: not page.evaluate("caches.has('shared')"), "nothing kept for whoever signs in")
     _forgive_refusals(tab, "401")  # of what the page asked for when its session had just ended
+
+
+def test_a_form_whose_session_had_ended_has_its_words_again_after_signing_in(app, open_tab, user, make_user):
+    tab = open_tab(user)
+    page = tab.go("/prompts/new")
+    for person, words in ((user, "Explain it like a lighthouse keeper."), (make_user(), "")):
+        page.locator("#content").fill("Explain it like a lighthouse keeper.")
+        page.locator("#name").fill("keeper")
+        with app.app_context(), write_transaction():
+            sessions.end_others(user.user_id, but=None)
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_label("E-mail address")).to_be_visible()
+        sign_in(page, person)  # somebody else finds nothing
+        expect(page.locator("#content")).to_have_value(words)
+        if person is user:
+            expect(page.locator("#name")).to_have_value("keeper")
+    page.reload()
+    expect(page.locator("#content")).to_have_value("")

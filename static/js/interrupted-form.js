@@ -1,0 +1,36 @@
+// What was typed into a form after its session had ended is there again after signing in: this tab keeps it that long.
+import { $$, on } from "./dom.js";
+
+const KEY = "interrupted-form";
+const SECONDS = 60; // from sending a form to the page for signing in; what is older was taken
+const UNSAVED = new Set(["hidden", "password", "file", "select-multiple", "submit", "button"]);
+const fieldsOf = (form) => [...form.elements].filter((field) => field.name && !UNSAVED.has(field.type));
+
+on("submit", "form", (_event, form) => {
+  const { user } = document.body.dataset;
+  if (!user || form.method !== "post" || form.id === "composer") return;
+  const fields = fieldsOf(form).map(({ name, value, checked }) => ({ name, value, checked }));
+  const entry = { user, path: location.pathname, action: form.getAttribute("action"), fields, at: Date.now() };
+  sessionStorage.setItem(KEY, JSON.stringify(entry));
+});
+
+function restore(entry) {
+  const form = $$("form").find((other) => other.getAttribute("action") === entry.action);
+  if (!form || entry.path !== location.pathname || entry.user !== document.body.dataset.user) return;
+  fieldsOf(form).forEach((field, index) => {
+    const { name, value, checked } = entry.fields[index] ?? {};
+    if (name !== field.name) return;
+    if (field.type === "checkbox" || field.type === "radio") field.checked = checked;
+    else field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+const entry = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
+if (entry && "nobody" in document.body.dataset) {
+  if (!entry.isInterrupted && Date.now() - entry.at > SECONDS * 1000) sessionStorage.removeItem(KEY);
+  else sessionStorage.setItem(KEY, JSON.stringify({ ...entry, isInterrupted: true }));
+} else if (entry) {
+  sessionStorage.removeItem(KEY);
+  if (entry.isInterrupted) restore(entry);
+}
