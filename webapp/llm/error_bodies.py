@@ -15,18 +15,19 @@ _MARKUP = re.compile("<[a-zA-Z!/]")
 _OBJECTS = ("metadata", "error", "errors", "err", "fault", "base_resp")
 """The fields of an object with an error's words; what a provider passes on from another comes first."""
 _WORDS = (
-    *(
-        "message",
-        "detail",
-        "msg",
-        "raw",
-        "status_msg",
-        "error_description",
-        "error_message",
-        "error_msg",
-        "faultstring",
-    ),
-    *("reason", "error", "err", "title"),
+    "message",
+    "detail",
+    "msg",
+    "raw",
+    "status_msg",
+    "error_description",
+    "error_message",
+    "error_msg",
+    "faultstring",
+    "reason",
+    "error",
+    "err",
+    "title",
 )
 """The fields of the words; in `error` beside a message some servers name the status."""
 

@@ -16,7 +16,7 @@ from webapp.tools.toolset import Output, ToolFailed
 
 MAX_REDIRECTS = 2
 LIST_SECONDS = 20.0
-_UNSPOKEN = (400, 404, 405, 406, 415, 501)
+_NOT_HERE = (400, 404, 405, 406, 415, 501)
 """The answers to a request of those who speak the first revision's transport (HTTP with server-sent events)."""
 _FOREIGN = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST_NAME = 56
@@ -38,8 +38,8 @@ class _HandshakeNeeded(Exception):
     """The server does not accept requests that stand alone."""
 
 
-class _Unspoken(ToolFailed):
-    """There is something at the address, but it takes no requests there."""
+class _OtherTransport(ToolFailed):
+    """There is something at the URL, but it takes no requests: perhaps it speaks the first transport."""
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class _McpSession:
                     raise
                 answer = {}
             if is_error and "error" not in answer:
-                kind = _Unspoken if response.status in _UNSPOKEN else ToolFailed
+                kind = _OtherTransport if response.status in _NOT_HERE else ToolFailed
                 raise kind(f"{self.server.name} answered with an error ({response.status}).")
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
             raise _HandshakeNeeded
@@ -196,7 +196,7 @@ async def _start_session(server: Server) -> _McpSession:
     mcp = _McpSession(server, HANDSHAKE[0])
     try:
         return await _initialize(mcp)
-    except _Unspoken:
+    except _OtherTransport:
         mcp = _McpSession(server, HANDSHAKE[-1])
         try:
             if not await mcp.open_stream():
