@@ -84,7 +84,7 @@ def test_an_edited_message_brings_nothing_back(app, client, user, model) -> None
     answers(model, operation("对核桃过敏", WORDS[0]), operation("住在大连", "住在大连"), times=None)
     edited = client.post(f"/api/messages/{message}/edit", json={"content": "我对核桃过敏而且住在大连。请注意。"})
     wait(client, edited.json["response_id"])
-    print("XX", extract(client, talk), memories_of(app, user.user_id))
+    extract(client, talk)
     assert current(app, user.user_id) == ["住在大连"]
 
 
