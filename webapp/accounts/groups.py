@@ -92,7 +92,7 @@ def _check_name(name: str, group_id: int | None) -> str:
     return name
 
 
-def matter() -> bool:
+def are_used() -> bool:
     """Return whether anything here depends on the groups that a provider reports."""
     settings = app_settings()
     return bool(settings.oidc_admin_group or settings.spaces_of_groups) or bool(

@@ -74,7 +74,7 @@ def callback() -> ViewResult:
     """Sign in the person the provider vouches for."""
     client, settings = _client(), app_settings()
     next_url = auth.safe_next(session.pop(NEXT, None))
-    needs_groups = groups.matter()
+    needs_groups = groups.are_used()
     db.session.rollback()
     try:
         claims = _claims(client, needs_groups)

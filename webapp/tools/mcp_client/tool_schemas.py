@@ -39,7 +39,7 @@ def definition_of(name: str, tool: Mapping[str, Any]) -> Schema:
     description = tool["description"] or tool["title"]
     return {
         "type": "function",
-        "function": {"name": name, "description": description, "parameters": _told(json.dumps(tool["schema"]))},
+        "function": {"name": name, "description": description, "parameters": _for_model(json.dumps(tool["schema"]))},
     }
 
 
@@ -49,7 +49,7 @@ def schema_of(tool: Mapping[str, Any]) -> Schema:
 
 
 @lru_cache(maxsize=1_024)
-def _told(schema: str) -> Schema:
+def _for_model(schema: str) -> Schema:
     return plain_schema(_clean(schema))
 
 
