@@ -8,7 +8,8 @@ from sqlalchemy.exc import ArgumentError
 _FORM = "it is mysql://user:password@host/name, or unset for SQLite"
 _KINDS = ("mysql", "mariadb", "mysql+mysqldb", "sqlite")
 _OPTIONS = {
-    *("unix_socket", "charset", "compress", "connect_timeout", "read_default_file", "read_default_group"),
+    *("unix_socket", "charset", "use_unicode", "compress", "binary_prefix", "local_infile", "init_command", "sql_mode"),
+    *("connect_timeout", "read_timeout", "write_timeout", "client_flag", "read_default_file", "read_default_group"),
     *("ssl_mode", "ssl_ca", "ssl_capath", "ssl_cert", "ssl_key", "ssl_cipher"),
 }
 
