@@ -8,6 +8,7 @@ from typing import Any
 from blinker import Signal
 from pydantic import BaseModel, Field
 from sqlalchemy import delete, func, insert, or_, select
+from sqlalchemy.orm import load_only
 
 from webapp.background import events
 from webapp.background.events import Kind
@@ -209,7 +210,8 @@ def _mark_words(evidence: Iterable[MemoryEvidence]) -> None:
     places: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for row in evidence:
         places[row.message_id].append((row.start, row.end, FORGOTTEN))
-    for message in db.session.scalars(select(Message).where(Message.message_id.in_(places))):
+    rows = select(Message).options(load_only(Message.spans)).where(Message.message_id.in_(places))
+    for message in db.session.scalars(rows):
         message.spans = [*message.provenance, *places[message.message_id]]
     db.session.flush()
 
