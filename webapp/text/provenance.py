@@ -6,13 +6,13 @@ program says was pasted. Only where words stand is looked at, never what they sa
 """
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
 from webapp.text.quotes import Span, merge_spans
+from webapp.text.words import INVISIBLE
 
 Origin = Literal["typed", "pasted", "quoted", "spoken"]
 Spans = Sequence[tuple[int, int, str]]
@@ -44,6 +44,7 @@ _INLINE = re.compile(
     r"(?<!\w)(?:«[^«»\n]+»|»[^«»\n]+«|\"[^\"\n]+\")(?!\w)"
     r"|“[^“”\n]+”|„[^„“”\n]+[“”]|‹[^‹›\n]+›|「[^「」\n]+」|『[^『』\n]+』"
 )
+_INVISIBLE = re.compile(f"[{INVISIBLE}\u200d]")
 _ALIKE = str.maketrans("＞＂｀～", '>"`~')
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _SAID_WORDS = 6
@@ -96,8 +97,7 @@ def carry_spans(before: str, after: str, spans: Spans) -> list[tuple[int, int, s
 
 def _blocks(text: str) -> Iterator[Span]:
     if not text.isascii():
-        # One for one, so that places stay; what is invisible hides no mark.
-        text = "".join(" " if unicodedata.category(char) == "Cf" else char for char in text.translate(_ALIKE))
+        text = _INVISIBLE.sub(" ", text.translate(_ALIKE))  # one for one, so that places stay
     lines = [Span(line.start(), line.end()) for line in re.finditer(r"[^\n]*\n?", text) if line.group()]
     yield from _fenced(text, lines)
     yield from _between_triples(text)

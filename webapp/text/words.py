@@ -77,10 +77,10 @@ _ARABIC_MARKS = "\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
 IGNORED_MARKS = f"\u00ad{_LATIN_MARKS}{_HEBREW_MARKS}{_ARABIC_MARKS}"
 """Characters that may or may not be written: soft hyphens, accents, the vowel marks of Hebrew and Arabic, tatweel."""
 _IGNORED = re.compile(f"[{IGNORED_MARKS}]")
-_OPTIONAL = re.compile(
-    f"[\u00ad\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff{_HEBREW_MARKS}{_ARABIC_MARKS}]"
-)
-"""Of these, what is no accent, and what is invisible; but for the joiner of emoji, which makes another of them."""
+INVISIBLE = "\u00ad\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+"""Characters that take no place, but for the joiner of emoji, which makes another of them."""
+_OPTIONAL = re.compile(f"[{INVISIBLE}{_HEBREW_MARKS}{_ARABIC_MARKS}]")
+_DIGIT = re.compile(r"\d")
 
 
 _WITHIN = 4_000
@@ -140,8 +140,11 @@ def fold_marks(text: str) -> str:
 
 def plain_form(text: str) -> str:
     """Return a folded text without what may be left out in writing, any script's digits as 0 to 9, every i alike."""
-    text = _OPTIONAL.sub("", text).replace("ı", "i")
-    return "".join(char if (value := unicodedata.decimal(char, None)) is None else str(value) for char in text)
+    return text if text.isascii() else _DIGIT.sub(_ascii_digit, _OPTIONAL.sub("", text).replace("ı", "i"))
+
+
+def _ascii_digit(match: re.Match[str]) -> str:
+    return str(unicodedata.decimal(match[0]))
 
 
 def search_form(text: str) -> str:
