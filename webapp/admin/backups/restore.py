@@ -66,7 +66,9 @@ def _restore(path: Path, manifest: Manifest) -> None:
 
 def _prepare(manifest: Manifest) -> bool:
     """Bring the empty database to the version of the backup; returns whether it had tables."""
-    if manifest.revision not in migration_revisions():
+    if manifest.revision < min(known := migration_revisions()):
+        raise BackupError("This backup was made before version 1.0. Restore it with the version that made it.")
+    if manifest.revision not in known:
         raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that version.")
     current = current_revision()
     if current and has_users():
