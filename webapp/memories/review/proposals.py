@@ -35,7 +35,7 @@ forgotten."""
 
 
 class ProposalReason(StrEnum):
-    """The reason why something waits: others' words may be behind it, it is uncertain, contradicts, or cannot be undone."""
+    """The reason for waiting: others' words may be behind it, it is uncertain, contradicts, or cannot be undone."""
 
     TAINTED = "tainted"
     DOUBT = "doubt"
