@@ -173,7 +173,6 @@ def _used_counts() -> Select[*tuple[Any, ...]]:
 
 
 def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
-    """Return a text with its spans as <mark>."""
     html, position = Markup(""), 0
     for start, end in spans:
         html += escape(text[position:start]) + Markup("<mark>{}</mark>").format(text[start:end])
@@ -240,11 +239,7 @@ class Results:
 def search(
     user_id: int, q: str, kind: str = "", *, since: date | None = None, until: date | None = None, speaker: str = ""
 ) -> Results:
-    """Return what a person searches for: conversations by title or words, then memories, messages, summaries,
-    documents.
-
-    With days or a speaker given, only what has a day or a speaker is searched.
-    """
+    """Return conversations by title or words, then memories, messages, summaries, documents; by days or speaker."""
     if not q:
         return Results()
     results: dict[str, list[ShownResult]] = {name: [] for name in FILTERS if name}

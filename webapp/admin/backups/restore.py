@@ -22,11 +22,7 @@ from webapp.readiness import current_revision, migration_revisions, newest_revis
 
 
 def restore(path: Path) -> Manifest:
-    """Fill the database and VAR_DIR from a backup, of this version or an older one. Raises BackupError.
-
-    All rows come in one transaction, and the files before it ends: a restore that is refused or breaks off leaves no
-    account and can be begun again.
-    """
+    """Fill the database and VAR_DIR from a backup, wholly or not at all. Raises BackupError."""
     manifest = check_backup(path)
     try:
         had_tables = _prepare(manifest)
