@@ -12,10 +12,11 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.site import has_users
-from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_table, reason
+from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_table
 from webapp.admin.backups.backup import ROW_BATCH, check_backup, columns_of, key_mark
 from webapp.db.base import db, expect_writes
 from webapp.db.engine import public_url
+from webapp.errors import reason
 from webapp.extensions import app_settings
 from webapp.files.storage import file_storage
 from webapp.readiness import current_revision, migration_revisions, newest_revision
