@@ -193,15 +193,15 @@ def text_of_parts(parts: object, fields: Sequence[str] = _TEXT) -> str:
     return parts if isinstance(parts, str) else ""
 
 
-def thoughts_of_parts(parts: object) -> list[str]:
-    """The thinking parts of a content list: `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`."""
-    thoughts = filter(_is_thought, parts) if isinstance(parts, list) else ()
-    return list(filter(None, (text_of_parts(thought, (*_THOUGHT_PARTS, "text", "summary")) for thought in thoughts)))
+def split_parts(content: object) -> tuple[str, str, list[Mapping[str, Any]]]:
+    """Return the thoughts, the text and the tool calls in a content that is not a string.
 
-
-def calls_of_parts(parts: object) -> list[Mapping[str, Any]]:
-    """Return the parts of a content list that are tool calls."""
-    return [part for part in parts if isinstance(part, Mapping) and part.get("name")] if isinstance(parts, list) else []
+    A thought is a part like `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`.
+    """
+    parts = content if isinstance(content, list) else []
+    thoughts = (text_of_parts(part, (*_THOUGHT_PARTS, "text", "summary")) for part in filter(_is_thought, parts))
+    calls = [part for part in parts if isinstance(part, Mapping) and part.get("name")]
+    return "".join(thoughts), text_of_parts(content), calls
 
 
 def _is_thought(part: object) -> bool:

@@ -8,17 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .chunks import (
-    OneAnswer,
-    Pieces,
-    calls_of_parts,
-    documents,
-    end_of,
-    text_of_parts,
-    thoughts_of_parts,
-    unwrap,
-    values_of,
-)
+from .chunks import OneAnswer, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
 from .dialects import finish_of
 from .error_bodies import error_fields, quotable
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
@@ -244,9 +234,10 @@ class StreamDecoder:
                 if isinstance(text, str):
                     self._texts.add(text)
                 else:
-                    self._thoughts.add_part("".join(thoughts_of_parts(text)))
-                    self._texts.add_part(text_of_parts(text))
-                    self._add_calls(calls_of_parts(text))
+                    thought, words, calls = split_parts(text)
+                    self._thoughts.add_part(thought)
+                    self._texts.add_part(words)
+                    self._add_calls(calls)
             elif isinstance(delta.get("refusal"), str):
                 self._texts.add_part(delta["refusal"])
             if len(delta) > 1 or not text:  # most deltas are nothing but text
