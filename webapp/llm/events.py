@@ -4,7 +4,7 @@ The decoder takes whatever a network read returns: events may be cut anywhere, e
 read is joined into one delta, because everything downstream costs per delta, not per character.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from .error_bodies import error_fields, quotable
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
 from .lines import LineSplitter
 from .partial_calls import PartialCalls, ToolCall
-from .usage import THOUGHT_FIELDS, Usage, usages_in
+from .usage import THOUGHT_FIELDS, Usage, later_usage
 
 _THOUGHT = ("text", "thinking", "summary", "content")
 _DONE = b"[DONE]"
@@ -45,11 +45,15 @@ class ThoughtSoFar:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The end of the answer, always the last event: `reason` is `stop`, `length`, `tool_calls` or as sent."""
+    """The end of the answer, always the last event: `reason` is `stop`, `length`, `tool_calls` or as sent.
+
+    `reasoning` goes back to the server with the calls (`PartialCalls`).
+    """
 
     reason: str
     usage: Usage | None = None
     model: str | None = None
+    reasoning: Sequence[Mapping[str, Any]] = ()
 
 
 Event = TextDelta | ReasoningDelta | ThoughtSoFar | ToolCall | Finish
@@ -203,15 +207,14 @@ class StreamDecoder:
         choices = payload.get("choices")
         is_error = bool(error_fields(payload.get("error"))[0])
         if not choices:
-            is_error |= any(map(payload.get, _ERROR_FIELDS)) or (
-                name in _COMPLETIONS and bool(error_fields(payload)[0])
-            )
+            has_words = name in _COMPLETIONS and bool(error_fields(payload)[0])
+            is_error |= has_words or any(map(payload.get, _ERROR_FIELDS))
         if is_error and self._reason is None:
             raise classify_payload(payload)
         self._chunk(payload, choices)
 
     def _chunk(self, payload: Mapping[str, Any], choices: Any) -> None:
-        self._note_usage(payload)
+        self._usage = later_usage(self._usage, payload)
         if self._model is None and isinstance(payload.get("model"), str):
             self._model = payload["model"]
         ready = self._answer.feed(choices, is_over=self._reason is not None) if choices else [{}]
@@ -219,7 +222,7 @@ class StreamDecoder:
             self._choice(choice, payload)
 
     def _choice(self, choice: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
-        self._note_usage(choice)
+        self._usage = later_usage(self._usage, choice)
         delta = choice.get("delta")
         if delta is None or (not delta and not self.started):
             # Whole: an answer that is not streamed, or, after its pieces, once more; or a completion without roles.
@@ -263,6 +266,7 @@ class StreamDecoder:
                 self._progress = True
                 self._thoughts.add(text_of_parts(thought, _THOUGHT))
                 break
+        self._calls.add_reasoning(delta.get("reasoning_details"))
         calls = delta.get("tool_calls") or delta.get("function_call") or []
         if isinstance(calls, str):
             calls = next(iter(values_of(calls)), [])
@@ -278,12 +282,6 @@ class StreamDecoder:
         if text[:1].isalpha() and " " in text.strip():
             self._words = quotable(text)
 
-    def _note_usage(self, source: Mapping[str, Any]) -> None:
-        """Take token counts from where they are; none at all do not replace those that came before."""
-        for found in usages_in(source):
-            if self._usage is None or found.prompt_tokens or found.completion_tokens:
-                self._usage = found
-
     def _take_rest(self) -> None:
         """Take what waited for what would follow it, now that nothing does."""
         for choice in self._answer.rest():
@@ -293,6 +291,5 @@ class StreamDecoder:
 
     def _finish(self) -> list[Event]:
         self.finished = True
-        events: list[Event] = [*self._calls.complete()]
-        events.append(Finish(self._reason or ("tool_calls" if self._calls else "stop"), self._usage, self._model))
-        return events
+        reason = self._reason or ("tool_calls" if self._calls else "stop")
+        return [*self._calls.complete(), Finish(reason, self._usage, self._model, tuple(self._calls.reasoning))]

@@ -32,11 +32,14 @@ class Usage:
         )
 
 
-def usages_in(source: Mapping[str, Any]) -> list[Usage]:
-    """Return the token counts in a completion or a chunk, or in an object in it."""
-    parts = [part for part in (source, *source.values()) if isinstance(part, Mapping)]
-    usages = (part.get("usage") or ("eval_count" in part and part) for part in parts)
-    return [usage_of(usage) for usage in usages if usage]
+def later_usage(usage: Usage | None, source: Mapping[str, Any]) -> Usage | None:
+    """Return the token counts in a completion or a chunk, or in an object in it, or else those that came before."""
+    for part in (source, *source.values()):
+        if isinstance(part, Mapping) and (counts := part.get("usage") or ("eval_count" in part and part)):
+            found = usage_of(counts)
+            if usage is None or found.prompt_tokens or found.completion_tokens:
+                usage = found
+    return usage
 
 
 def usage_of(usage: object) -> Usage:
