@@ -42,8 +42,8 @@ class Rule:
     """One scripted behaviour; the newest matching rule is used, `times` times (None: always).
 
     `match` is a regular expression searched in the last user message, the schema name and, for embeddings, the inputs.
-    The answer is `reply` (text, or a list of tokens), `structured` (an object), `tool_calls`
-    (`[{name, arguments, …}]`) or `tokens` (that many deterministic ones; with `stamp`, each is `"<seq>:<time_ns> "`, stamped when sent).
+    The answer is `reply` (text, or a list of tokens), `structured` (an object), `tool_calls` (`[{name, arguments, …}]`)
+    or `tokens` (that many deterministic ones; with `stamp`, each is `"<seq>:<time_ns> "`, stamped when sent).
     """
 
     match: str = ""
