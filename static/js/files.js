@@ -82,7 +82,7 @@ function send() {
   if (!waitingComposer || isBusy()) return;
   const composer = waitingComposer;
   waitingComposer = null;
-  if (composer.isConnected) $("[data-send]", composer)?.click();
+  if (composer.isConnected) composer.requestSubmit();
 }
 
 document.addEventListener("htmx:config:request", (event) => {
