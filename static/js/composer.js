@@ -1,6 +1,7 @@
 // The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
 import { $, $$, on, randomKey, size } from "./dom.js";
 import { form, read, write } from "./drafts.js";
+import { add } from "./files.js";
 import { newest } from "./news.js";
 import { queue } from "./queue.js";
 import { OFFLINE, retryLater, sendWhenOnline } from "./offline.js";
@@ -144,6 +145,7 @@ function setUp() {
   composer.ready = true;
   const draft = read();
   if (!text().value && draft.text) setMarkedText(text(), draft);
+  add(draft.files ?? []);
   refresh();
   if (draft.waiting) {
     showMessage(OFFLINE);
