@@ -58,7 +58,7 @@ class WorkHorse:
         theirs.close()
         return cls(pid, ours)
 
-    def take(self, order: Order) -> bool:
+    def send_order(self, order: Order) -> bool:
         """Give it another order to run; False if it has ended in the meantime."""
         with suppress(OSError):
             self._channel.sendall(json.dumps(order).encode())
@@ -66,7 +66,7 @@ class WorkHorse:
         self.dismiss()
         return False
 
-    def stays(self) -> bool | None:
+    def wait_for_order(self) -> bool | None:
         """Wait until its order is done: whether it stays for more; None if it died, and has to be reaped."""
         with suppress(ConnectionResetError):  # it died before it had read its order
             if sent := self._channel.recv(_MAX_BYTES):

@@ -66,14 +66,14 @@ class PatientWorker(Worker):
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
         """Hand it to the process of the previous job, or to a new one."""
         order = Order(job.id, next(iter(self.executions)), queue.name)
-        if self._horse is None or not self._horse.take(order):
+        if self._horse is None or not self._horse.send_order(order):
             self._horse = WorkHorse.fork(self._run, order)
         self._horse_pid = self._horse.pid
 
     def wait_for_horse(self) -> tuple[int | None, int | None, struct_rusage | None]:
         """Wait until the job is done or its process is dead."""
         horse = self._horse
-        goes_on = horse.stays() if horse is not None else None
+        goes_on = horse.wait_for_order() if horse is not None else None
         if horse is None or goes_on is None:
             self._horse = None
             return super().wait_for_horse()

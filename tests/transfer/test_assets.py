@@ -113,7 +113,7 @@ def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, m
     made = _upload(client, export).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={})
-    take = import_jobs._take
+    take = import_jobs._import_batch
 
     def killed(*_args):
         raise SystemExit

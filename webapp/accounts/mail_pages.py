@@ -87,7 +87,7 @@ def ask_to_join() -> ViewResult:
 
 @blueprint.get("/forgot-password")
 @public
-def forgot() -> ViewResult:
+def forgot_password() -> ViewResult:
     """The form for a forgotten password."""
     return _render("forgot", errors={}, values={})
 

@@ -56,7 +56,7 @@ def overview() -> ViewResult:
 
 
 @blueprint.get("/queues/<queue>/<state>")
-def listed(queue: str, state: str) -> ViewResult:
+def list_jobs(queue: str, state: str) -> ViewResult:
     """The jobs of a queue in one state."""
     page = max(1, min(request.args.get("page", 1, type=int), MAX_PAGE))
     lines, has_more = jobs.jobs(redis(), _queue(queue), _state(state), page)
@@ -69,7 +69,7 @@ def requeue_all(queue: str) -> ViewResult:
     """Put failed jobs of a queue back, a few hundred at a time."""
     count = jobs.requeue_all(redis(), _queue(queue))
     flash(ngettext("%(num)s job queued again.", "%(num)s jobs queued again.", count))
-    return redirect(url_for(".listed", queue=queue, state="failed"), 303)
+    return redirect(url_for(".list_jobs", queue=queue, state="failed"), 303)
 
 
 @blueprint.post("/queues/<queue>/<state>/delete")
@@ -77,7 +77,7 @@ def delete_all(queue: str, state: str) -> ViewResult:
     """Delete jobs of a queue in one state, a few hundred at a time."""
     count = jobs.delete_all(redis(), _queue(queue), _state(state))
     flash(ngettext("%(num)s job deleted.", "%(num)s jobs deleted.", count))
-    return redirect(url_for(".listed", queue=queue, state=state), 303)
+    return redirect(url_for(".list_jobs", queue=queue, state=state), 303)
 
 
 @blueprint.get("/jobs/<job_id>")
@@ -108,7 +108,7 @@ def act(job_id: str, action: str) -> ViewResult:
     if action != "delete":
         return redirect(url_for(".job", job_id=job_id), 303)
     is_known = queue in {name.value for name in Queue}
-    return redirect(url_for(".listed", queue=queue, state="failed") if is_known else url_for(".overview"), 303)
+    return redirect(url_for(".list_jobs", queue=queue, state="failed") if is_known else url_for(".overview"), 303)
 
 
 @blueprint.post("/schedule/<name>")

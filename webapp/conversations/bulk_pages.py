@@ -112,7 +112,7 @@ def choose_model(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/organise")
-def one(conversation_id: int) -> str:
+def organise_form(conversation_id: int) -> str:
     """The folder and the tags of one conversation."""
     return _render_row(conversation_id)
 

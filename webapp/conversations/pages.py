@@ -221,7 +221,7 @@ def sidebar_item(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/seen")
-def seen(conversation_id: int) -> Any:
+def mark_seen(conversation_id: int) -> Any:
     """Note that the user has seen the conversation as it is now."""
     service.mark_seen(current_user_id(), conversation_id)
     db.session.commit()

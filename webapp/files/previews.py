@@ -98,7 +98,7 @@ def _pages(data: bytes, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         scale = min(request["edge"] / max(width, height, 1), 8.0)
         picture = page.render(scale=scale).to_pil().convert("RGB")
         if request.get("words"):
-            picture = _marked(picture, _places(page, request["words"]), height, scale)
+            picture = _highlight(picture, _places(page, request["words"]), height, scale)
         drawn.append(_jpeg(picture, request["edge"]))
     return drawn
 
@@ -115,7 +115,7 @@ def _places(page: Any, words: str) -> list[tuple[float, float, float, float]]:
     return [text.get_rect(index) for index in range(text.count_rects(match.start(), match.end() - match.start()))]
 
 
-def _marked(picture: Image, places: list[tuple[float, float, float, float]], height: float, scale: float) -> Image:
+def _highlight(picture: Image, places: list[tuple[float, float, float, float]], height: float, scale: float) -> Image:
     import PIL.Image  # noqa: PLC0415
     import PIL.ImageDraw  # noqa: PLC0415
 

@@ -25,7 +25,7 @@ NEW: dict[str, Any] = {"points": [{}]}
 
 
 @blueprint.get("/journeys/mine")
-def mine() -> ViewResult:
+def my_journeys() -> ViewResult:
     """The journeys the user may change."""
     return _render_own()
 
@@ -106,7 +106,7 @@ def archive(slug: str) -> ViewResult:
     """Withdraw a journey, or delete a draft."""
     authoring.archive(current_user_id(), slug)
     return commit_and_redirect(
-        url_for(".mine"), _("It is no longer published. Conversations that follow it can continue.")
+        url_for(".my_journeys"), _("It is no longer published. Conversations that follow it can continue.")
     )
 
 
@@ -114,7 +114,7 @@ def archive(slug: str) -> ViewResult:
 def restore(slug: str) -> ViewResult:
     """Publish an archived journey again."""
     authoring.publish(current_user_id(), slug)
-    return commit_and_redirect(url_for(".mine"))
+    return commit_and_redirect(url_for(".my_journeys"))
 
 
 @blueprint.get("/journeys/<slug>/file/<form>")

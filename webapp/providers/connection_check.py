@@ -114,7 +114,7 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
     seconds = _timeout(settings)
     try:
         result["chat"] = _try(
-            lambda: with_model.complete_text(_say("Say hi."), model=model_name, timeout=seconds).model
+            lambda: with_model.complete_text(_user_messages("Say hi."), model=model_name, timeout=seconds).model
         )
         if result["chat"]["ok"]:
             result |= try_streaming(settings, model_name)
@@ -180,7 +180,7 @@ def _square() -> str:
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + data).decode()
 
 
-def _say(text: str) -> list[dict[str, Any]]:
+def _user_messages(text: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": text}]
 
 
@@ -229,14 +229,14 @@ def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int
 
 
 def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **parameters: Any) -> str:
-    body = {"model": model, "messages": _say("Hi")} | parameters
+    body = {"model": model, "messages": _user_messages("Hi")} | parameters
     with sync_client(settings) as client:
         client.with_options(timeout=seconds).chat.completions.create(**body)
     return ""
 
 
 def _structured(client: CompletionClient, model: str) -> str:
-    ask = _say("What is 2 + 3? Answer with the total.")
+    ask = _user_messages("What is 2 + 3? Answer with the total.")
     _, completion = client.complete_structured(ask, Sum, "sum", model=model, timeout=SECONDS)
     return MODES[completion.mode]
 

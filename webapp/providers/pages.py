@@ -49,20 +49,20 @@ def _picker() -> dict[str, Any]:
 
 @blueprint.get("/models")
 @login_required
-def mine() -> ViewResult:
+def my_models() -> ViewResult:
     """The models the user can choose: what they can do, what they cost, and which come first."""
     return render_template("models/mine.html", models=model_choices(), choice=choice())
 
 
 @blueprint.post("/models/favourites")
 @login_required
-def favour() -> ViewResult:
+def toggle_favourite() -> ViewResult:
     """Make a model a favourite, or stop doing so."""
     try:
         set_favourite(request.form.get("model", "")[:220], likes=request.form.get("likes") == "1")
     except Invalid as error:
         flash(first_sentence(_errors_by_field(error).values()), "error")
-    return commit_and_redirect(url_for(".mine"))
+    return commit_and_redirect(url_for(".my_models"))
 
 
 @blueprint.get("/admin/models")

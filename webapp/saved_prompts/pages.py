@@ -104,7 +104,7 @@ def use(saved_prompt_id: int) -> ViewResult:
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/use")
-def filled(saved_prompt_id: int) -> ViewResult:
+def fill_variables(saved_prompt_id: int) -> ViewResult:
     """The filled text: as it is for the composer, otherwise at the start of a conversation."""
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
     variables = variables_to_fill(prompt.prompt.content)

@@ -107,7 +107,7 @@ def change(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/members")
-def people(space_id: int) -> ViewResult:
+def member_list(space_id: int) -> ViewResult:
     """Show the members of a space."""
     return _people(space_id)
 
@@ -124,7 +124,7 @@ def invite(space_id: int) -> ViewResult:
         errors = sentences(error, N_({"email": "This"}), otherwise="email")
         return _people(space_id, errors=errors, email=request.form.get("email", "")), 422
     return commit_and_redirect(
-        url_for(".people", space_id=space_id),
+        url_for(".member_list", space_id=space_id),
         _("Invited. If there is an account for %(email)s, the invitation is waiting under Spaces.", email=email),
     )
 
@@ -152,7 +152,7 @@ def remove(space_id: int, user_id: int) -> ViewResult:
     """Remove a member."""
     members.remove(current_user_id(), space_id, user_id)
     return commit_and_redirect(
-        url_for(".people", space_id=space_id), _("Removed. What they shared here is now theirs alone again.")
+        url_for(".member_list", space_id=space_id), _("Removed. What they shared here is now theirs alone again.")
     )
 
 
@@ -160,14 +160,16 @@ def remove(space_id: int, user_id: int) -> ViewResult:
 def withdraw(space_id: int, invitation_id: int) -> ViewResult:
     """Withdraw an invitation."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
-    return commit_and_redirect(url_for(".people", space_id=space_id), _("The invitation has been withdrawn."))
+    return commit_and_redirect(url_for(".member_list", space_id=space_id), _("The invitation has been withdrawn."))
 
 
 @blueprint.post("/spaces/<int:space_id>/owner")
 def hand_over(space_id: int) -> ViewResult:
     """Hand the space over to another member."""
     members.hand_over(current_user_id(), space_id, read_form(NewOwner).user_id)
-    return commit_and_redirect(url_for(".people", space_id=space_id), _("Ownership handed over. You are now a member."))
+    return commit_and_redirect(
+        url_for(".member_list", space_id=space_id), _("Ownership handed over. You are now a member.")
+    )
 
 
 @blueprint.get("/spaces/<int:space_id>/end")

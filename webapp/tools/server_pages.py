@@ -50,7 +50,7 @@ def create() -> ViewResult:
     except (ValidationError, Invalid, Conflict) as error:
         db.session.rollback()
         location = url_for("tools_admin.index" if for_everyone else "tools_pages.index")
-        flash(_wrong(error), "error")
+        flash(_error_text(error), "error")
         return redirect(f"{location}#servers", 303)
     db.session.commit()
     server_id = row.server_id
@@ -81,7 +81,7 @@ def change(server_id: int) -> ViewResult:
         servers.update_server(row, ToolServerChanges(**fields))
     except (ValidationError, Invalid) as error:
         db.session.rollback()
-        return _page(_row(server_id), error=_wrong(error)), 422
+        return _page(_row(server_id), error=_error_text(error)), 422
     return commit_and_redirect(url_for(".show", server_id=server_id), _("Saved."))
 
 
@@ -113,7 +113,7 @@ def _row(server_id: int) -> ToolServer:
     return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
 
 
-def _wrong(error: ValidationError | DomainError) -> str:
+def _error_text(error: ValidationError | DomainError) -> str:
     return " ".join(sentences(error, LABELS, otherwise="url").values())
 
 

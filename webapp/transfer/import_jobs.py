@@ -78,7 +78,7 @@ def _write_parts(
     parts = islice(reader.read(upload), position, None)
     while batch := _batch(parts):
         files = _store_files(import_id, user_id, upload, batch, options)
-        status = _take(import_id, position, batch, files)
+        status = _import_batch(import_id, position, batch, files)
         if status != "running":
             return "stopped"
         position += len(batch)
@@ -134,7 +134,7 @@ def _store_files(
     }
 
 
-def _take(import_id: int, position: int, batch: list[Part], files: dict[int, ConversationFiles]) -> str:
+def _import_batch(import_id: int, position: int, batch: list[Part], files: dict[int, ConversationFiles]) -> str:
     """Write the batch at a position, its reports and the new position in one transaction; returns the import's status,
     `moved` if another job has written it."""
     with write_transaction():

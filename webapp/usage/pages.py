@@ -47,7 +47,7 @@ def index() -> ViewResult:
 
 
 @blueprint.get("/admin/usage")
-def everybody() -> ViewResult:
+def all_usage() -> ViewResult:
     """Show what everybody has used."""
     if request.args.get("user"):  # where somebody's limits were
         return redirect(url_for(".limits", user=parse_id(request.args["user"])))

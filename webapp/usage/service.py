@@ -118,7 +118,7 @@ def states(user_id: int) -> list[QuotaState]:
     applies = or_(Quota.user_id == user_id, Quota.group_id.in_(groups_of(user_id)), everybodys)
     result = []
     quotas = db.session.scalars(select(Quota).where(applies))
-    for row in applicable_limits([Limit(row.whose, row.period, row.tokens, row.dollars) for row in quotas]):
+    for row in applicable_limits([Limit(row.owner_kind, row.period, row.tokens, row.dollars) for row in quotas]):
         rows = db.session.execute(used(_begins(row.period), _ends("day"), user_id, "model")).all()
         line = line_of("", "", rows)
         result.append(

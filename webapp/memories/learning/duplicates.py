@@ -159,7 +159,7 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     """Archive the other of each pair unless one of the two has changed or was archived here, so that one remains."""
     if not pairs:
         return 0
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     ids = {memory_id for pair in pairs for memory_id in (pair.kept_id, pair.other)}
     rows = {
         row.memory_id: row

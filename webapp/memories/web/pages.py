@@ -121,7 +121,7 @@ def panel() -> ViewResult:
 
 
 @blueprint.get("/memories/list")
-def listed() -> ViewResult:
+def list_memories() -> ViewResult:
     """A page of the list."""
     filters = read_filters()
     if not wants_partial():
@@ -240,7 +240,7 @@ def revisions(memory_id: int) -> ViewResult:
     """Every wording a memory has had, newest first."""
     if not wants_partial():
         return redirect(url_for(".show", memory_id=memory_id, _anchor="history"), 303)
-    return render_template("memories/_history.html", **cards.past(current_user_id(), memory_id))
+    return render_template("memories/_history.html", **cards.earlier_values(current_user_id(), memory_id))
 
 
 @blueprint.post("/memories/<int:memory_id>/restore")
@@ -260,7 +260,7 @@ def _own_card(memory_id: int) -> cards.Card:
 def _render_memory(card: cards.Card, **context: Any) -> str:
     return render_template(
         "memories/memory.html",
-        **({"card": card, "opened": True, **cards.past(current_user_id(), card.memory.memory_id)} | context),
+        **({"card": card, "opened": True, **cards.earlier_values(current_user_id(), card.memory.memory_id)} | context),
     )
 
 

@@ -103,7 +103,7 @@ STEPS: tuple[Step, ...] = (
 def write(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, list[str]]:
     """Write some lines of a step; returns how many were restored, and why others were not."""
     if step.is_memory:
-        versions.hold(batch.user_id)
+        versions.begin_change(batch.user_id)
         changes.note(batch.user_id, Change("memories"))
     written_count, reason = _write_all(batch, step, lines)
     if not reason:
