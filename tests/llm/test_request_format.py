@@ -116,3 +116,16 @@ def test_without_a_stream_nothing_is_asked_of_it() -> None:
     capabilities.refuse("http://a", "m", "stream")
     body = {"model": "m", "messages": said("uHi"), "stream": True, "stream_options": {"include_usage": True}}
     assert adapt_body(body, "http://a", capabilities) == {"model": "m", "messages": said("uHi")}
+
+
+def test_what_another_server_sent_with_its_calls_is_left_out_once_it_is_refused() -> None:
+    """A model that stands in for another in the middle of a reply gets that one's calls."""
+    plain = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
+    own = {**plain, "reasoning_details": [{}], "tool_calls": [{**plain["tool_calls"][0], "extra_content": {"a": 1}}]}
+    body = {"model": "m", "messages": [*said("uHi"), own]}
+    words = "Additional properties are not allowed ('extra_content' was unexpected) - 'messages.1.tool_calls.0'"
+    error = SimpleNamespace(status_code=400, body={"message": words}, response=None)
+    capabilities = Capabilities()
+    assert adapt_body(body, "http://a", capabilities)["messages"][-1] == own
+    assert learn_rejection(cast(BaseException, error), body, "http://a", capabilities)
+    assert adapt_body(body, "http://a", capabilities)["messages"][-1] == plain

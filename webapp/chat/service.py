@@ -14,6 +14,7 @@ from webapp.chat.turns.consent import Consent
 from webapp.chat.turns.follow import header
 from webapp.chat.turns.runtime import ask_to_stop, runtime
 from webapp.conversations import branches, messages
+from webapp.conversations.current_messages import first_unfinished
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
@@ -235,6 +236,14 @@ def stop_turn(user_id: int, reply_id: int) -> Message:
     if reply.status == "streaming":
         turnlog.request_stop(redis(), reply.message_id)
     return reply
+
+
+def stop_current(user_id: int, conversation_id: int) -> int | None:
+    """Ask the reply that is being written to stop; return its id, None if there is none. Raises NotFound."""
+    get_conversation(user_id, conversation_id)
+    if (reply_id := first_unfinished(conversation_id)) is not None:
+        turnlog.request_stop(redis(), reply_id)
+    return reply_id
 
 
 def reply_of(user_id: int, reply_id: int) -> Message:

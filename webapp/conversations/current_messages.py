@@ -32,6 +32,12 @@ def count_current(conversation_id: int, role: str | None = None, *, after: int =
     return db.session.scalar(statement if through is None else statement.where(Message.message_id <= through)) or 0
 
 
+def first_unfinished(conversation_id: int) -> int | None:
+    """Return the reply that is being written; later ones wait for it, since turns of a conversation run in order."""
+    unfinished = select(func.min(Message.message_id)).where(current(conversation_id), Message.status == "streaming")
+    return db.session.scalar(unfinished.with_hint(Message, "FORCE INDEX (ix_messages_status)", "mysql"))
+
+
 def is_answering() -> bool:
     """Return whether a reply, to anybody, is being written; one that began before RECENT does not count."""
     recent = select(Message.message_id).where(Message.status == "streaming", Message.created_at > now() - RECENT)

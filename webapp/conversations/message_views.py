@@ -52,7 +52,6 @@ class Thread:
     messages: list[MessageView]
     earlier_cursor: int | None
     has_later: bool
-    active_turn: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +84,10 @@ def thread(conversation_id: int, *, before: int | None = None, message_id: int |
     else:
         page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, before=before))
         rows, earlier, later = page.items, page.next_cursor, False
-    active = [row.message_id for row in rows if row.status == "streaming"]
     return Thread(
         views(conversation_id, rows, is_end=before is None and not later),
         int(earlier) if earlier else None,
         later,
-        active[-1] if active else None,
     )
 
 

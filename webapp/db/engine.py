@@ -182,7 +182,7 @@ def prepare_engine(engine: Engine) -> None:
     def _find(*_given: Any) -> None:
         # SQLite would make one, and whoever reads the wrong place would find an installation without accounts.
         if (file := database_file(engine)) and not file.exists():
-            raise sqlite3.OperationalError(f"{file} doesn't exist: `flask --app wsgi prepare` makes it")
+            raise sqlite3.OperationalError("the file doesn't exist")
 
     @event.listens_for(engine, "connect")
     def _connect(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:

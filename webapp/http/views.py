@@ -35,9 +35,8 @@ ViewResult = Body | tuple[Body, int] | tuple[Body, int, dict[str, str]] | tuple[
 
 PROGRAMS = ("/oauth/token", "/oauth/register", "/oauth/revoke", "/token")
 """OAuth URLs that are called only by programs."""
-JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", *PROGRAMS, "/healthz", "/readyz", "/metrics")
-
-JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
+JSON_BODIES = ("/api/", "/memory/conversation/", "/v1/", "/mcp")
+JSON_PREFIXES = (*JSON_BODIES, "/.well-known/", *PROGRAMS, "/healthz", "/readyz", "/metrics")
 
 
 def bearer() -> str | None:

@@ -222,7 +222,11 @@ def classify_exception(exc: BaseException, *, has_started: bool = False, has_key
         )
     if has_started:
         return InterruptedAnswer()
-    if isinstance(exc, TimeoutError) or "Timeout" in type(exc).__name__:
+    # Why the SDK gave up, its cause says; aiohttp's transport calls every failure to connect a ConnectTimeout.
+    cause = exc.__cause__ or exc
+    if type(cause).__name__ != "ConnectTimeout" and (
+        isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__
+    ):
         return ModelSilent()
     if isinstance(exc, ValueError):
         return MalformedOutput()

@@ -8,6 +8,7 @@ from typing import Any
 from .capabilities import STRUCTURED_MODES, Capabilities
 from .error_bodies import error_fields
 from .errors import ContextTooLong, ModelError, classify_exception
+from .partial_calls import RETURNED_FIELDS
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +83,7 @@ _NAMES = {
     "reasoning_effort": ("reasoning_effort", "reasoning effort", "reasoning.effort"),
     "base64": ("encoding_format", "base64"),
     "bare_calls": ("reasoning_content",),
+    "returned": ("reasoning_details", *RETURNED_FIELDS),
     "system": (
         *("system role", "role system", "role 'system'", "support 'system'", "system message", "system prompt"),
         *("developer instruction", "user and assistant roles", "roles must alternate"),
@@ -107,7 +109,7 @@ _DROPPED = (
     *("frequency_penalty", "presence_penalty", "seed", "stop"),
 )
 """What is left out if it is refused."""
-_SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "messages", "images": "messages"}
+_SENT_AS = {"base64": "encoding_format"} | dict.fromkeys(("system", "bare_calls", "returned", "images"), "messages")
 
 
 def learn_rejection(exc: BaseException, body: Mapping[str, Any], base_url: str, capabilities: Capabilities) -> bool:
@@ -175,7 +177,9 @@ def adapt_body(body: dict[str, Any], base_url: str, capabilities: Capabilities) 
         if drops("images"):
             result["messages"] = without_pictures(result["messages"])
         if not drops("bare_calls"):
-            result["messages"] = _without_thoughts(result["messages"])
+            result["messages"] = [_without(message, "reasoning_content") for message in result["messages"]]
+        if drops("returned"):
+            result["messages"] = [_without_returned(message) for message in result["messages"]]
     if drops("tools"):
         result = with_tools(result, [])
     if drops("stream"):  # the answer comes in one piece
@@ -208,14 +212,16 @@ def with_tools(body: dict[str, Any], tools: Sequence[dict[str, Any]]) -> dict[st
     return result
 
 
-def _without_thoughts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return messages without the reasoning before tool calls, which only servers that insist on it get back."""
-    return [
-        {name: value for name, value in message.items() if name != "reasoning_content"}
-        if "reasoning_content" in message
-        else message
-        for message in messages
-    ]
+def _without(message: Message, *fields: str) -> Message:
+    """Return a message without some fields: reasoning, which only servers that insist on it get back."""
+    return {name: value for name, value in message.items() if name not in fields}
+
+
+def _without_returned(message: Message) -> Message:
+    """Return a message without what another server sent with it."""
+    result = _without(message, "reasoning_details")
+    calls = result.get("tool_calls")
+    return result | {"tool_calls": [_without(call, *RETURNED_FIELDS) for call in calls]} if calls else result
 
 
 BLIND = "[A picture was attached here. You cannot see it: say so if it matters.]"

@@ -1,6 +1,6 @@
 """Spaces: membership, and creating, listing, changing and deleting them. Other people's are treated as unknown."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Select, delete, func, select
@@ -10,6 +10,7 @@ from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.db.base import count_rows, db, now
+from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
@@ -156,6 +157,12 @@ def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
     if query.kind is not None:
         statement = statement.where(Space.kind == query.kind)
     return read_page(keyset, statement, Space.space_id).map(_out)
+
+
+def find_spaces(user_id: int, q: str, limit: int) -> Sequence[Space]:
+    """Return the spaces a user belongs to whose names contain the words, newest first."""
+    found = select(Space).where(Space.space_id.in_(spaces_of(user_id)), contains_words(Space.name, q))
+    return db.session.scalars(found.order_by(Space.space_id.desc()).limit(limit)).all()
 
 
 def view_space(user_id: int, space_id: int) -> SpaceOut:

@@ -19,6 +19,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from webapp.errors import DomainError, reason
+
 FORMAT = 1
 MANIFEST = "manifest.json"
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, ValueError)
@@ -26,14 +28,8 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedErr
 _ATTACHMENT = re.compile(r"files/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 
 
-class BackupError(Exception):
+class BackupError(DomainError):
     """A backup cannot be made, read or restored; the text says why and what to do."""
-
-
-def reason(error: Exception) -> str:
-    """Return what a file, a disk or a database says is wrong, on one line."""
-    detail = str(getattr(error, "orig", None) or error) or type(error).__name__
-    return detail.partition("\n")[0].rstrip(".")
 
 
 @dataclass(frozen=True)

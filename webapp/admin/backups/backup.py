@@ -23,12 +23,12 @@ from webapp.admin.backups.archive import (
     open_archive,
     read_manifest,
     read_table,
-    reason,
     write_manifest,
     write_table,
 )
 from webapp.db.base import db, expect_writes, now, write_transaction
 from webapp.db.engine import public_url
+from webapp.errors import reason
 from webapp.extensions import app_settings
 from webapp.files.storage import file_storage
 from webapp.readiness import current_revision, newest_revision
