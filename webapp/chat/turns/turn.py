@@ -89,7 +89,7 @@ class Turn:
     _save_at: float = field(default_factory=lambda: time.monotonic() + FIRST_SAVE)
 
     async def run(self) -> None:
-        """Write the reply. Cancel with STOP or SHUTDOWN to end it early, LOST to leave it, GONE if its row is."""
+        """Write the reply. Cancel with STOP or SHUTDOWN to end it early, LOST to leave it, DELETED if its row is."""
         self.services.writer.begin(self.id, self.header)
         outcome = await self._outcome()
         if outcome is not None:
