@@ -94,7 +94,7 @@ def test_scrolling_up_stops_following(tab, model):
     hold = held(model, after=60, reply=[f"Line {number}.\n\n" for number in range(90)])
     page = tab.page
     send(page, "Go on and on")
-    expect(page.locator(".stream-done")).to_contain_text("Line 40.")
+    expect(page.locator(".stream-end")).to_contain_text("Line 40.")
     thread = page.locator("#thread-scroll")
     at_end = "e => e.scrollHeight - e.scrollTop - e.clientHeight < 90"
     until(page, lambda: thread.evaluate(at_end), "at the end")

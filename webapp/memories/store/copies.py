@@ -190,7 +190,7 @@ def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[s
 
 
 def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> Any:
-    """Return a JSON value with FORGOTTEN_MARK for all text of these memories and every string that repeats one of the texts."""
+    """Return a JSON value with FORGOTTEN_MARK for what is of these memories, and for repeats of one of the texts."""
     return _remove_mentions(value, memory_ids, _forms(texts))
 
 
