@@ -57,7 +57,6 @@ def overview() -> ViewResult:
 
 @blueprint.get("/queues/<queue>/<state>")
 def list_jobs(queue: str, state: str) -> ViewResult:
-    """The jobs of a queue in one state."""
     page = max(1, min(request.args.get("page", 1, type=int), MAX_PAGE))
     lines, has_more = jobs.jobs(redis(), _queue(queue), _state(state), page)
     context = {"queue": queue, "state": state, "jobs": lines, "page": page, "has_more": has_more, "states": STATE_WORDS}
@@ -113,7 +112,6 @@ def act(job_id: str, action: str) -> ViewResult:
 
 @blueprint.post("/schedule/<name>")
 def start(name: str) -> ViewResult:
-    """Run a scheduled job now."""
     flash(_("It is in its queue.") if jobs.start(redis(), name) else _("It is already waiting."))
     return redirect(url_for(".overview"), 303)
 

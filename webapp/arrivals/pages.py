@@ -19,7 +19,6 @@ KINDS = ("schedule", "review", "shared")
 
 @blueprint.get("")
 def row() -> ViewResult:
-    """Return the row; nothing if nothing came."""
     if not wants_partial():
         return redirect(url_for("conversations_pages.new"), 303)
     identity = current_identity()

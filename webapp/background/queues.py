@@ -66,7 +66,6 @@ class Push:
     request: JobRequest
 
     def __call__(self) -> None:
-        """Put it there."""
         try:
             push(redis(), self.request)
         except RedisError as error:

@@ -234,7 +234,6 @@ def _cut(document_id: int) -> bool:
 
 
 def _count(document_id: int) -> None:
-    """Update the progress of a document."""
     total, done_count = db.session.execute(
         select(func.count(), func.count(DocumentChunk.embedding)).where(DocumentChunk.document_id == document_id)
     ).one()

@@ -60,7 +60,6 @@ def create() -> ViewResult:
 
 @blueprint.get("/<int:server_id>")
 def show(server_id: int) -> ViewResult:
-    """A server and its tools."""
     return _page(_row(server_id))
 
 
@@ -88,14 +87,12 @@ def change(server_id: int) -> ViewResult:
 @blueprint.post("/<int:server_id>/test")
 @limit_tries
 def test(server_id: int) -> ViewResult:
-    """Ask a server which tools it has."""
     try_server(_row(server_id))
     return redirect(url_for(".show", server_id=server_id), 303)
 
 
 @blueprint.post("/<int:server_id>/delete")
 def delete(server_id: int) -> ViewResult:
-    """Delete a server."""
     row = _row(server_id)
     location = url_for("tools_admin.index" if row.user_id is None else "tools_pages.index")
     servers.delete_server(row)

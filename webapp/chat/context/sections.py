@@ -150,7 +150,6 @@ def fit_instructions(source: ContextInput) -> Part:
 
 
 def _strip(prompt: str | Line) -> Line:
-    """Return a prompt without white space around it."""
     if isinstance(prompt, str):
         return [Segment(prompt.strip())]
     segments = [segment for segment in prompt if segment.text]
