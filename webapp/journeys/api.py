@@ -53,9 +53,7 @@ PDF: Responses = {
 @blueprint.get("/journeys")
 def list_journeys(query: PageQuery) -> JourneyList:
     """The published journeys."""
-    page = service.page_of_journeys(current_user_id(), query)
-    journeys = [JourneyOut.from_row(row) for row in page.items]
-    return JourneyList(journeys=journeys, next_cursor=page.next_cursor)
+    return JourneyList.of(service.page_of_journeys(current_user_id(), query).map(JourneyOut.from_row))
 
 
 @blueprint.get("/journeys/<slug>")
