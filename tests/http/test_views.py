@@ -14,7 +14,7 @@ from webapp.http.views import absolute, wants_json, wants_partial
 
 def test_programs_get_json(app: Flask) -> None:
     for path, accept, expected in (
-        *(("/api/x", "text/html", True), ("/memory/x", "", True), ("/readyz", "", True)),
+        *(("/api/x", "text/html", True), ("/memory/conversation/x", "", True), ("/readyz", "", True)),
         *(("/c/1", "text/html", False), ("/c/1", "*/*", False), ("/c/1", "application/json", True)),
         *(("/c/1", "text/html,application/json;q=0.9", False), ("/c/1", "garbage", False)),
     ):
