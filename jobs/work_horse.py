@@ -20,8 +20,7 @@ from webapp.telemetry import tracing
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 5.0
-"""How long it waits for another job: long enough for the jobs of one turn but not for the next turn, since it holds
-some 30 MB of its own."""
+"""How long it waits for another job: those of one turn, but not the next turn, since it holds 30 MB."""
 MAX_JOBS = 200
 MAX_MORE_MB = 18
 """How much more memory than at its start it may hold and still be kept; after a large import or index it ends."""

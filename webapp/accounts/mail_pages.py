@@ -136,8 +136,7 @@ def reset_form() -> ViewResult:
 @blueprint.post("/reset-password")
 @public
 def reset() -> ViewResult:
-    """Set the password and end other access, except for what was listed and unticked; the user then signs in with the
-    password, and with the second step if that is on."""
+    """Set the password and end other access, except for what was unticked; the user then signs in."""
     auth.count_attempt("link", "")
     try:
         kept_sessions = set(request.form.getlist("listed")) - set(request.form.getlist("ended"))

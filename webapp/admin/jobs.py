@@ -79,8 +79,7 @@ def run_now(client: Redis, job_id: str) -> None:
 
 
 def cancel(client: Redis, job_id: str) -> None:
-    """Stop a running job, or keep a waiting one from running. Raises NotFound; Conflict for one that is over, or that
-    cannot be told to stop."""
+    """Stop a running job, or keep a waiting one from running. Raises NotFound, Conflict for any other."""
     job = get_job(client, job_id)
     try:
         if status_of(job) == "started":

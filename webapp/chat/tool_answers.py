@@ -23,8 +23,7 @@ from webapp.usage import service as usage
 
 @dataclass(frozen=True, slots=True)
 class RoundElsewhere:
-    """A part of a reply that was written elsewhere: its text, its calls as waiting records, and the texts of their
-    results by call id."""
+    """A part of a reply written elsewhere: its text, its calls as waiting records, and their results by call id."""
 
     text: str
     calls: Sequence[dict[str, Any]]
@@ -54,8 +53,7 @@ def continue_reply(user_id: int, reply: Message, results: Mapping[str, str]) -> 
 
 
 def store_client_parts(turn: StartedTurn, parts: Sequence[RoundElsewhere]) -> StartedTurn:
-    """Store earlier parts, which the client brings along, of the reply to a question just asked; the part to be written
-    follows them."""
+    """Store the earlier parts of the reply to a question just asked, which the client brings along."""
     reply = turn.reply
     for part in parts:
         reply.status, reply.content = "complete", part.text

@@ -64,8 +64,7 @@ _MAILBOX_BEGINS = re.compile(rb"From \S+ .*\d{4}\r?\n[\w-]+: ")
 MAX_UNPACKED = 256 * 1024**2
 RATIO_FROM = 25 * 1024**2
 MAX_RATIO = 50
-"""How many times larger than itself a file may unpack to, once that is more than RATIO_FROM: Expat took a minute over
-60 MB without a tag."""
+"""How many times larger than itself a file beyond RATIO_FROM may unpack to: 60 MB took Expat a minute."""
 HEAD = 8_192
 """How many bytes are examined for the kind."""
 

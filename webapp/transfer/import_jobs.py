@@ -135,8 +135,7 @@ def _store_files(
 
 
 def _import_batch(import_id: int, position: int, batch: list[Part], files: dict[int, ConversationFiles]) -> str:
-    """Write the batch at a position, its reports and the new position in one transaction; returns the import's status,
-    `moved` if another job has written it."""
+    """Write the batch, its reports and the new position; return the import's status, or `moved` if another job did."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "running":

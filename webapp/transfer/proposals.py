@@ -27,8 +27,7 @@ BATCH_SIZE = 100
 
 @dataclass(frozen=True, slots=True)
 class DecisionCounts:
-    """The numbers of proposals that were decided on and that stay because they contradict another memory, and the id
-    of the last one considered: 0 if there was none."""
+    """How many proposals were decided on, how many stay as contradictions, and the last id considered, or 0."""
 
     done: int
     left: int

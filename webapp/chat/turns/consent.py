@@ -17,8 +17,7 @@ AWAY_SECONDS = 10.0
 POLL = 0.2
 NO_ANSWER, UNREACHABLE = "silence", "away"
 Consent = Literal["ask", "given", "none"]
-"""Which calls that may change something a turn makes: those the person allows when asked, only those allowed for good
-before, or none."""
+"""Which calls that may change something a turn makes: on request, only those allowed for good, or none."""
 Decision = Literal["once", "always", "never"]
 _WORDS = ("once", "always", "never")
 

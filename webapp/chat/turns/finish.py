@@ -75,8 +75,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class FinishedTurn:
-    """The final event of a turn, the user it belongs to, the names and ids of the jobs it asks for, and the ids of the
-    memories that were in its prompt."""
+    """The final event of a turn, its user, the jobs it asks for, and the ids of the memories in its prompt."""
 
     kind: str
     data: dict[str, Any]

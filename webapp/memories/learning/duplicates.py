@@ -37,8 +37,7 @@ MAX_MEMORIES = 2_000
 MAX_PAIRS = 20
 """Pairs shown in one night, nearest first."""
 MAX_COMPARED = 20_000
-"""Of each group (same place and kind), only so many pairs, the nearest, are compared by words: a thousand similar
-memories make half a million pairs."""
+"""The nearest pairs of a group that are compared by words: a thousand alike memories make half a million."""
 COMPARISON_DAYS = 180
 MAX_TOKENS = 400
 INSTRUCTIONS = """\

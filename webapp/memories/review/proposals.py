@@ -30,8 +30,7 @@ from webapp.memories.store.journal import Journal
 WAITS = timedelta(days=60)
 FORGET, MEMORY = "forget", "memory"
 MEMORIES = "m."
-"""How the cursors of a list begin once it has reached the memories in review, which stand after what is to be
-forgotten."""
+"""The beginning of a list's cursors once it has reached the memories in review, which come last."""
 
 
 class ProposalReason(StrEnum):

@@ -81,8 +81,7 @@ def _padded_words(text: str) -> str:
 
 
 def is_related(claim: Claim, target: KnownMemory) -> bool:
-    """Return whether a claim may be about a memory: a trusted model says so, they share a word, or their vectors point
-    the same way."""
+    """Return whether a trusted model says that a claim is about a memory, they share a word, or are near."""
     if claim.is_trusted:
         return True
     stemmed = set(stems(words(f"{claim.draft.content} {claim.evidence.quote}")))

@@ -1,5 +1,4 @@
-"""Conversations as lists of turns: the ShareGPT format, by `human` and `gpt`, and messages as the API of a model has
-them, by `user` and `assistant`."""
+"""Conversations as lists of turns: ShareGPT's, by `human` and `gpt`, and a model's API's, by role."""
 
 import hashlib
 import json

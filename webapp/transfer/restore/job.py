@@ -175,8 +175,7 @@ def counts(upload: Upload) -> Work[dict[str, Any] | None]:
 
 
 def run(import_id: int, user_id: int, upload: Upload, position: int) -> Work[str]:
-    """Restore from a position on, which it yields after each batch has been committed with it; returns `done`, or
-    the import's status if it was stopped."""
+    """Restore from a position on, yielded after each committed batch; return `done`, or why it was stopped."""
     for step, batch in _batches(upload, position):
         if step.file == "files.jsonl":
             _bring_files(import_id, user_id, upload, batch)
