@@ -27,7 +27,7 @@ BATCH_SIZE = 100
 
 @dataclass(frozen=True, slots=True)
 class DecisionCounts:
-    """How many proposals were decided on, how many stay as contradictions, and the last id considered, or 0."""
+    """Numbers of proposals: decided on, left as contradictions; and the last id considered, or 0."""
 
     done: int
     left: int
