@@ -28,10 +28,10 @@ def test_with_ones_own_colours_one_sees_where_one_is_and_what_is_on(tab):
         tab.go(path)
         page.keyboard.press("Control+k")
         expect(page.locator("#palette [aria-selected=true]")).to_have_count(1)
-        plain = page.locator(MARKED).evaluate_all(
-            "nodes => nodes.filter((node) => getComputedStyle(node).textDecorationLine != 'underline').map((node) => node.outerHTML)"
+        lines = page.locator(MARKED).evaluate_all(
+            "nodes => nodes.map((node) => [getComputedStyle(node).textDecorationLine, node.outerHTML])"
         )
-        assert plain == []
+        assert [node for line, node in lines if line != "underline"] == []
     tab.go("/")
     page.locator("[data-voice]").evaluate("button => button.setAttribute('aria-pressed', 'true')")
     expect(page.locator("[data-voice]")).to_have_css("outline-style", "solid")
