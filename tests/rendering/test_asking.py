@@ -1,4 +1,4 @@
-"""What cannot be undone asks once: each button that looks dangerous, or deletes, is marked, or its page asks by itself."""
+"""What cannot be undone asks once: a button that deletes or looks dangerous is marked, or its page asks by itself."""
 
 import re
 from pathlib import Path
