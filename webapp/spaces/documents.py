@@ -136,11 +136,9 @@ def retry_document(user_id: int, space_id: int, document_id: int) -> DocumentOut
 
 
 def index_document(document_id: int, *, last_try: bool = False) -> VectorProgress:
-    """Split a document and make its missing vectors, as far as a slice goes. It is safe to run twice, and continues
-    where it was stopped.
+    """Split a document and make its missing vectors, as far as a slice goes; safe to repeat. Raises ModelError.
 
-    No connection is held while vectors are made. Raises ModelError; on the last try, or if trying again cannot help,
-    the document counts as failed and is found by its words alone.
+    On the last try, or if trying again cannot help, the document counts as failed and is found by its words alone.
     """
     turn = Slice()
     if not _cut(document_id):
