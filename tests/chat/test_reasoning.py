@@ -124,6 +124,15 @@ def test_thoughts_go_back_only_to_a_server_that_insists(
     assert "I need a tool." in str([call for call in model.calls() if call["stream"]][-1]["messages"])
 
 
+def test_what_a_server_sends_with_a_call_goes_back_to_it(client: ApiClient, model: ServerHandle) -> None:
+    own = {"extra_content": {"google": {"thought_signature": "c2lnbmVk"}}}
+    model.script(match="Remember", reply="Done.", times=None)
+    model.script(match="Remember", tool_calls=[{"name": "search_memories", **own}], times=1)
+    ask(client, "Remember what?")
+    (call,) = model.calls()[-1]["messages"][-2]["tool_calls"]
+    assert call["extra_content"] == own["extra_content"]
+
+
 def test_what_was_thought_outlives_its_process(app: Flask, client: ApiClient, model: ServerHandle) -> None:
     model.script(reply="Good day to you.", reasoning=THOUGHT, fault={"hang_after": 14})
     turn_id = begin(client)

@@ -1,7 +1,4 @@
-"""Errors of models, in words a user can act on.
-
-A detail may end with the reason that the provider gives, shortened, and without anything like a URL or a key.
-"""
+"""Errors of models, in words a user can act on; a provider's reason is shortened, without URLs and keys."""
 
 import re
 from typing import Any, ClassVar
@@ -212,10 +209,7 @@ def _is_too_long(text: str) -> bool:
 
 
 def classify_exception(exc: BaseException, *, has_started: bool = False, has_key: bool = True) -> ModelError:
-    """Map any exception of the SDK or its HTTP library to a `ModelError`; `has_started`: text had already arrived.
-
-    Uses only the exceptions' attributes and type names, so that classifying them does not import the SDK.
-    """
+    """Return a `ModelError` for any exception of the SDK or its HTTP library, by attributes and type names alone."""
     if isinstance(exc, ModelError):
         return exc
     response = getattr(exc, "response", None)

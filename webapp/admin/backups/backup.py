@@ -40,11 +40,7 @@ LAST = "last_backup"
 
 
 def make_backup(path: Path, *, may_be_empty: bool = False) -> Manifest:
-    """Write a backup to a new file that only we may read; it appears under its name once it is whole.
-
-    Nobody has to wait for it: on MySQL and MariaDB it reads one snapshot of InnoDB, on SQLite one of the write-ahead
-    log. Raises BackupError.
-    """
+    """Write a backup of one snapshot to a new, private file, which appears once it is whole. Raises BackupError."""
     revision = _revision(may_be_empty)
     if path.exists():
         raise BackupError(f"{path} exists already: choose another name.")

@@ -23,11 +23,7 @@ from webapp.readiness import current_revision, migration_revisions, newest_revis
 
 
 def restore(path: Path) -> Manifest:
-    """Fill the database and VAR_DIR from a backup, of this version or an older one. Raises BackupError.
-
-    All rows come in one transaction, and the files before it ends: a restore that is refused or breaks off leaves no
-    account and can be begun again.
-    """
+    """Fill the database and VAR_DIR from a backup, wholly or not at all. Raises BackupError."""
     manifest = check_backup(path)
     try:
         had_tables = _prepare(manifest)
@@ -67,7 +63,9 @@ def _restore(path: Path, manifest: Manifest) -> None:
 
 def _prepare(manifest: Manifest) -> bool:
     """Bring the empty database to the version of the backup; returns whether it had tables."""
-    if manifest.revision not in migration_revisions():
+    if manifest.revision < min(known := migration_revisions()):
+        raise BackupError("This backup was made before version 1.0. Restore it with the version that made it.")
+    if manifest.revision not in known:
         raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that version.")
     current = current_revision()
     if current and has_users():

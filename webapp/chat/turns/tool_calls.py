@@ -73,11 +73,10 @@ class ToolCalling:
         self._surroundings = ToolContext(toolset.now or datetime.now(UTC), words=list(words))
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
-        """Return what the prompt continues with: the model's message that asks for tools, and the answer to each call.
-
-        What it thought before asking goes along, for the servers that require it (`llm/request_format.py`).
-        """
-        prompt = [_assistant_message(text, calls) | ({"reasoning_content": thoughts.strip()} if thoughts else {})]
+        """Return what the prompt continues with: the model's message, calls and thought, and the answers to them."""
+        finish = self._progress.finish
+        own = {"reasoning_content": thoughts.strip(), "reasoning_details": list(finish.reasoning if finish else ())}
+        prompt = [_assistant_message(text, calls) | {name: value for name, value in own.items() if value}]
         for number, call in enumerate(calls):
             if self.is_client_tool(call):
                 self._leave_to_client(call)
@@ -210,7 +209,12 @@ def _milliseconds_since(start: float) -> int:
 def _assistant_message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
     """Return the model's message that asks for tools, as it is sent back to it."""
     requests = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments or "{}"},
+            **call.returned,
+        }
         for call in calls
     ]
     return {"role": "assistant", "content": text or None, "tool_calls": requests}
