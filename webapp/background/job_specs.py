@@ -92,7 +92,9 @@ JOBS: dict[str, JobSpec] = {
     ),
     "deliver": JobSpec("jobs.data_work.deliver", Queue.INDEX, timeout=300, retries=(30, 300), of="webhook_id"),
     "read_scans": JobSpec("jobs.data_work.read_scans", Queue.INDEX, timeout=900, retries=(30, 300), of="file_id"),
-    "point_vectors": JobSpec("jobs.data_work.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300)),
+    "point_vectors": JobSpec(
+        "jobs.data_work.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300), of="journey_id"
+    ),
     "scheduled_turn": JobSpec(
         "jobs.model_work.send_scheduled", Queue.BATCH, timeout=900, retries=(10, 60), of="run_id"
     ),
