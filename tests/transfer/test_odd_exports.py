@@ -334,7 +334,7 @@ def test_a_row_keeps_its_time_and_its_key(parts):
     assert (memory.content, memory.at) == ("Likes tea.", datetime(2025, 1, 2, tzinfo=UTC))
 
 
-@pytest.mark.parametrize("content", [[{"role": "user", "content": "How?"}], [{"name": "x"}], [1, 2], {"text": {}}])
+@pytest.mark.parametrize("content", [[{"role": "chef", "content": "How?"}], [{"name": "x"}], [1, 2], {"text": {}}])
 def test_other_rows_are_no_memories(tmp_path, content):
     path = tmp_path / "upload"
     path.write_bytes(json.dumps(content).encode())

@@ -33,7 +33,7 @@ MAX_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
 WRAPPERS = (
-    *("conversations", "data", "chats", "items", "results", "memories", "history"),
+    *("conversations", "data", "chats", "items", "results", "memories", "history", "threads"),
     *("entities", "relations"),
 )
 """The keys under which programs put the array of what they export."""
@@ -263,17 +263,25 @@ def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
 
 
 def _items_under(keys: Collection[str], events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    depth = 0
+    """Yield the items of the arrays under some keys of an object, and of the objects that stand under such keys."""
+    depth = wrappers = 0
+    key = ""
     for event, value in events:
-        if depth == 1 and event == "map_key" and value in keys:
-            for item in _items(_next_value(events)):
-                yield value, item
+        if event == "map_key":
+            key = value
+        elif event == "start_array" and depth == wrappers and key in keys:
+            for item in _items(chain([(event, value)], _rest_of_value(events))):
+                yield key, item
+            continue
+        elif event == "start_map" and depth == wrappers and (not depth or key in keys):
+            wrappers += 1
         depth += (event in _BEGINS) - (event in _ENDS)
+        wrappers = min(wrappers, depth)
 
 
-def _next_value(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield the events of one value, taken from those of what it is in."""
-    depth = 0
+def _rest_of_value(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the events of a value that has begun, taken from those of what it is in."""
+    depth = 1
     for event, value in events:
         yield event, value
         depth += (event in _BEGINS) - (event in _ENDS)

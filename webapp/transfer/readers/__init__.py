@@ -11,7 +11,7 @@ from webapp.transfer.readers.librechat import LibreChat
 from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, Notes, OwnMemories, Portable
 from webapp.transfer.readers.openwebui import OpenWebUI
 from webapp.transfer.readers.pasted_list import PastedList
-from webapp.transfer.readers.sharegpt import ShareGPT
+from webapp.transfer.readers.turns import ShareGPT
 from webapp.transfer.sources import MAX_SAMPLE, Upload
 
 READERS: dict[str, Reader] = {

@@ -197,7 +197,12 @@ def _files(upload: Upload) -> list[str]:
 
 
 def _is_conversation(item: Any) -> bool:
-    return isinstance(item, dict) and isinstance(item.get("mapping"), dict)
+    """Return whether an item has ChatGPT's nodes, or none: others' messages name no author."""
+    nodes = as_dict(item).get("mapping")
+    if not isinstance(nodes, dict):
+        return False
+    messages = [message for node in nodes.values() if (message := as_dict(as_dict(node).get("message")))]
+    return not messages or any("author" in message for message in messages)
 
 
 def _conversation(item: Any, memories: _Memories, assets: Assets) -> ReadConversation:

@@ -23,7 +23,7 @@ from webapp.transfer.content import (
     parent_links,
     text_or_none,
 )
-from webapp.transfer.readers.records import as_dict, as_list, picture_from_url, read_records, text_file
+from webapp.transfer.readers.records import as_dict, as_list, picture_from_url, read_records, split_thought, text_file
 from webapp.transfer.sources import Upload
 
 OTHERS = "it belongs to another account of that Open WebUI, whose own export is the one to bring in"
@@ -138,6 +138,9 @@ def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessa
         parts = [content] if isinstance(content, dict) else as_list(content)
         content = "\n\n".join(filter(None, (text_or_none(as_dict(part).get("text")) for part in parts)))
     text, thought, steps = without_details(content)
+    if row.get("role") == "assistant":
+        text, marked = split_thought(text)
+        thought = "\n\n".join(filter(None, (thought, marked)))
     left_out[STEPS] += steps
     if not text:
         text = "\n\n".join(_output(row.get("output"))).strip()
