@@ -34,7 +34,7 @@ MAX_OBJECT = 256 * 1024**2
 DAMAGED = N_("the file is damaged or was cut off")
 WRAPPERS = (
     *("conversations", "data", "chats", "items", "results", "memories", "history", "threads"),
-    *("entities", "relations"),
+    *("entities", "relations", "facts", "edges", "blocks"),
 )
 """The keys under which programs put the array of what they export."""
 _BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")

@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable, instant, parse_line, text_or_none
+from webapp.transfer.readers.memory_rows import is_gone, memory_of
 from webapp.transfer.sources import Upload
 
 _LARGE = 64 * 1024**2
@@ -30,7 +31,7 @@ class _Rows(ABC):
             try:
                 for number, item in enumerate(upload.records(name, self._is_row), 1):
                     row = item if isinstance(item, dict) else {}
-                    if not row.get("valid_to"):
+                    if not is_gone(row):
                         yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
             except ValueError as error:
                 yield Unreadable(name, str(error))
@@ -49,8 +50,7 @@ class Mem0(_Rows):
     name, label, fields = "mem0", "mem0", ("memory",)
 
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
-        text = text_or_none(row.get("memory"))
-        return ReadMemory(text, instant(row.get("updated_at") or row.get("created_at"))) if text else None
+        return memory_of(row)
 
 
 class Mem0Markdown:
