@@ -89,7 +89,7 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     is_person = str(row.get("sender") or "").lower() in ("human", "user")
     model = None if is_person else text_or_none(row.get("model"))
     role: Role = "user" if is_person else "assistant"
-    thought = text_or_none(row.get("thinking_trace")) or ""
+    thought = "" if is_person else text_or_none(row.get("thinking_trace")) or ""
     return ReadMessage(key, role, text, _moment(row.get("create_time")), model, thought=thought)
 
 
