@@ -47,9 +47,7 @@ _run: ContextVar[Run | None] = ContextVar("job_run", default=None)
 
 @cache
 def worker_app() -> Flask:
-    """Return the application of this worker, created once, before the first fork; without routes it takes 20 MB
-    less.
-    """
+    """Return the application of this worker, created before the first fork, without routes, which take 20 MB."""
     return create_app(serving=False)
 
 

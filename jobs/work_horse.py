@@ -1,8 +1,6 @@
 """The process that runs a worker's jobs: forked for one job, and kept for those that follow soon after.
 
-RQ forks one for every job. A fresh fork compiles each statement, connects to each server and copies each page that it
-writes to, which takes five times the CPU of a short job itself. One that stays is still a process of its own: if it
-is killed, one job goes with it but never the worker, which notices at once.
+A fresh fork compiles statements, connects, and copies pages, at five times the CPU of a short job.
 """
 
 from __future__ import annotations
@@ -51,10 +49,7 @@ class WorkHorse:
 
     @classmethod
     def fork(cls, run: Callable[[Order], bool], first: Order) -> WorkHorse:
-        """Return a process that runs `first`, then whatever it is given; it ends with the worker, or on its own.
-
-        `run` returns whether more jobs may be expected after this one.
-        """
+        """Return a process that runs `first`, then what it is given, while `run` says that more is expected."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()
         if pid == 0:

@@ -26,11 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class JobOverdue(BaseException):
-    """A job takes longer than it may.
-
-    Not an Exception: the model's client takes any Exception during a call for a broken connection, and the job would
-    continue as if the model were unavailable.
-    """
+    """A job takes too long; no Exception, which the model's client would take for a broken connection."""
 
 
 class Deadline(UnixSignalDeathPenalty):

@@ -41,18 +41,22 @@ def _migrate(connection) -> None:
         compare_type=True,
         transaction_per_migration=False,
     )
-    _refuse_a_newer()
+    _refuse_other_versions()
     with context.begin_transaction():
         context.run_migrations()
     connection.commit()
 
 
-def _refuse_a_newer() -> None:
+def _refuse_other_versions() -> None:
     known = {script.revision for script in context.script.walk_revisions()}
-    if newer := set(context.get_context().get_current_heads()) - known:
+    for revision in set(context.get_context().get_current_heads()) - known:
+        if revision < min(known):
+            raise RuntimeError(
+                f"the database is of a version before 1.0 (migration {revision}): see docs/production.md, Upgrading"
+            )
         raise RuntimeError(
-            f"the database is of a newer version of Commonplace (migration {', '.join(newer)}). Start that version, or "
-            "restore a backup that was made with this one"
+            f"the database is of a newer version of Commonplace (migration {revision}). Start that version, or restore "
+            "a backup that was made with this one"
         )
 
 

@@ -89,3 +89,10 @@ def require(thing: T | None, otherwise: str) -> T:
     if thing is None:
         raise NotFound(otherwise)
     return thing
+
+
+def reason(error: Exception) -> str:
+    """Return what a file, a disk or a database says is wrong, on one line."""
+    original = getattr(error, "orig", None)
+    detail = str(original.args[-1] if original is not None and original.args else error)
+    return (detail or type(error).__name__).partition("\n")[0].rstrip(".")

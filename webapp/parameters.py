@@ -45,10 +45,7 @@ Stop = Annotated[SearchText, Field(min_length=1, max_length=500)]
 
 
 class RequestParameters(JsonColumn):
-    """Parameters that one request sets, for its reply only; what is left out follows the conversation and the model.
-
-    `max_tokens` counts what is written, `max_completion_tokens` what is thought before that, too.
-    """
+    """Parameters of one reply; `max_tokens` counts what is written, `max_completion_tokens` also what is thought."""
 
     temperature: Amount | None = Field(None, ge=0, le=2)
     top_p: Amount | None = Field(None, gt=0, le=1)
@@ -83,11 +80,7 @@ PAYLOAD = "parameters"
 
 
 def reply_parameters(question: Mapping[str, Any] | None, reply: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what is sent for one reply in addition to the conversation's parameters, from its question and from
-    itself.
-
-    The messages may come from a restored file: nothing but these parameters gets into a request, least of all a model.
-    """
+    """Return what is sent for one reply besides the conversation's parameters; from restored files nothing else."""
     layers = [RequestParameters.of((message or {}).get(PAYLOAD)).given for message in (question, reply)]
     return layers[0] | layers[1]
 

@@ -175,7 +175,7 @@ def test_another_key_is_said(filled: Flask, elsewhere: Callable[..., Flask], tmp
 def test_an_older_backup_is_brought_to_this_version(
     elsewhere: Callable[..., Flask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old, here, path = "0021", elsewhere("sqlite"), tmp_path / "b.zip"
+    old, here, path = "0067", elsewhere("sqlite"), tmp_path / "b.zip"
     newest = backup.newest_revision()
     with here.app_context():
         upgrade(revision=old)

@@ -121,7 +121,7 @@ def test_which_database_errors_pass(app: Flask) -> None:
         assert not database_is_away(error)
 
 
-@pytest.mark.parametrize("path", ["/s/nowhere", "/nothing"])
+@pytest.mark.parametrize("path", ["/s/nowhere", "/nothing", "/memory/timeline"])
 def test_a_page_that_is_not_there_offers_what_its_reader_can_do(
     anonymous: FlaskClient, user: Person, login: Callable, path: str
 ) -> None:

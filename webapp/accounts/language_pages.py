@@ -48,10 +48,7 @@ UNSET = "UTC"
 
 
 def learn_from_browser() -> None:
-    """Keep the time zone this browser reported, for an account that has none yet, and its language.
-
-    Costs nothing when nothing is new.
-    """
+    """Store the time zone this browser reported, for an account that has none yet, and its language."""
     identity, zone = current_identity(), request.cookies.get("tz", "")
     if identity is None:
         return

@@ -1,7 +1,4 @@
-"""Checks that a session must pass before it may continue: a password of the user's own, or the password once more.
-
-A form that this interrupts is kept for half an hour, to go on with what was typed.
-"""
+"""Checks that a session must pass before it may continue: a password of the user's own, or the password once more."""
 
 import json
 import secrets

@@ -40,10 +40,7 @@ def init_throttle(app: Flask) -> None:
 
 
 def count_attempt(action: str, address: str, account: str) -> None:
-    """Count one attempt from an address at an account. Raises TooMany once the pair, or the address, has had its share.
-
-    An account has no limit of its own: somebody guessing at it elsewhere must not lock its owner out.
-    """
+    """Count an attempt from an address at an account. Raises TooMany, never for the account alone."""
     if not current_app.config["RATELIMIT_ENABLED"]:
         return
     pair, everyone = _keys(action, address, account)

@@ -37,10 +37,8 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """The signs that are read.
-
-    `idle`: queues that no worker serves; `waits`: seconds by queue that its first job has waited; `failed`: jobs by
-    queue that failed for good; `unanswered`: replies of the last hour that failed at a model server.
+    """The signs that are read: queues `idle` without a worker, seconds that the first job `waits`, jobs `failed` for
+    good, and replies of the last hour `unanswered` by a model server.
     """
 
     parts: Mapping[str, str]

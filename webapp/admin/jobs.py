@@ -45,9 +45,7 @@ def schedule() -> dict[str, JobSpec]:
 
 
 def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[Job], bool]:
-    """Return a page of a queue's jobs in a state, and whether there are more; those that failed or ended last come
-    first.
-    """
+    """Return a page of a queue's jobs in a state, newest end first, and whether there are more."""
     first = (page - 1) * PAGE_LENGTH
     ids = _ids(client, queue, state, first, PAGE_LENGTH + 1)
     page_jobs = Job.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)

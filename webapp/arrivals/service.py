@@ -19,10 +19,7 @@ SHARED_WITHIN = timedelta(days=14)
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Things of one kind (schedule, review or shared): how many, and `newest`, which grows with each.
-
-    `title` and `conversation_id` are of the newest schedule's reply, `space_id` is of the newest shared memory.
-    """
+    """Things of one kind (schedule, review or shared): how many, and the ever growing `newest`, with title and ids."""
 
     kind: str
     count: int

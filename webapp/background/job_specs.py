@@ -130,10 +130,7 @@ Ids = dict[str, int | str | bool | None]
 
 @dataclass
 class JobRequest:
-    """A job somebody asked for: its name, its ids, the turn it reports to, and the person whose work it is.
-
-    One that the sweep asked for is not retried automatically: the sweep asks again.
-    """
+    """A requested job: its name, ids, the turn it reports to, and whose work it is; RQ retries none of the sweep's."""
 
     name: str
     ids: Ids = field(default_factory=dict)
@@ -199,11 +196,7 @@ end
 
 
 def push(client: Redis, request: JobRequest) -> str | None:
-    """Put a job on its queue, where people take turns; returns its id, or None if one for the same ids is already
-    queued.
-
-    Marker and job appear together or not at all. Raises redis.RedisError if Redis is away.
-    """
+    """Queue a job, where people take turns; return its id, or None if one for the same ids waits. Raises RedisError."""
     spec, job_id = JOBS[request.name], str(uuid.uuid4())
     if request.person is not None:
         job_id = f"u{request.person}-{job_id}"
@@ -261,10 +254,7 @@ _DELETE_OWN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('
 
 
 def note_start(client: Redis, request_key: str, job_id: str) -> list[int]:
-    """Note that a job has begun, so that later requests queue another; return the turns it will report to.
-
-    A retried job keeps the turns of its first attempt and adds those that came since.
-    """
+    """Note that a job has begun, so that later requests queue another; return all turns it will report to."""
     key = f"job:turns:run:{job_id}"
     with client.pipeline(transaction=True) as pipe:
         pipe.eval(_DELETE_OWN, 1, pending_key(request_key), job_id)

@@ -30,9 +30,7 @@ def read_origins(content: str) -> list[tuple[int, int, str]]:
 
 
 def read_message_parameters() -> dict[str, Any] | None:
-    """Return the parameters chosen for this message only, as the message keeps them; what cannot be read is
-    left out.
-    """
+    """Return the parameters chosen for this message only; what cannot be read is left out."""
     try:
         choice = json.loads(request.form.get("once", "")[:1_000])
     except (ValueError, RecursionError):

@@ -1,7 +1,4 @@
-"""Frames separate from the page, each with its own policy: one draws diagrams, one shows an image from elsewhere.
-
-They hold nobody's data, and a conversation shared with anyone needs both, so nobody has to be signed in.
-"""
+"""Frames with policies of their own, without anybody's data: one draws diagrams, one shows an image from elsewhere."""
 
 from urllib.parse import urlsplit
 
@@ -19,9 +16,7 @@ MAX_ADDRESS = 2_000
 @blueprint.get("/diagrams")
 @public
 def diagrams() -> Response:
-    """Return where Mermaid runs: without an origin, so that it can reach none of the reader's data, and without a
-    network.
-    """
+    """Return where Mermaid runs: without an origin, so that it reaches none of the reader's data, and no network."""
     policy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'"
     return _framed(render_template("chat/diagrams.html"), policy)
 

@@ -15,11 +15,7 @@ WAITS = ("streaming", "complete", "stopped")
 
 
 def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedTurn, bool]:
-    """Start a turn in which the assistant asks about a point; return it, and whether it is new.
-
-    While the point's own question is the last message and unanswered, every call returns that turn. Raises NotFound,
-    and Unavailable when this process takes no more turns.
-    """
+    """Return the turn that asks about a point, and whether it is new. Raises NotFound, Unavailable."""
     conversation = get_conversation(user_id, conversation_id, lock=True)
     point = find_point(conversation, slug)
     last_id = messages.last_message_id(conversation_id)
@@ -35,9 +31,8 @@ def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedT
 def start_journey(
     user_id: int, slug: str, language: str, *, starts_over: bool = False
 ) -> tuple[Conversation, StartedTurn | None]:
-    """Return the conversation of a journey, and the turn that opens its first open point if nothing was said in it yet.
-
-    Raises NotFound, and Unavailable when this process takes no more turns.
+    """Return the conversation of a journey, and the turn that opens its first point, if new. Raises NotFound,
+    Unavailable.
     """
     conversation = begin_journey(user_id, slug, language, over=starts_over)
     if conversation.message_count:

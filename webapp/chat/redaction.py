@@ -42,10 +42,7 @@ class TurnScope:
 def redact(
     text: str, thoughts: str, tool_calls: list[dict[str, Any]], seen: PromptMemories, scope: TurnScope
 ) -> tuple[str, str, list[dict[str, Any]]]:
-    """Remove from a reply, its reasoning and its tool calls everything in its prompt that must no longer be shown.
-
-    Costs nothing while the user's memory is unchanged; two statements in a space or with other people's memories.
-    """
+    """Remove from a reply, its reasoning and its tool calls everything in its prompt that must no longer be shown."""
     removals = _withdrawn_memories(seen.memories, scope) if seen.of_others or scope.space_id is not None else []
     tombstone_sets = []
     if seen.version != scope.version:
@@ -106,10 +103,7 @@ def _forgotten_memories(memories: Sequence[tuple[int, str]]) -> list[tuple[int, 
 
 
 def _withdrawn_memories(memories: Sequence[tuple[int, str]], scope: TurnScope) -> list[tuple[int, str]]:
-    """Return the memories of a prompt that were forgotten, or that their owners no longer share.
-
-    Locks the memory of those owners, so that nobody withdraws one between this check and the commit.
-    """
+    """Return a prompt's memories that were forgotten or unshared; their owners' memory is locked until the commit."""
     ids = [memory_id for memory_id, _ in memories]
     if not ids:
         return []

@@ -29,10 +29,9 @@ def response(chunks: Iterable[bytes]) -> Response:
 
 
 def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool = False) -> Iterator[bytes]:
-    """Yield the events of the documented API. Their deltas joined equal the reply, even if the stream was interrupted.
+    """Yield the documented API's events, whose deltas joined equal the reply.
 
-    `seen` is the number of characters that a client that has `resumed` already received. Each event's id is a
-    turnlog.Cursor.
+    `seen` characters a client that has `resumed` already has; each event's id is a turnlog.Cursor.
     """
     length = seen
     announced = resumed

@@ -1,7 +1,6 @@
 """Answers and actions that the assistant offers with a reply, taken from the end of its text; pure.
 
-The model ends a reply with one line, `<suggestions>{"values": […], "actions": […]}</suggestions>`, which is never
-shown: that needs no extra call, and works with models that have no tools.
+`<suggestions>{"values": […], "actions": […]}</suggestions>` is its last line, never shown: no extra call, no tools.
 """
 
 import json

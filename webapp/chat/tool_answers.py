@@ -32,11 +32,9 @@ class RoundElsewhere:
 
 
 def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTurn:
-    """Return the next part of a reply, given the results of its calls by their ids; anything written after it is
-    superseded.
+    """Return the next part of a reply from its calls' results by id; later text is superseded.
 
-    The same results sent again replace what followed them. Raises Conflict if the conversation went on in another way
-    or a reply after it is being written; TooMany past a quota; Unavailable.
+    Raises Conflict if the conversation went on otherwise or a later reply is being written; TooMany; Unavailable.
     """
     runtime().runner.require_room()
     usage.require_room(user_id)
@@ -77,10 +75,9 @@ def take(reply: Message, results: Mapping[str, str]) -> None:
 
 
 def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
-    """Record whether a call may be made; `always` is remembered. Raises NotFound; Conflict if it is no longer asked.
+    """Record whether a call the stream still asks about may be made, `always` or once. Raises NotFound, Conflict.
 
-    The turn's stream decides which call was asked about, not what a page showed. The caller commits, and then calls
-    `send_decision`.
+    The caller commits, and then calls `send_decision`.
     """
     reply = reply_of(user_id, turn_id)
     question = None

@@ -123,7 +123,6 @@ def initiate(conversation_id: int, slug: str) -> ViewResult:
         render_template(
             "journeys/_opened.html",
             messages=message_views.views(conversation_id, [reply], is_end=True) if is_new else [],
-            active_turn=reply_id if reply.status == "streaming" else None,
             questions=questions,
             conversation=turn.conversation,
             reply_id=reply_id,

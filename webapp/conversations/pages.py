@@ -67,7 +67,6 @@ def render_conversation(conversation: Conversation, **extra: Any) -> str:
         "messages": thread.messages,
         "earlier_cursor": thread.earlier_cursor,
         "has_later": thread.has_later,
-        "active_turn": thread.active_turn,
         "at": message_id,
         "switched_to": None,
         "partial": wants_partial(),
@@ -115,7 +114,7 @@ def show(conversation_id: int) -> ViewResult:
             earlier_cursor=thread.earlier_cursor,
         )
     return render_conversation(
-        conversation, messages=thread.messages, earlier_cursor=thread.earlier_cursor, has_later=True, active_turn=None
+        conversation, messages=thread.messages, earlier_cursor=thread.earlier_cursor, has_later=True
     )
 
 

@@ -1,7 +1,6 @@
-"""An application's migrations, and what they need on MySQL and MariaDB: to be resumable.
+"""An application's migrations, resumable on MySQL and MariaDB, where each statement is a transaction of its own.
 
-Each statement is a transaction of its own there. A migration that was killed midway has made some of its changes; when
-run again, it finds them made and continues. Workers do without migrations: Alembic takes up 9 MB.
+Workers do without: Alembic takes 9 MB.
 """
 
 import logging
@@ -72,9 +71,7 @@ def make_database_file(engine: Engine) -> None:
 
 
 def connect_with_retry(engine: Engine, seconds: float) -> Connection:
-    """Return a connection to a database that may still be starting. Raises OperationalError if it does not come up in
-    time.
-    """
+    """Return a connection to a database that may still be starting. Raises OperationalError after a while."""
     end = time.monotonic() + seconds
     is_logged = False
     while True:

@@ -37,10 +37,7 @@ def require_user(identity: Identity, user_id: int) -> None:
 
 
 def note_look(identity: Identity, owner_id: int, action: str) -> None:
-    """Record that an admin is about to read what somebody else wrote; committed before they see it.
-
-    A service reads as the product does; its token's use is recorded with the token. Ends the open transaction.
-    """
+    """Record, and commit, that an admin is about to read what somebody else wrote."""
     if not identity.is_admin or owner_id == identity.user_id:
         return
     with write_transaction():

@@ -86,7 +86,6 @@ def _own_conversation(conversation_id: int) -> Conversation:
 
 
 def _digest_values(conversation: Conversation) -> dict[str, Any]:
-    """Return the digest of a conversation for its templates."""
     row = service.find_digest(conversation.conversation_id)
     if row is None:
         return {"data": None, "is_stale": False, "version": 0, "updated_at": None}

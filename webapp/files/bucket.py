@@ -1,7 +1,6 @@
 """Bytes of files in a bucket of S3, MinIO, Ceph, Garage, R2 or anything else that speaks the protocol.
 
-Only loaded if a bucket is set. At most one part of 8 MB of what is sent or fetched is in memory at a time. A bucket
-that does not answer is not tried again for AWAY_SECONDS.
+At most one part of 8 MB is in memory. A bucket that does not answer is not tried again for AWAY_SECONDS.
 """
 
 import logging

@@ -1,8 +1,7 @@
 """Draws pictures of a file, in a separate process: `python -m webapp.files.previews PATH MEDIA_TYPE REQUESTS`.
 
-REQUESTS is a JSON list of {"page", "edge", "words"}. Writes one JSON line: {"pictures": [{"data", "width", "height"}]}
-with JPEGs in base64, or {"error": "..."}. A picture is turned the way it was held, scaled to fit a square of `edge`,
-and encoded again, so that nothing is left but what can be seen: no location, no camera, no preview.
+REQUESTS is a JSON list of {"page", "edge", "words"}. Writes {"pictures": [{"data", "width", "height"}]} with base64
+JPEGs, or {"error": "..."}. Encoding a picture again leaves only what can be seen: no location, no camera.
 """
 
 from __future__ import annotations

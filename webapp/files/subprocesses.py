@@ -19,10 +19,7 @@ _readers = BoundedSemaphore(2)
 def run_bounded(
     module: str, *arguments: str, seconds: float | None = None, data: bytes | None = None
 ) -> dict[str, Any]:
-    """Return what a module writes as JSON when it is run with these arguments, and given this to read.
-
-    {"error": reason} if it is stopped or fails. Raises Unavailable.
-    """
+    """Return the JSON that a module writes for these arguments and input, or {"error": reason}. Raises Unavailable."""
     limit = seconds or SECONDS
     if not _readers.acquire(timeout=limit):
         raise Unavailable("Too many files are being read. Try again in a moment.")

@@ -1,7 +1,6 @@
 """Reads a file to pages of text, in a separate process: `python -m webapp.files.text_extraction PATH MEDIA_TYPE`.
 
-Writes one JSON line: {"pages": [...]} or {"error": "..."}. The caller limits its time and it limits its own memory, so
-that a file made to be slow or to expand brings down nothing but this process.
+Writes {"pages": [...]} or {"error": "..."}, within limits of time and memory.
 """
 
 import json

@@ -46,10 +46,7 @@ class StoredContent:
 
 
 def store_upload(user_id: int, name: str, data: BinaryIO) -> File:
-    """Store a file and read it; `data` is read from its beginning and stays open until the commit.
-
-    No connection is held in the meantime. Raises Invalid, TooLarge, Conflict, Unavailable.
-    """
+    """Store a file and read it; `data` stays open until the commit. Raises Invalid, TooLarge, Conflict, Unavailable."""
     if count_rows(File.user_id == user_id) >= MAX_FILES:
         raise Conflict(say("You already have %(most_files)s files. Delete some first.", most_files=MAX_FILES))
     content = take_content(name, data)
@@ -194,10 +191,7 @@ AT_A_TIME = 500
 
 
 def sweep_storage() -> int:
-    """Delete content that no file names and the remains of interrupted writes; returns how many. Safe at any time.
-
-    Anything with other keys is left alone. No connection is held while the storage works. Raises Unavailable.
-    """
+    """Delete content no file names and remains of interrupted writes; return how many. Raises Unavailable."""
     storage, before = file_storage(), time.time() - YOUNG_SECONDS
     count = storage.drop_parts(before)
     old = (

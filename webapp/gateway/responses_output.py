@@ -69,9 +69,7 @@ def response(
     usage: Mapping[str, Any] | None = None,
     error: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the object; a reply that was cut short (`finish`) is incomplete. `usage` has the names of chat
-    completions.
-    """
+    """Return the object; a reply that was cut short (`finish`) is incomplete. `usage` is as in chat completions."""
     reason = _INCOMPLETE.get(finish) if status == "completed" else None
     return {
         "id": f"{PREFIX}{header.turn_id}",
@@ -105,9 +103,7 @@ def response(
 def output_of(
     turn_id: int, text: str, calls: Sequence[Mapping[str, Any]], *, finish: str = "stop", is_open: bool = False
 ) -> list[Item]:
-    """Return the output: the message, unless there are only calls (and it was not begun), and the calls to be
-    answered.
-    """
+    """Return the output: the message, unless there are only calls, and the calls to be answered."""
     items = [_call(record) for record in calls]
     if text or is_open or not items:
         items.insert(0, _message(turn_id, "incomplete" if finish in _INCOMPLETE else "completed", text))

@@ -88,10 +88,9 @@ def find_model_id(name: str) -> str | None:
 
 
 def begin(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply:
-    """Return the rows of a turn; the caller commits and launches it.
+    """Return the rows of a turn for a history; the caller commits and launches it. Raises what `start_turn` raises.
 
-    A history that continues a conversation is not stored again; the same question asked again replaces the earlier
-    reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
+    The same question replaces its reply; an edited or unknown history begins a new conversation.
     """
     require_room(user_id)
     if request.rounds and (reply := _continue_with_answers(user_id, request, preferences)) is not None:
@@ -103,10 +102,7 @@ def begin(user_id: int, request: GatewayRequest, preferences: Preferences) -> La
 def with_pictures(
     user_id: int, request: GatewayRequest, begin: Callable[[Mapping[int, str]], LaunchableReply]
 ) -> LaunchableReply:
-    """Store the pictures of a question and begin with them; if that fails they are deleted again.
-
-    They are stored before anything is locked: reading one takes a while.
-    """
+    """Store a question's pictures, before anything is locked, and begin; if that fails they are deleted."""
     pictures = _store_images(user_id, request)
     try:
         reply = begin(dict.fromkeys(pictures, "whole"))
@@ -141,9 +137,7 @@ def _prepare_and_return(
 
 
 def _continue_with_answers(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply | None:
-    """Return the next part of the reply whose calls are answered; None if that is unknown, or the conversation has gone
-    on.
-    """
+    """Return the next part of a reply from its calls' answers; None if it is unknown or has been followed."""
     reply = threads.find_part(user_id, request, preferences.seed)
     if reply is None or preferences.conversation_id not in (None, reply.conversation_id):
         return None
@@ -170,10 +164,7 @@ def _write_another_reply(turn: chat.StartedTurn, conversation_id: int, preferenc
 
 
 def _store_images(user_id: int, request: GatewayRequest) -> list[int]:
-    """Store a question's images as files of the user's; returns their ids. Each is committed before the next is read.
-
-    Raises Invalid for what is not an image, and what `store_upload` raises; then none of them is kept.
-    """
+    """Store a question's images as files, all or none; return their ids. Raises Invalid, and as `store_upload`."""
     file_ids: list[int] = []
     try:
         for number, data in enumerate(request.pictures, 1):

@@ -39,9 +39,7 @@ def mark_of(user_id: int, reply: Message) -> str | None:
 
 
 def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversation, int] | None:
-    """Return the conversation that a history comes from, locked, and the reply it ends with; None for any other
-    history.
-    """
+    """Return the conversation that a history comes from, locked, and its last reply; None for any other."""
     if not history or history[-1][0] != "assistant":
         return None
     for reply in _candidates(user_id, fingerprint(seed, history[:-1])):
@@ -97,9 +95,7 @@ def _candidates(user_id: int, mark: str) -> Sequence[Message]:
 
 
 def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int, str] | None:
-    """Return the id and status of the reply if the conversation ends with exactly this question; the id is 0 if it ends
-    with `after` itself, and the result None if it went on otherwise.
-    """
+    """Return id and status of the reply to exactly this last question; id 0 if `after` is last, None if it went on."""
     rest = messages.current_messages(conversation_id, after=after)
     if not rest:
         return 0, ""
@@ -111,10 +107,7 @@ def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int
 
 
 def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine]) -> Conversation:
-    """Create a conversation that begins with a history from a client.
-
-    No memory is extracted from that history, and forgotten text is removed from it.
-    """
+    """Create a conversation from a client's history, without memories of it or forgotten text in it."""
     tombstones = tombstone_set(user_id)
     lines = [(role, tombstones.without_forgotten(text, GONE), now()) for role, text in history]
     first = next((text for role, text, _ in lines if role == "user"), "")

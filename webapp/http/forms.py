@@ -30,9 +30,7 @@ _SWITCH = {"true": True, "on": True, "1": True, "false": False, "0": False, "": 
 
 
 def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
-    """Return the posted form as a model; `names` says which input a field comes from when they differ. Raises
-    Invalid.
-    """
+    """Return the posted form as a model; `names` are inputs named otherwise. Raises Invalid."""
     names = names or {}
     values: dict[str, Any] = {}
     for field, info in model.model_fields.items():

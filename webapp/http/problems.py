@@ -1,7 +1,4 @@
-"""Reports of failures to a person (page, HTMX fragment) or a program (RFC 9457 problem).
-
-A browser that typed in the URL of a form is led to the page that the form is on.
-"""
+"""Reports of failures to a person (page, HTMX fragment) or a program (RFC 9457 problem)."""
 
 import errno
 import logging

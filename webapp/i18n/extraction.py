@@ -81,7 +81,6 @@ def all_texts() -> list[Texts]:
 
 
 def texts_in_template(source: bytes) -> Iterator[Texts]:
-    """Yield the texts of a template."""
     options = {"trim_blocks": "true", "lstrip_blocks": "true", "trimmed": "true", "encoding": "utf-8"}
     for _line, name, texts, _comments in babel_extract(BytesIO(source), ("_", "gettext", "ngettext"), [], options):
         several = texts if isinstance(texts, tuple) else (texts,)
@@ -91,7 +90,6 @@ def texts_in_template(source: bytes) -> Iterator[Texts]:
 
 
 def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]:
-    """Yield the texts of a module."""
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
@@ -124,9 +122,7 @@ def texts_in_details(source: str) -> Iterator[Texts]:
 
 
 def _of_field(text: str, *, is_plain: bool = False) -> str:
-    """Return a message as catalogs have it: one that begins with a small letter is about a field, whose name precedes
-    it.
-    """
+    """Return a message as catalogs have it: after the field's name if it begins with a small letter."""
     if not text[:1].islower():
         return text
     return f"%(field)s {text.replace('%', '%%') if is_plain else text}"

@@ -1,7 +1,4 @@
-"""The section about a journey in every turn's prompt: its state, what is missing, and how to move on; pure.
-
-It goes into the changing end of the prompt, before the person's words. Whatever people said is a single line of data.
-"""
+"""The section about a journey in every turn's prompt: its state, what is missing, and how to move on; pure."""
 
 import re
 from collections.abc import Sequence

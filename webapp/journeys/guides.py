@@ -24,10 +24,7 @@ class Guidance:
 
 
 def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
-    """Return the point that a conversation is at: the one opened last if it is still open, else the next one.
-
-    If nothing is open, one whose answers should be checked; None if there is nothing to ask.
-    """
+    """Return the point a conversation is at: the open one opened last, the next, or one to check; None if none."""
     current = next((item for item in view.points if item.point.point_id == guide.point_id), None)
     if current is not None and current.set_aside is None and (not current.is_settled or current.conflicts):
         return current

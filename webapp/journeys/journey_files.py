@@ -155,12 +155,7 @@ def problems(error: ValidationError, whole: str = "the journey") -> list[str]:
 
 
 def load_journeys(*folders: Path, force: bool = False) -> LoadResult:
-    """Update the tables from the files: new journeys always, changes to existing ones only with `force`.
-
-    With `force`, points and journeys that are no longer in a file are archived, never those written in the application.
-    What users have said is left alone.
-    Raises FixtureError before anything is written.
-    """
+    """Add new journeys from the files; with `force`, update and archive, too. Raises FixtureError before all."""
     fixtures = read_fixtures(*folders)
     rows = {row.slug: row for row in db.session.scalars(select(Journey).with_for_update())}
     created, updated, unchanged, differing, archived = [], [], [], [], []

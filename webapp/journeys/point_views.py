@@ -96,10 +96,9 @@ class PrefilledMemory:
 
 @dataclass(frozen=True, slots=True)
 class PointView:
-    """A point for one user; `reopened` if evidence was lost after it was addressed.
+    """A point for one user; `reopened` after lost evidence, `set_aside` (skip or later) by the user.
 
-    `set_aside` is skip or later, if the user asked for it; `former` is what was replaced; `at` is the time of the view,
-    on which fading depends.
+    `former` is what was replaced; `at` is the time of the view, on which fading depends.
     """
 
     point: ConversationPoint
@@ -260,7 +259,6 @@ class JourneyView:
         return None
 
     def view(self, slug: str) -> PointView | None:
-        """Return the point with that slug."""
         return next((view for view in self.points if view.point.slug == slug), None)
 
 

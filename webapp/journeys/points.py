@@ -50,10 +50,7 @@ def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
 def journey_view(
     user_id: int, journey_id: int | None, conversation: Conversation | None = None, *, prefill: bool = True
 ) -> JourneyView:
-    """Return the journey's current state for a user; `conversation` determines what counts as elsewhere.
-
-    If memory is switched off, nothing is known.
-    """
+    """Return a journey's state for a user, `conversation` being here; nothing is known while memory is off."""
     if journey_id is None:
         raise NotFound("This conversation has no journey.")
     points = points_of(journey_id)

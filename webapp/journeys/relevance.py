@@ -32,10 +32,7 @@ def digest_of(point: ConversationPoint, model: str) -> str:
 
 
 def embed_points() -> int:
-    """Embed the points without up-to-date vectors; returns how many. No connection is held meanwhile.
-
-    Raises ModelError.
-    """
+    """Embed the points without up-to-date vectors; return how many. Raises ModelError."""
     client = embedder()
     model = client.model
     points = db.session.scalars(select(ConversationPoint).where(ConversationPoint.is_archived == false())).all()

@@ -51,10 +51,9 @@ class ChatClient:
     ) -> AsyncGenerator[Event, None]:
         """Yield reasoning and text as they arrive, then complete tool calls, then one `Finish`. Raises ModelError.
 
-        Failures before the first text are retried with back-off, later ones never; `patience` seconds after the
-        beginning (by default `first_token_timeout`) a server that has sent nothing is given up. Tools that the server
-        refuses are left out. Cancelling the consumer, or closing the iterator (use `contextlib.aclosing` when leaving
-        early), closes the HTTP stream at once, which frees the model.
+        Failures before the first text are retried; a server that sends nothing for `patience` seconds (by default
+        `first_token_timeout`) is given up, a tool that it refuses left out. Closing the iterator
+        (`contextlib.aclosing`) or cancelling closes the HTTP stream at once, which frees the model.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + (self.settings.first_token_timeout if patience is None else patience)
@@ -253,10 +252,7 @@ class ChatClient:
 
 
 async def _send(client: AsyncOpenAI, body: dict[str, Any]) -> Any:
-    """POST without the SDK's typed interface.
-
-    Its typed `create` first walks every message of the context: 30 ms of CPU for 200 messages, against 1.6 ms this way.
-    """
+    """POST past the SDK's typed `create`, which walks every message: 30 ms of CPU for 200 messages instead of 1.6."""
     import httpx2  # noqa: PLC0415 - see sdk.py
 
     options: Any = {"headers": {"Accept": "text/event-stream", "Accept-Encoding": "identity"}}

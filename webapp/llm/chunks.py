@@ -16,8 +16,7 @@ _DECODER = json.JSONDecoder()
 class OneAnswer:
     """Choices in, those of one answer out, for a server that sends several.
 
-    A higher number alone does not begin another: gateways number the parts of one answer. So a first choice with a
-    higher number waits for the next: if that goes back to a lower number, there are several answers.
+    Gateways number the parts of one answer, too: a first choice with a higher number waits for a lower one to follow.
     """
 
     def __init__(self) -> None:
@@ -58,10 +57,7 @@ def _number_of(choice: Mapping[str, Any]) -> int:
 
 
 class Growth:
-    """Texts in, what each adds out, for a server that sends all text so far each time.
-
-    Two texts in a row that begin with the whole one before, the first of them longer, show that it does.
-    """
+    """Texts in, what each adds out, for servers that repeat all text: two in a row must begin with the one before."""
 
     def __init__(self) -> None:
         self._first = ""

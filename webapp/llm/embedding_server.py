@@ -1,10 +1,8 @@
-"""The process that makes vectors with a packaged model for all others on the machine.
+"""The process that makes vectors with a packaged model (200 MB, half a second to load) for all others on the machine.
 
-`python -m webapp.llm.embedding_server SOCKET` listens on a Unix socket; `packaged_models.py` asks. A model takes 200 MB
-and half a second to load: so one process pays, once, and no job loads it again. Little is imported before it is needed.
-
-A request is a JSON object {"model", "query": bool, "texts"} behind its length (4 bytes); an answer is the number of
-rows and their length (4 bytes each), then the float32 values. A request that cannot be met closes the connection.
+`python -m webapp.llm.embedding_server SOCKET` listens on a Unix socket. A request is a JSON object {"model", "query":
+bool, "texts"} behind its length (4 bytes); an answer is the number of rows and their length (4 bytes each), then the
+float32 values. A request that cannot be met closes the connection.
 """
 
 import json

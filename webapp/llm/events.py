@@ -1,7 +1,6 @@
 """Events of a streamed chat completion, and the decoder from its bytes; no I/O here.
 
-The decoder takes whatever a network read returns: events may be cut anywhere, even within a character. All text of one
-read is joined into one delta, because everything downstream costs per delta, not per character.
+Reads may end within a character; all text of one is joined, because everything downstream costs per delta.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,10 +59,7 @@ Event = TextDelta | ReasoningDelta | ThoughtSoFar | ToolCall | Finish
 
 
 class StreamDecoder:
-    """Bytes of one streamed completion in, events out; `finished` once the last event has been returned.
-
-    An error within the stream, or bytes that are not a stream at all, end up in `error`.
-    """
+    """Bytes of one streamed completion in, events out until `finished`; `error` holds the stream's own."""
 
     def __init__(self) -> None:
         self.finished = False
@@ -90,10 +86,7 @@ class StreamDecoder:
         self._first_line = True
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Return the events completed by one network read, their text joined.
-
-        After each call `error` holds the stream's error, if there was one: the text before it is still in the events.
-        """
+        """Return the events completed by one network read, their text joined; `error` may be set after it."""
         return self._read(self._lines.feed(chunk))
 
     def end(self) -> list[Event]:

@@ -1,7 +1,6 @@
 """The state of a growing Markdown text at a place: code, a quotation, or plain text; pure.
 
-Follows CommonMark's containers (lists, quotes) and code (fenced, indented, inline) as far as that can be known before
-the text goes on: inline code lasts until it is closed or its paragraph ends.
+CommonMark's containers and code as far as they can be known: inline code lasts until closed or the paragraph ends.
 """
 
 from __future__ import annotations

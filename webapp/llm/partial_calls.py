@@ -91,9 +91,7 @@ class PartialCalls:
             yield ToolCall(call_id, call.name, arguments, call.returned)
 
     def _call_of(self, index: int | None, call_id: str, name: str) -> _Call:
-        """Return the call that a piece belongs to: the last one with its number, if it has one, unless it begins
-        another.
-        """
+        """Return the call a piece belongs to: the last with its number, if any, unless it begins another."""
         candidates = [
             call
             for call in self._calls

@@ -271,10 +271,7 @@ class ReplyMarkup:
         return self._place
 
     def _end(self, event: Event) -> Iterator[Event]:
-        """Yield what the end of the answer decides.
-
-        A thought that was never closed, in an answer without anything else that ended normally, was the answer.
-        """
+        """Yield what the end of the answer decides: an unclosed thought without anything else was the answer."""
         yield from self._end_channel()
         is_normal = isinstance(event, Finish) and event.reason == "stop"
         if self._close and is_normal and not self._has_text and not self.has_thought and self._thought:

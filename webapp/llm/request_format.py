@@ -20,10 +20,9 @@ GAP = "\n\n"
 
 
 def merge_turns(messages: Sequence[Message]) -> list[Message]:
-    """Return the same text in the same order: system messages as one at the top, neighbours with the same role joined.
+    """Return the same text with system messages as one at the top, neighbours of one role joined, and the user's first.
 
-    The first message after it is the user's. Tool calls and their results stay where they are. A list that alternates
-    is returned as it is, and the beginning of the result depends only on the beginning of the input.
+    Calls and results stay in place. The result's beginning depends only on the input's beginning.
     """
     system = [message for message in messages if message["role"] == "system"]
     turns: list[Message] = []
@@ -124,10 +123,7 @@ def learn_rejection(exc: BaseException, body: Mapping[str, Any], base_url: str, 
 
 
 def _rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
-    """Return the feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None.
-
-    Never `tools`: whether it is all of them or one cannot be told from its words (`refused_tools.py` finds out).
-    """
+    """Return the feature of `body`, never `tools`, that an answer (400, 404, 422, 500, 501) blames, or None."""
     status = getattr(exc, "status_code", None)
     if status not in (400, 404, 422, 500, 501):
         return None
@@ -148,10 +144,7 @@ def _rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None
 
 
 def blames_format(exc: BaseException, error: ModelError) -> bool:
-    """Return whether `response_format` was to blame for an error response.
-
-    Servers phrase this in many ways, some not at all: any refusal without a better explanation counts.
-    """
+    """Return whether `response_format` may be to blame for an error: any refusal without a better reason."""
     status = getattr(exc, "status_code", None)
     if error.code != "model_unavailable" or status is None:
         return False

@@ -1,6 +1,4 @@
-"""Token counts as model servers report them, and hidden tokens: models that think before they answer spend their limit
-on text nobody sees; pure.
-"""
+"""Token counts as model servers report them, and hidden tokens, which models spend on thinking; pure."""
 
 from __future__ import annotations
 

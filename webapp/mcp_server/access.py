@@ -15,9 +15,7 @@ SCHEDULES = "/api/schedules"
 
 
 def may_call(tool: str) -> bool:
-    """Return whether the token may call a tool at all: those for schedules take `mcp_schedules`, or what
-    their API asks for.
-    """
+    """Return whether the token may call a tool: those for schedules take `mcp_schedules` or their API's scope."""
     if tool not in SCHEDULE_TOOLS:
         return True
     identity, method = current_identity(), "GET" if SCHEDULE_TOOLS[tool][2]["readOnlyHint"] else "POST"

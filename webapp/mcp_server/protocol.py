@@ -1,7 +1,6 @@
-"""The protocol's envelope, in both ages: what is requested, whether it is allowed, and how answers are wrapped; pure.
+"""The protocol's envelope, in both ages: what is requested, whether it is allowed, how it is answered; pure.
 
-Written by hand and tested against `mcp-types`, whose thousands of lines of models are not worth loading into every web
-process for a dozen answers.
+Tested against `mcp-types`, whose thousands of lines are not worth loading into every web process.
 """
 
 import base64

@@ -30,9 +30,7 @@ _SAID = {
 
 
 def may_write() -> bool:
-    """Return whether the caller's token may write on its own: it has the scope `mcp_write` or `write`, or
-    everything.
-    """
+    """Return whether the caller's token has the scope `mcp_write`, `write`, or everything."""
     return _has("mcp_write", "write")
 
 
@@ -47,10 +45,7 @@ def _has(*wanted: str) -> bool:
 
 
 def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
-    """Keep or propose what the user said; refused without words of theirs that support it.
-
-    Raises NotFound, Invalid (also for a secret), Forbidden for what was forgotten.
-    """
+    """Remember or propose what the user said in words of theirs. Raises NotFound, Invalid, Forbidden if forgotten."""
     require_memory(user_id)
     _require_right()
     access.require(args.space_id)

@@ -61,9 +61,7 @@ def environment_embeds(settings: Settings) -> bool:
 
 
 def chosen_embeddings() -> ModelSettings | None:
-    """Return the server and the model that an admin chose to make vectors; None if the environment decides, or nobody
-    has.
-    """
+    """Return the server and model that an admin chose for vectors; None if the environment decides or nobody has."""
     return None if environment_embeds(app_settings()) else catalogue.read().embeddings
 
 
@@ -122,9 +120,7 @@ def targets_for(model_id: str | None, user_id: int, *, is_admin: bool) -> list[T
 
 
 def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target]:
-    """Return the screen tour, told who asks, by their account's settings; empty if the environment names a model
-    server.
-    """
+    """Return the screen tour, by the settings of who asks; empty if the environment names a model server."""
     settings = app_settings()
     if not settings.offline_model:
         return []
@@ -133,9 +129,7 @@ def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target
 
 
 def with_parameters(targets: Sequence[Target], parameters: Mapping[str, Any]) -> list[Target]:
-    """Return the same models, with a person's choices in place of the admin's; the person's own instructions
-    come last.
-    """
+    """Return the models with a person's choices in place of the admin's; their instructions come last."""
     home = app_settings().model
     sent = {name: value for name, value in parameters.items() if name != "system"}
     return [
@@ -149,9 +143,7 @@ def with_parameters(targets: Sequence[Target], parameters: Mapping[str, Any]) ->
 
 
 def environment_works(settings: Settings) -> bool:
-    """Return whether the environment names the model for background work, which then takes precedence over any
-    choice.
-    """
+    """Return whether the environment names the model for background work, which overrides any choice."""
     return environment_wins(settings) and bool(settings.background_model)
 
 
@@ -162,18 +154,14 @@ def cached_price(target_id: str | None) -> tuple[float | None, float | None]:
 
 
 def cached_label(model: str) -> str:
-    """Return how people know the model with this name on its server, as this process last read it; the name itself
-    if there is none, or if connections offer it under several.
-    """
+    """Return a model's label as this process last read it; its name if it has none, or several."""
     models = [offer for offer in catalogue.last_read.offered if offer.target.model == model]
     labels = {f"{offer.icon} {offer.label}" if offer.icon else offer.label for offer in models}
     return labels.pop() if len(labels) == 1 else model
 
 
 def background_target() -> Target | None:
-    """Return the model for background work: the chosen one, or the default; None if the environment's server
-    does it.
-    """
+    """Return the chosen or default model for background work; None if the environment's server does it."""
     if environment_works(app_settings()):
         return None
     target = background_choice()

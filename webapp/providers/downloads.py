@@ -1,7 +1,4 @@
-"""Lets Ollama fetch a model, and tells how far it has got; Redis knows, so that every process can say and stop it.
-
-Ollama keeps what it has fetched: to ask again for a model is to resume.
-"""
+"""Lets Ollama fetch a model, and resume; Redis knows how far it has got, so that every process can stop it."""
 
 import json
 import logging
@@ -66,10 +63,7 @@ def find_pull(name: str) -> Pull | None:
 
 
 def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
-    """Fetch a model, or resume that, in a thread of this process; one that is being fetched already is left alone.
-
-    Raises NotFound for a server that is not at one of these places, Conflict while it fetches another model.
-    """
+    """Fetch a model in a thread, if not fetched yet. Raises NotFound for another server, Conflict during another."""
     if name not in places:
         raise NotFound("There is no such server.")
     if not model or len(model) > 200 or not model.isprintable():

@@ -1,6 +1,4 @@
-"""The models a server lists: which can chat, which is the most capable, which of many to offer first, and the
-window of each as the server reports it; pure.
-"""
+"""The models a server lists: which can chat, which come first, and the window of each; pure."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,10 +43,9 @@ def makes_vectors(name: str) -> bool:
 
 
 def choices_of(rows: Iterable[ListedModel], prefers: Sequence[str] = ()) -> list[Choice]:
-    """Return the chat models of a list, the most capable first, which is the default.
+    """Return the chat models of a list, the most capable, and default, first; no dated copies.
 
-    `prefers` are the beginnings of the best names; then the larger, the newer and the wider counts. The dated copy of
-    a model that is listed without a date is not offered.
+    `prefers` are the beginnings of the best names; then the larger, the newer and the wider counts.
     """
     choices = sorted((row for row in rows if can_chat(row.name)), key=lambda row: _rank(row, prefers))
     names = {row.name for row in choices}
@@ -83,9 +80,7 @@ SMALLEST_BUDGET, LARGEST_BUDGET = 2_048, 16_000
 
 
 def window_from_listing(row: Mapping[str, Any]) -> int | None:
-    """Return the most tokens a model of the list can read; None if its server does not say. The smallest number counts:
-    some servers report the model's window and, beside it, how much of that they serve.
-    """
+    """Return the smallest number of tokens that the list gives as a model's window; None if it gives none."""
     places = [row, *(row[name] for name in _WITHIN if isinstance(row.get(name), Mapping))]
     values = [place.get(name) for place in places for name in _NAMES]
     sizes = [

@@ -110,10 +110,7 @@ def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
 
 
 def secrets_after(row: ModelConnection, changes: ConnectionChanges) -> Secrets:
-    """Return the key and headers of a connection after some changes.
-
-    Raises Invalid if it moves and they are not given again: no other server may be sent them.
-    """
+    """Return a connection's key and headers after changes. Raises Invalid if it moves without them."""
     moves = changes.base_url is not None and changes.base_url != row.base_url
     for name, is_stored in (("api_key", row.key_set), ("headers", bool(row.header_names))):
         if moves and is_stored and getattr(changes, name) is None:
@@ -154,10 +151,7 @@ def restore_connection(row: ModelConnection, models: Sequence[OfferFields]) -> M
 
 
 def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> ModelConnection:
-    """Store what a test of a connection found at this URL, and the windows found before if it found none now.
-
-    Nothing is stored if the connection has another URL by now. Raises NotFound.
-    """
+    """Store the test of a connection still at this URL, with former windows if it found none. Raises NotFound."""
     row = get_connection(connection_id)
     if row.base_url != base_url:
         return row

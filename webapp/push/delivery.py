@@ -42,10 +42,7 @@ class PushUnavailable(Exception):
 
 
 def notify(message_id: int) -> int:
-    """Notify the browsers of a reply's owner, unless they have seen it; returns how many.
-
-    Run again, a browser shows the same notification, not another. Raises PushUnavailable if one should be tried again.
-    """
+    """Notify a reply's owner, unless they have seen it, once; return how many browsers. Raises PushUnavailable."""
     letter = _letter(message_id)
     db.session.rollback()  # nothing is held while others are asked
     if letter is None:

@@ -131,6 +131,7 @@ class DocumentOut(Output):
     chunks_total: int
     chunks_done: int
     added_by: str | None
+    is_yours: bool = Field(description="Whether you added it, and so can delete it; the owner of the space can, too.")
     created_at: Instant
     updated_at: Instant
 

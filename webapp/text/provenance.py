@@ -1,8 +1,7 @@
 """The provenance of a message's words, by where they stand: typed by its author, or somebody else's that were put in.
 
-Others' words are what Markdown fences and quotes, blocks in triple quotes, dashes or quotation marks, pairs of tags,
-JSON, transcripts with speakers' labels and the heads of forwarded or answered mail enclose, and what the composer or a
-program says was pasted. Only where words stand is looked at, never what they say.
+Others' are Markdown fences and quotes, blocks in quotes or dashes, pairs of tags, JSON, labelled transcripts, mail with
+its head, and what the composer or a program says was pasted; never by what they say.
 """
 
 import re
@@ -55,10 +54,7 @@ _QUOTED = re.compile(r"(?:^|\n)[ \t]{0,8}([“„«»\"‘「『])")
 # All statements of a call quote the same few messages.
 @lru_cache(maxsize=64)
 def spans_of_others(text: str, marked: tuple[tuple[int, int, str], ...] = ()) -> tuple[Span, ...]:
-    """Return the spans of a text that its author did not type, merged and in order.
-
-    `marked` are start, end and origin of spans as the composer or a program reported them.
-    """
+    """Return the spans of a text its author did not type, merged, with the `marked` (start, end, origin)."""
     spans = [Span(start, end) for start, end, origin in marked if origin in OTHERS]
     return merge_spans([*spans, *_blocks(text)])
 
@@ -174,11 +170,7 @@ def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _mail(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """Yield from the head of a mail, or the line above one that is answered, to the end.
-
-    A head is lines with labels, one of which has an address; after one of a single line, a note may follow the last
-    blank one.
-    """
+    """Yield from the head of a mail (labels, one with an address), or the line above an answered one, to the end."""
     for number, line in enumerate(lines):
         head = text[line.start : line.end]
         if _ANSWERED.fullmatch(head) and line.end < len(text):

@@ -115,10 +115,7 @@ class Vocabulary:
         return self.find_compounds(word) if numbers is None or (len(word) == 1 and is_paired(word)) else []
 
     def find_compounds(self, word: str) -> list[int]:
-        """Return the numbers of terms that contain an otherwise unknown word, shortest first.
-
-        At an end of a compound ("Versicherung" in "Feuerversicherung"); anywhere in scripts without spaces.
-        """
+        """Return the numbers of terms with an unknown word at an end, without spaces anywhere, shortest first."""
         form = search_form(word)
         if is_paired(word):
             marks: tuple[str, ...] = (form,)

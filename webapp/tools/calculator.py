@@ -33,9 +33,7 @@ class Unanswerable(ValueError):
 
 
 def calculate(expression: str) -> dict[str, str]:
-    """Return the value of an expression: `result` in decimals, and `exact` if that is a fraction. Raises
-    Unanswerable.
-    """
+    """Return an expression's value: `result` in decimals, `exact` if a fraction. Raises Unanswerable."""
     if len(expression) > LONGEST:
         raise Unanswerable(f"An expression has at most {LONGEST} characters.")
     reader = _Reader(expression)

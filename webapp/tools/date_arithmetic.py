@@ -16,10 +16,7 @@ class UnclearDate(ValueError):
 
 
 def calculate_date(today: date, start: str = "", end: str = "", add: str = "") -> dict[str, str | int]:
-    """About a date (default: today): its weekday; with `end` the days until then; with `add` the date that much later.
-
-    Raises UnclearDate.
-    """
+    """Return a date's weekday (default: today), the days until `end`, or the date `add` later. Raises UnclearDate."""
     first = _day(start, today)
     result: dict[str, str | int] = {"date": first.isoformat(), "weekday": DAYS[first.weekday()]}
     if first != today:

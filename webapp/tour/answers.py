@@ -1,7 +1,4 @@
-"""Answers of the screen tour. It understands nothing and says so; pure.
-
-It reads only messages made of the introduction's own sentences, word for word. All others stay unread for a model.
-"""
+"""Answers of the screen tour, which reads only the introduction's own sentences, and says so; pure."""
 
 import gettext
 import json
@@ -44,9 +41,7 @@ _BLANK = r"(?:…|\.\.\.)"
 
 
 def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: bool) -> str:
-    """Return the Markdown reply: the example if the last message asks for it, otherwise that and how a model is
-    connected.
-    """
+    """Return the reply: the example if requested, otherwise that and how a model is connected."""
     question = _text(messages)
     if _asks_to_be_shown(question.rstrip().rpartition("\n")[2]):
         rows = [f"| `{key}` | {tour_text(use, language)} |" for key, use in _KEYS.items()]
@@ -57,11 +52,7 @@ def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: boo
 
 
 def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the user's sentences in an extraction call, as the statements it asks for.
-
-    None if a message has anything beside the introduction's sentences, or a guided conversation's points are asked
-    about: a model is to read those.
-    """
+    """Return the user's introduction sentences as statements; None if a model has to read the call."""
     rows = [json.loads(line) for line in _text(messages).split("\n") if line.startswith(('{"message"', '{"point"'))]
     statements: list[dict[str, Any]] = []
     for row in rows:

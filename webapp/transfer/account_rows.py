@@ -49,8 +49,7 @@ Condition = Callable[[int], ColumnElement[bool]]
 class ExportFile:
     """One file of an export: what it contains, the table its lines come from, and how a user's lines are read.
 
-    Without a reader they are the rows with the user's id. `extra` is what a line has besides the columns of its table,
-    with the JSON type or schema.
+    Without a reader they are the rows with the user's id. `extra`: more fields, with their JSON type or schema.
     """
 
     description: str
@@ -79,10 +78,7 @@ def is_exported(column: Any) -> bool:
 
 
 def walk(model: type[Row], condition: ColumnElement[bool]) -> Iterator[Row]:
-    """Yield the rows of a model that meet a condition by their key, in batches that no session holds any more.
-
-    The session of one batch may have ended before the next is read: an export is written in slices.
-    """
+    """Yield the rows that meet a condition by key, in batches that no session holds any more."""
     *_, column = table_of(model).primary_key.columns  # before it, if there is more, comes the user's id
     key = getattr(model, column.key)
     page = select(model).where(condition).order_by(key).limit(BATCH)

@@ -1,7 +1,6 @@
 """Importing a file that was looked at: it is taken in part by part, in slices that a job can repeat.
 
-Each part is written in its own savepoint: one that cannot be taken in is reported and does not stop the rest. Every
-batch commits its parts, their reports and the position together, so a killed job loses nothing and repeats nothing.
+Each part has a savepoint; a batch commits its parts, reports and position together.
 """
 
 import logging

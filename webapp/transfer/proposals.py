@@ -57,10 +57,9 @@ def group_of(row: Import) -> Group:
 
 
 def decide_batch(user_id: int, import_id: int, decision: Decision, *, after: int = 0) -> DecisionCounts:
-    """Keep or drop the next proposals of an import, up to BATCH_SIZE, after an id. Raises NotFound.
+    """Apply a decision to an import's next proposals after an id, up to BATCH_SIZE. Raises NotFound.
 
-    The caller commits, and continues after `last_id`. What contradicts another memory is not kept, but left for a
-    decision of its own; dropping applies to all.
+    The caller continues after `last_id`. What contradicts another memory is left for a decision of its own.
     """
     row = get_import(user_id, import_id)
     ids = db.session.scalars(

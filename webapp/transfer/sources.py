@@ -118,10 +118,7 @@ class Upload:
         yield from _items(self._events(name))
 
     def items_under(self, name: str, *keys: str) -> Iterator[tuple[str, Any]]:
-        """Yield the items of the JSON arrays under some keys of an object, each with its key, one at a time.
-
-        Raises ValueError where the JSON stops being valid.
-        """
+        """Yield the items of an object's arrays under some keys, each with its key. Raises ValueError for bad JSON."""
         yield from _items_under(keys, self._events(name))
 
     def _events(self, name: str) -> Iterator[tuple[str, Any]]:
@@ -238,10 +235,7 @@ def _line(text: str) -> Any:
 
 
 def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-    """Yield the items of an array from a parser's events. Raises ImportRefused for one too deep or too large.
-
-    `ijson.items` would keep the names of all levels above for every level: a small file could take all memory.
-    """
+    """Yield an array's items from a parser's events, in bounded memory. Raises ImportRefused if too deep or large."""
     depth = weight = 0
     is_array = False
     item = ijson.ObjectBuilder()

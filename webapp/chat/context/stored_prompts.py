@@ -28,10 +28,7 @@ _MARK = re.compile(
 
 
 def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the messages of a stored prompt with the text that its owner may read now.
-
-    Inserted text is not scanned for marks: a mark that somebody typed stays as it is.
-    """
+    """Return the messages of a stored prompt with the text that its owner may read now; a typed mark stays as it is."""
     fill = _filler(user_id, conversation, [str(message.get("content") or "") for message in prompt])
     contents = _messages(conversation, [message["message_id"] for message in prompt if "message_id" in message])
     filled_messages = []
@@ -74,10 +71,7 @@ def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> C
 
 
 def _memories(user_id: int, memory_ids: Iterable[int]) -> dict[tuple[int, int], str]:
-    """Return what memories that the user may read said, by id and revision.
-
-    Of other people's memories only the revision they share now: what they said before is theirs alone.
-    """
+    """Return what memories said, by id and revision; of other people's only the revision they share now."""
     ids = list(memory_ids)
     if not ids:
         return {}

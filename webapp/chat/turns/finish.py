@@ -234,10 +234,7 @@ def _request_indexing(conversation: Conversation, reply: Message) -> None:
 
 
 def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:
-    """Return the last event of a reply's text: `done`, or `error` for one that failed or was interrupted.
-
-    Without `retryable` the stored code says whether trying again may help.
-    """
+    """Return `done`, or `error` for a failed or interrupted reply, by default as `retryable` as its code says."""
     message = MessageOut.of(row).model_dump(mode="json")
     if row.status in ("complete", "stopped"):
         return "done", {"message": message}
@@ -250,20 +247,16 @@ def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, di
 
 
 def _request_extraction(conversation: Conversation, reply: Message) -> None:
-    """Mark the conversation as due for memory extraction.
-
-    While memory is off the watermark advances, so messages of that time are not read once it is switched on again.
-    """
+    """Mark the conversation as due for memory extraction; while memory is off only the watermark moves."""
     conversation.extraction_due = is_extraction_on(conversation)
     if not conversation.extraction_due:
         conversation.extracted_through = max(conversation.extracted_through or 0, reply.message_id)
 
 
 def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, dict[str, Any]]]:
-    """Return the background work a finished reply asks for, at most one model call.
+    """Return the background work a finished reply asks for, at most one model call: the extraction also titles.
 
-    The extraction also titles the conversation; if there is none, the title has its own job. Work that needs an
-    additional call replaces the extraction, which then waits for the next turn or the sweep.
+    Work with a call of its own replaces the extraction, which waits for the next turn or the sweep.
     """
     if not reply.content or reply.superseded_by_id is not None or open_client_calls(reply.tool_calls):
         return []

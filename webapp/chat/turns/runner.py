@@ -73,9 +73,7 @@ class TurnRunner:
 
     @property
     def has_spare_time(self) -> bool:
-        """Return whether there is time for other things: few turns are running, and none of them waits for its first
-        words.
-        """
+        """Return whether few turns are running, none of which waits for its first words."""
         if self._submitted or len(self._tasks) > FEW or len(self._turns) < len(self._tasks):
             return False  # some have not begun
         return all(turn.progress.text or turn.is_ending for turn in list(self._turns.values()))
@@ -96,11 +94,10 @@ class TurnRunner:
         consent: Consent = "ask",
         client: ClientTools | None = None,
     ) -> None:
-        """Run a turn whose rows are committed, unless this process is shutting down: then recovery finishes the row.
+        """Run a turn whose rows are committed, unless this process is shutting down: recovery finishes those.
 
-        Its prompt is not started before `embedded` is done, for as long as a question's vector is waited for.
-        `consent`: which calls that write it makes. `client`: the tools of the calling program, which are kept nowhere
-        else.
+        Its prompt waits for `embedded`, as long as a vector is waited for. `consent`: which calls that write it makes.
+        `client`: the tools of the calling program.
         """
         if self._draining:
             log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})

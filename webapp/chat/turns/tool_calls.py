@@ -73,10 +73,7 @@ class ToolCalling:
         self._surroundings = ToolContext(toolset.now or datetime.now(UTC), words=list(words))
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
-        """Return what the prompt continues with: the model's message that asks for tools, and the answer to each call.
-
-        What it thought before asking goes along, for the servers that require it (`llm/request_format.py`).
-        """
+        """Return what the prompt continues with: the model's message, calls and thought, and the answers to them."""
         finish = self._progress.finish
         own = {"reasoning_content": thoughts.strip(), "reasoning_details": list(finish.reasoning if finish else ())}
         prompt = [_assistant_message(text, calls) | {name: value for name, value in own.items() if value}]

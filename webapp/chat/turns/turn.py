@@ -68,11 +68,10 @@ class TurnServices:
 
 @dataclass(slots=True)
 class Turn:
-    """A turn being run. Every way it can end is stored in its row and reported on its stream.
+    """A running turn, every end of which is stored in its row and reported on its stream.
 
-    The model is not asked before `is_ours` is known; if that is false the turn is left alone. `embedded` is done when
-    the question has been embedded; `consent`: which calls that write it makes; `client`: the tools of the
-    calling program.
+    The model is asked once `is_ours` is true and the question `embedded`; `consent`: which calls that write it makes;
+    `client`: the tools of the calling program.
     """
 
     id: int
@@ -90,10 +89,7 @@ class Turn:
     _save_at: float = field(default_factory=lambda: time.monotonic() + FIRST_SAVE)
 
     async def run(self) -> None:
-        """Write the reply. Cancel the task with the message STOP or SHUTDOWN to end it early with what there is.
-
-        With LOST it is left as it is: somebody else has ended it. With GONE its row is known to have been deleted.
-        """
+        """Write the reply. Cancel with STOP or SHUTDOWN to end it early, LOST to leave it, GONE if its row is."""
         self.services.writer.begin(self.id, self.header)
         outcome = await self._outcome()
         if outcome is not None:
@@ -154,9 +150,7 @@ class Turn:
             return Outcome("failed", progress.text, error_code="internal", error_detail=detail)
 
     async def _assemble(self) -> AssembledPrompt:
-        """Return the prompt, once every earlier reply of the conversation is final: turns of a conversation run in
-        order.
-        """
+        """Return the prompt, once every earlier reply of the conversation is final."""
         while True:
             assembled = await self.services.tables.assemble(self.id, self.embedded, self.client)
             if assembled.waits_for is None:

@@ -77,10 +77,7 @@ _CURSOR = re.compile(r"(?P<id>[0-9]{1,16}-[0-9]{1,16})(:(?P<length>[0-9]{1,9}))?
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A viewer's position: the last entry it saw, and how many characters of the reply it has.
-
-    The length tells where to resume if the stream the id belongs to is gone: expired, or lost and begun again.
-    """
+    """A viewer's position: the last entry it saw, and the characters it has, in case the stream is lost."""
 
     id: str = ""
     length: int | None = None

@@ -74,10 +74,7 @@ def evidence_of(user_id: int, memory_ids: Iterable[int]) -> dict[int, list[Quote
 
 
 def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
-    """Give a memory the fields it had at a revision, as a new revision.
-
-    Raises NotFound, and Conflict if what it said then was forgotten or another memory now has its key.
-    """
+    """Restore a memory's fields at a revision, as a new one. Raises NotFound, Conflict if forgotten or key taken."""
     versions.hold(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     fields = db.session.scalar(
@@ -172,9 +169,7 @@ def _drop_evidence_of_deleted(_sender: object, *, conversation: Conversation, fo
 
 
 def dependent_ids(conversation_ids: Collection[int]) -> list[int]:
-    """Return ids of the memories with evidence in these conversations, to be recounted once the conversations
-    are gone.
-    """
+    """Return the memories with evidence in these conversations, to be recounted once those are gone."""
     return list(forgetting.memories_with_evidence(_in_conversations(conversation_ids))) if conversation_ids else []
 
 

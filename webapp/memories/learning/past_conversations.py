@@ -44,10 +44,7 @@ class Step:
 
 
 def ask_about(conversation_id: int, after: int) -> Step | None:
-    """Ask about what follows a message, with nothing held; None if there is nothing to learn from.
-
-    Raises ModelError.
-    """
+    """Ask about what follows a message; None if there is nothing to learn from. Raises ModelError."""
     step = None
     with reads_only():
         for batch in inputs.batches(conversation_id, after):

@@ -46,11 +46,7 @@ def sentences_of(
     name: str = "",
     is_trusted: bool = True,
 ) -> list[dict[str, Any]]:
-    """Return the sentences that are supported by notes: their names, numbers and most words occur there.
-
-    Those are the notes that the model named, except ones that share no word with the sentence; if they do not
-    support it, as many others that do: small models count badly, and write several sentences as one.
-    """
+    """Return the sentences whose names, numbers and most words occur in notes: those named or, failing that, others."""
     numbers_by_text: dict[str, list[list[int]]] = {}
     written_with = [
         (text, item.notes) for item in portrait.sentences for text in sentence_texts(" ".join(item.text.split()))

@@ -24,11 +24,10 @@ MAX_TOKENS = 1_500
 
 
 def make_portrait(subject: Subject) -> int | None:
-    """Write the portrait of a person or a space if anything has changed since the last; returns how many sentences it
-    has.
+    """Write a portrait by one model call if anything has changed; return its number of sentences, or None. Raises
+    ModelError.
 
-    One model call, with no connection held. Returns None if there is nothing to do; where nothing is known any more,
-    the old portrait goes. Raises ModelError with the old portrait as it was.
+    Where nothing is known any more, the old portrait is deleted.
     """
     row = row_of(subject)
     made_from = row.made_from if row else None

@@ -1,7 +1,4 @@
-"""The portrait as its readers may read it now: only sentences whose memories are still as they were.
-
-Sentences whose memories are forgotten or withdrawn go in the same transaction.
-"""
+"""The portrait as its readers may read it now: only sentences whose memories are still as they were."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -41,9 +38,7 @@ class SentenceOut(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A memory that sentences rest on, with the quotes behind it; of another member's, `by` has the name, and there
-    are no quotes.
-    """
+    """A memory behind sentences, with its quotes or, of another member's, the name `by`."""
 
     memory: Memory
     quotes: Sequence[QuotedEvidence]
@@ -103,10 +98,7 @@ def _subject(user_id: int, space_id: int | None) -> Subject:
 
 
 def ask_for_portrait(user_id: int, space_id: int | None = None) -> None:
-    """Have the portrait of a user written anew, or of a space, as one of its members.
-
-    Raises NotFound, and Conflict without memory, memories, or a model, and where none is wanted.
-    """
+    """Have the user's portrait, or a space's, written anew. Raises NotFound, Conflict if there is nothing to write."""
     subject = _subject(user_id, space_id)
     subject.lock()  # two at once make one row
     if not memory_is_enabled(user_id):

@@ -51,10 +51,9 @@ def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[
 
 
 def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
-    """Remove the texts from the user's replies; returns the ids of the changed ones.
+    """Remove the texts from the user's replies; return the changed ids.
 
-    From what they say and the reasoning before it where the texts appear word for word, if they are long enough to be
-    specific, as with tombstones; from their tool calls and offers also what is about these memories.
+    Long ones word for word, from text and reasoning; from calls and offers also what is about these memories.
     """
     significant = sorted({text for text in texts if has_statements(text)}, key=len, reverse=True)
     by_word, may_hold, forms = _by_word(significant), _may_hold(significant), _forms(texts)
@@ -74,9 +73,7 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
 
 
 def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], forms: Sequence[str]) -> list[int]:
-    """Return which of these replies have tool calls or offers with a text in one of the forms, or about these
-    memories.
-    """
+    """Return which replies have calls or offers with a text in one of the forms, or about these memories."""
     filled = (Message.tool_calls, Message.suggested_values, Message.suggested_actions)
     statement = select(Message.message_id, *filled).where(
         Message.message_id.in_(portion), or_(*(column.is_not(None) for column in filled))

@@ -72,10 +72,7 @@ def changes_under_reply(message: Any) -> list[change_sets.ChangeSetView]:
 
 
 def changes_since(conversation_id: int, shown: Sequence[str]) -> dict[int, list[change_sets.ChangeSetView]]:
-    """Return, by reply, what is remembered from its turn, where a page shows it otherwise, e.g. not yet.
-
-    `shown`: a reply's id and the states under it, with spaces between.
-    """
+    """Return, by reply, what is remembered where it differs from `shown`: an id and its states, with spaces."""
     states = {int(match[1]): match[2] for match in map(_SHOWN.fullmatch, shown[:MESSAGES_SHOWN]) if match}
     statement = select(Message).where(Message.message_id.in_(states), Message.conversation_id == conversation_id)
     replies = list(db.session.scalars(statement)) if states else []
@@ -106,10 +103,7 @@ def page() -> ViewResult:
 
 @blueprint.get("/memories/panel")
 def panel() -> ViewResult:
-    """The updated panel, as fragments for the parts of it that a page has.
-
-    With `part`, only what is below its switches (`rest`), or what it says about the conversation (`moved`).
-    """
+    """The updated panel, as fragments; of a `part`, only what is below its switches (`rest`) or was `moved`."""
     number = request.args.get("conversation", type=int)
     if not wants_partial():
         return redirect(url_for(".page"), 303)

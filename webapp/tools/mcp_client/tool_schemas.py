@@ -113,9 +113,7 @@ class _Cleaner:
         return self._part(items, seen, depth + 1) if depth < self._depth else {"type": "string"}
 
     def _flat(self, value: object, seen: Open) -> tuple[Schema, list[Any], Open]:
-        """Return a schema with its references followed and `allOf` merged, its options apart from it, and what
-        is open.
-        """
+        """Return a schema, references followed and `allOf` merged, its options apart, and what is open."""
         self._left -= 1
         if not isinstance(value, Mapping):
             return {}, [], seen

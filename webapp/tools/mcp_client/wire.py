@@ -34,10 +34,7 @@ _SCHEMA = ("inputSchema", "input_schema", "parameters")
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """A tool as its server describes it, with a schema that models can be told (`tool_schemas.py`).
-
-    `reads_only` is what the server says; if it says nothing, the tool counts as one that writes.
-    """
+    """A tool as its server describes it, with a schema for models; `reads_only` if the server says so."""
 
     name: str
     title: str

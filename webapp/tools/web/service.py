@@ -29,9 +29,7 @@ class _CachedAccess:
         self._entry: tuple[float, Web | None] | None = None
 
     def get(self) -> Web | None:
-        """Return what is set up, None if the web is off; reads the table if what is known is older than
-        CACHE_SECONDS.
-        """
+        """Return what is set up, read at most CACHE_SECONDS ago; None if the web is off."""
         entry = self._entry
         if entry is None or entry[0] < time.monotonic():
             entry = self._entry = (time.monotonic() + CACHE_SECONDS, _of(access()))

@@ -1,7 +1,6 @@
 """ChatGPT's data export: a ZIP, a folder or single files of conversations, each a tree of messages.
 
-What is hidden in ChatGPT stays hidden here. There is no file of memories: they are read from what the model told its
-`bio` tool, from the latest list of memories given to it, and from the custom instructions.
+Memories are read from calls of the `bio` tool, the latest list given to the model, and custom instructions.
 """
 
 import json

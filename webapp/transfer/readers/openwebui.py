@@ -43,9 +43,7 @@ class OpenWebUI:
         return upload.has_record(upload.json_names, _is_chat)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """Yield the chats of one account: an admin's export of all users also has those of others, which are theirs
-        alone.
-        """
+        """Yield the chats of one account; those of other users in an admin's export are theirs alone."""
         account = ""
 
         def convert(item: Any) -> Iterator[Part]:

@@ -1,7 +1,4 @@
-"""Memories in plain text, as another assistant or a person wrote them: lists, lines, headings and tables in any script.
-
-Only the shape of lines decides: their marks, indentation, case and last character.
-"""
+"""Memories in plain text: lists, lines, headings and tables in any script, by the shape of lines alone."""
 
 import re
 from collections.abc import Iterator
@@ -44,9 +41,7 @@ class PastedList:
     name, label = "list", "Memory list"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether it has rows of memories, or lines that look like some, or only short lines that are no
-        transcript.
-        """
+        """Return whether it has rows or lines like memories, or short lines that are no transcript."""
         if upload.is_archive or not upload.names[0].lower().endswith((".txt", ".md", ".text")):
             return has_rows(upload)
         text = upload.peek(upload.names[0])

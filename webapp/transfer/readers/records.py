@@ -1,7 +1,4 @@
-"""The common parts of readers of conversations: the loop over records, files of messages, and documents beside them.
-
-One bad record, or a file that was cut off, costs only itself.
-"""
+"""The common parts of readers of conversations: the loop over records, files of messages, and documents beside them."""
 
 import base64
 import re
@@ -27,10 +24,9 @@ def read_records(
     is_record: Callable[[Any], bool],
     convert: Callable[[Any], Iterable[Part]],
 ) -> Iterator[Part]:
-    """Read the conversations of some members; those that cannot be read are named with the reason.
+    """Read the conversations of some members, naming those that `convert` cannot.
 
-    `convert` returns the parts in a record. It raises ValueError with a reason, or anything else for a record that is
-    not as the program writes it.
+    That returns the parts in a record, and raises ValueError with a reason, or anything else for a foreign record.
     """
     for name in names:
         yield from convert_records(name, upload.records(name, is_record), convert)

@@ -31,10 +31,7 @@ ROWS = 5_000
 
 
 def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, Any] | None) -> Iterator[tuple[int, int]]:
-    """Remove the rows that a restore created, in steps; yield how many each looked at, and how many it left as changed.
-
-    A step may be a transaction of its own; starting again has the same result.
-    """
+    """Remove the rows that a restore created; yield for each step, safe to repeat, how many, and how many stay."""
     for ids in _batches(import_id, "conversation", CONVERSATIONS):
         staying = _conversations(user_id, import_id, ids)
         _delete_records(import_id, "conversation", ids, staying)

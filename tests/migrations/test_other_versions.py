@@ -1,4 +1,4 @@
-"""A database that a newer version has migrated."""
+"""A database that another version has migrated."""
 
 import logging
 
@@ -11,17 +11,21 @@ from webapp.db.base import db
 from webapp.readiness import newest_revision
 
 
-def test_a_database_of_a_newer_version_is_left_alone_with_the_reason(
-    app_context: Flask, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("revision", "reason"),
+    [("9999", "of a newer version of Commonplace (migration 9999)"), ("0048", "before 1.0 (migration 0048)")],
+)
+def test_a_database_of_another_version_is_left_alone_with_the_reason(
+    app_context: Flask, caplog: pytest.LogCaptureFixture, revision: str, reason: str
 ) -> None:
     newest = newest_revision()
-    _mark("9999")
+    _mark(revision)
     try:
         with caplog.at_level(logging.ERROR), pytest.raises(SystemExit):
             upgrade()
     finally:
         _mark(newest)
-    assert "of a newer version of Commonplace (migration 9999)" in caplog.text
+    assert reason in caplog.text
     if db.engine.dialect.name == "sqlite":  # a migration does without
         with db.engine.connect() as connection:
             assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
