@@ -17,7 +17,7 @@ import ijson
 
 from webapp.extensions import app_settings
 from webapp.files.readers.text import decode, encoding_of
-from webapp.i18n.marks import N_
+from webapp.i18n.marks import N_, say
 from webapp.transfer.archives import Archive, ImportRefused
 from webapp.transfer.json_text import StrictText
 from webapp.transfer.page_json import Span, open_span, span_of
@@ -102,7 +102,7 @@ class Upload:
         with self.open(name) as file:
             data = file.read(limit + 1)
         if len(data) > limit:
-            raise ImportRefused(f"“{name}” is longer than {limit // 1024**2} MB.")
+            raise ImportRefused(say("“%(name)s” is longer than %(size)s MB.", name=name, size=limit // 1024**2))
         return decode(data)
 
     def lines(self, name: str) -> Iterator[bytes]:

@@ -51,5 +51,5 @@ def recognise(upload: Upload, format_name: str | None = None) -> Reader:
         raise ImportRefused("The file is damaged, or was not uploaded whole.")
     raise ImportRefused(
         "This is not an export that Commonplace recognises: ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat, "
-        "ShareGPT, mem0, a memory list, Markdown notes, or one of its own."
+        "ShareGPT, mem0, a list of messages or memories, Markdown notes, or one of its own."
     )

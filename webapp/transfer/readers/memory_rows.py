@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from webapp.files.readers.text import table_rows
+from webapp.i18n.marks import N_
 from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
 from webapp.transfer.sources import Upload
 
@@ -30,7 +31,7 @@ def read_rows(upload: Upload, names: Iterable[str]) -> Iterator[Part]:
         try:
             for number, item in enumerate(upload.records(name, lambda item: memory_of(item) is not None), 1):
                 if not is_gone(item):
-                    yield memory_of(item) or Unreadable(f"memory {number}", "it says nothing")
+                    yield memory_of(item) or Unreadable(f"memory {number}", N_("it says nothing"))
         except ValueError as error:
             yield Unreadable(name, str(error))
 

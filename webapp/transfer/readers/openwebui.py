@@ -26,7 +26,7 @@ from webapp.transfer.content import (
 from webapp.transfer.readers.records import as_dict, as_list, picture_from_url, read_records, split_thought, text_file
 from webapp.transfer.sources import Upload
 
-OTHERS = "it belongs to another account of that Open WebUI, whose own export is the one to bring in"
+OTHERS = N_("it belongs to another account of that Open WebUI, whose own export is the one to bring in")
 _TAG = re.compile(r"<details type=\"(\w+)\"[^<>]*>|<details\b[^<>]*>|</details>")
 _SUMMARY = re.compile(r"<summary>[^<]*</summary>")
 _OPEN = re.compile(r"\s*+(?:<summary>[^<]*</summary>[^\n]*)?(?:\n+>[^\n]*)*")
