@@ -21,12 +21,11 @@ LOADED = (
     "jobs.worker",
     "webapp.shell.factory",
     "fakemodel.testing",
-    "webapp.shell.routes",
-    "webapp.webhooks.events_api",
     "flask_migrate",
     "hypothesis",
     "openai",
     "pytest",
+    "schemathesis.pytest.plugin",
     "tests.support.live",
     "tests.support.repeats",
     "testkit.work",
@@ -42,6 +41,7 @@ def load() -> None:
         warnings.simplefilter("error")
         for name in LOADED:
             importlib.import_module(name)
+        importlib.import_module("webapp.shell.routes").import_served()
     gc.collect()
     gc.freeze()  # otherwise the forks' collectors would write to all of it, and so copy it
 
