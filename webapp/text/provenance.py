@@ -37,7 +37,7 @@ _ANSWERED = re.compile(r"[^\n]{0,60}\b\d{4}\b[^\n]{0,30}\b\d{1,2}[:.]\d\d\b[^\n]
 _TAG = re.compile(r"<(/?)([a-z][\w:-]{0,40})(?:\s[^<>\n]{0,400})?>", re.IGNORECASE)
 _JSON = re.compile(r"\{\s*\"[^\"\n]{1,80}\"\s*:[^{}]*[{}]")
 _LABEL = re.compile(r"\s*(?:[\[(<*]{0,3})([^\W\d_][^\n:：\]]{0,30})[\])>*]{0,3}\s?[:：]\s*\S")
-_ADDRESS = re.compile(r"[^\s@<]{1,64}@[^\s@>]{1,255}\.\w")
+_ADDRESS = re.compile(r"[^\s@<]@[^\s@>]{1,255}\.\w")
 _LONGEST_RULE = 200
 """Characters; a longer line is text."""
 _INLINE = re.compile(
