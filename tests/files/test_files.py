@@ -6,6 +6,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -191,14 +192,14 @@ def test_the_bytes_of_an_account_go_with_it_but_not_those_of_others(app, client,
 
 def test_content_that_goes_while_it_is_taken_in_again_is_not_lost(client, monkeypatch):
     """Somebody deletes the last other file of the same content while this one is being read."""
-    read = uploads._read
+    read = uploads.run_bounded
 
-    def work(path, media_type):
-        found = read(path, media_type)
-        path.unlink()
+    def work(module, path, media_type):
+        found = read(module, path, media_type)
+        Path(path).unlink()
         return found
 
-    monkeypatch.setattr(uploads, "_read", work)
+    monkeypatch.setattr(uploads, "run_bounded", work)
     number = _send(client, b"same words").get_json()["file_id"]
     with client.get(f"/api/files/{number}/content") as file:
         assert file.data == b"same words"

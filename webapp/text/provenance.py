@@ -35,7 +35,7 @@ _BRACKET = re.compile(r"\s*(?:[\[<*]|\([^()\n]*\)\s?[:：])")
 _ANSWERED = re.compile(r"[^\n]{0,60}\b\d{4}\b[^\n]{0,30}\b\d{1,2}[:.]\d\d\b[^\n]{0,80}[:：]\s*")
 """The line above a mail that is answered: a day with its year, a time, whoever wrote it, and a colon."""
 _LABEL = re.compile(r"\s*(?:[\[(<*]{0,3})([^\W\d_][^\n:：\]]{0,30})[\])>*]{0,3}\s?[:：]\s*\S")
-_ADDRESS = re.compile(r"[^\s@<]{1,64}@[^\s@>]{1,255}\.\w")
+_ADDRESS = re.compile(r"[^\s@<]@[^\s@>]{1,255}\.\w")
 _SENT = re.compile(r"\b\d{4}\b[^\n]{0,30}\b\d{1,2}[:.]\d\d\b")
 """A day with its year, and a time: when a mail was sent."""
 _CLOCK = r"\d{1,2}[:.]\d\d(?::\d\d)?(?:[ \u202f]?[^\W\d_]\.?[^\W\d_]\.?)?"
