@@ -95,7 +95,7 @@ def test_scrolling_up_stops_following(tab, model):
     hold = held(model, after=60, reply=[f"Line {number}.\n\n" for number in range(90)])
     page = tab.page
     send(page, "Go on and on")
-    expect(page.locator(".stream-done")).to_contain_text("Line 40.")
+    expect(page.locator(".stream-end")).to_contain_text("Line 40.")
     thread = page.locator("#thread-scroll")
     at_end = "e => e.scrollHeight - e.scrollTop - e.clientHeight < 90"
     until(page, lambda: thread.evaluate(at_end), "at the end")
@@ -133,6 +133,7 @@ def test_settings(tab, open_tab, user):
     page.get_by_label("Full access").check()
     page.get_by_role("button", name="Create token").click()
     expect(page.locator("#new-token")).to_contain_text("cmpl_")
+    page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Revoke “Script”").click()
     expect(page.get_by_role("button", name="Revoke “Script”")).to_have_count(0)
     tab.go("/settings/security")

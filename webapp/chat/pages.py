@@ -107,7 +107,6 @@ def start() -> ViewResult:
 @limit_turns
 @idempotency.idempotent(replay=_repeated_answer)
 def send(conversation_id: int) -> ViewResult:
-    """A further message."""
     try:
         body = read_form(NewMessage)
         spans = read_origins(body.content)
@@ -130,10 +129,7 @@ def send(conversation_id: int) -> ViewResult:
 
 @blueprint.get("/c/<int:conversation_id>/news")
 def news(conversation_id: int) -> ViewResult:
-    """Return what was said elsewhere, or remembered, since a page with `shown` as its last message was rendered.
-
-    204 if nothing. Each `remembered` is what the page shows as remembered under one reply; see `changes_since`.
-    """
+    """Return what was said elsewhere, or `remembered`, since a page that ends in `shown`; 204 if nothing."""
     if not wants_partial():
         return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
@@ -153,10 +149,7 @@ def news(conversation_id: int) -> ViewResult:
 
 @blueprint.get("/turns/<int:message_id>/events")
 def events(message_id: int) -> ViewResult:
-    """The HTML stream of a reply: from its current state to its end, and to the end of its background work.
-
-    With `settling` it is for a page that shows the finished reply and waits for that work.
-    """
+    """Stream a reply's HTML to the end of its jobs; with `settling`, to a page that shows the finished reply."""
     reply = messages.get_message(current_user_id(), message_id)
     if reply.role != "assistant":
         raise NotFound("There is no such reply.")
@@ -212,7 +205,6 @@ def message(message_id: int) -> ViewResult:
 
 @blueprint.get("/messages/<int:message_id>/edit")
 def edit(message_id: int) -> ViewResult:
-    """A message of the user's, for editing."""
     row = messages.get_message(current_user_id(), message_id)
     if row.role != "user":
         raise NotFound("There is no such message of yours.")

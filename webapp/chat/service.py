@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from webapp.chat.context.stored_prompts import unmask
+from webapp.chat.context.stored_prompts import fill_marks
 from webapp.chat.models import PipelineStep
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.consent import Consent
@@ -39,9 +39,8 @@ REPLY_OPTIONS = ("instruction", MODEL, PAYLOAD)
 class StartedTurn:
     """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces.
 
-    `embedded` is done when its question has been embedded. `header` is the data of the turn's first event. Like
-    `turn_id` it can be read after the commit at no cost, whereas each of the rows would be loaded again. `consent`
-    tells which calls that write it makes; `client` holds the tools of the calling program.
+    `embedded` is done with its question's vector; `header` and `turn_id` can be read after the commit without a query;
+    `consent`: which calls that write it makes; `client`: the tools of the calling program.
     """
 
     conversation: Conversation
@@ -178,10 +177,7 @@ def _streaming_after(message: Message) -> Sequence[int]:
 
 
 def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ()) -> StartedTurn:
-    """Add a new version of a user message with a new reply; what followed is superseded, not lost.
-
-    A reply that is being written further down is stopped. Raises NotFound, Conflict, TooMany past a quota.
-    """
+    """Add a new version of a user message, and a reply; the rest is superseded. Raises NotFound, Conflict, TooMany."""
     runtime().runner.require_room()
     usage.require_room(user_id)
     message = messages.get_message(user_id, message_id)
@@ -281,7 +277,7 @@ def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
     for step in steps:
         db.session.expunge(step)
         if "prompt" in step.data:
-            step.data = {**step.data, "prompt": unmask(user_id, conversation, step.data["prompt"])}
+            step.data = {**step.data, "prompt": fill_marks(user_id, conversation, step.data["prompt"])}
     return list(steps)
 
 

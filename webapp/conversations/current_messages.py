@@ -1,6 +1,4 @@
-"""The messages that are part of a conversation now, for every reader: without those that were edited away; and
-all replies to one person, a portion at a time.
-"""
+"""The current messages of a conversation, without those edited away, and all replies to one person."""
 
 from array import array
 from collections.abc import Iterator, Sequence

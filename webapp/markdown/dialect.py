@@ -229,9 +229,7 @@ def find_urls(text: str) -> Iterator[Address]:
 
 
 def _is_host(url: str, is_named: bool) -> bool:
-    """Return whether a URL has a valid host: no underscore in its last two parts, and another part after
-    `www.`.
-    """
+    """Return whether a URL's host has no underscore in its last two parts, and another part after `www.`."""
     match = _HOST.match(url)
     parts = match.group(1).split(".") if match else []
     return not any("_" in part for part in parts[-2:]) and (not is_named or (len(parts) > 1 and parts[-1] != ""))

@@ -79,10 +79,7 @@ def render(text: str, outline: list[int] | None = None) -> Markup:
 
 
 def render_growing(text: str, code: GrowingCode, outline: Sequence[int]) -> Markup:
-    """As `render`, for the unfinished end of a stream, as far as it can be shown.
-
-    `code` remembers its code blocks from one call to the next.
-    """
+    """Return HTML as `render` for a stream's unfinished end, as far as it can be shown; `code` has its blocks."""
     return _render(showable(text), {"growing_code": code, "code_blocks": 0, "outline": [*outline]})
 
 

@@ -28,11 +28,7 @@ class Update(NamedTuple):
 
 
 class StreamRenderer:
-    """Renders a growing text: each finished block once, the unfinished tail again and again.
-
-    A feed costs time in proportion to the tail. The finished blocks are those of `split_stable`
-    for all text fed so far, except that very long tails are looked at less often.
-    """
+    """Renders a growing text: each finished block once (`split_stable`), the unfinished tail again."""
 
     def __init__(self) -> None:
         self._tail = ""
@@ -90,11 +86,7 @@ class _Block:
 
 
 def split_stable(text: str) -> tuple[list[str], str]:
-    """Cuts `text` into finished top-level blocks and the unfinished rest; together they are `text`.
-
-    A block is finished when nothing that follows can change it. What is finished in a text is finished, unchanged, in
-    every text that begins with it. Only a later link definition can still change how a finished block is rendered.
-    """
+    """Return `text` as finished blocks, which later text does not change (but by a link definition), and the rest."""
     ends = _complete_lines(text)
     if not ends:
         return [], text

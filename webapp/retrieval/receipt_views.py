@@ -175,7 +175,6 @@ def _used_counts() -> Select[*tuple[Any, ...]]:
 
 
 def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
-    """Return a text with its spans as <mark>."""
     html, position = Markup(""), 0
     for start, end in spans:
         html += escape(text[position:start]) + Markup("<mark>{}</mark>").format(text[start:end])
@@ -203,9 +202,7 @@ NEARLY = 0.6
 
 @dataclass(frozen=True, slots=True)
 class ShownResult:
-    """A search result. It opens the memory, document or space it names, else its conversation, at a message if there is
-    one.
-    """
+    """A search result, which opens what it names, else its conversation, at a message if there is one."""
 
     kind: str
     title: Markup | str

@@ -41,10 +41,7 @@ def is_member(user_id: int, space_id: int) -> bool:
 
 
 def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
-    """Return a space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for other members.
-
-    `lock` locks the space until the transaction ends, so that members join and leave one at a time.
-    """
+    """Return a space the user belongs to, or as `owner`; `lock` locks it. Raises NotFound, Forbidden."""
     if lock:
         db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
     row = db.session.execute(
@@ -68,10 +65,7 @@ def require_member(user_id: int, space_id: int) -> None:
 
 
 def persona_in(user_id: int, space_id: int, persona: str | None) -> str | None:
-    """Return the speaker in a conversation of a space: the wished persona; in a legacy, by default the space's own.
-
-    Raises NotFound for a space the user does not belong to, Invalid for an unknown persona in a legacy.
-    """
+    """Return the wished persona in a space; by default a legacy's own. Raises NotFound, Invalid."""
     space = get_space(user_id, space_id)
     if space.kind != "legacy":
         return persona
@@ -115,10 +109,7 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> None:
 
 
 def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
-    """Delete a space, as its owner; every membership ends first. With `forget`, the owner's memories in it go, too.
-
-    Raises NotFound, Forbidden.
-    """
+    """Delete a space, as its owner; with `forget`, also their memories in it. Raises NotFound, Forbidden."""
     space = get_space(user_id, space_id, owner=True, lock=True)
     end_space(space, forgetful=user_id if forget else None)
 

@@ -1,8 +1,6 @@
-"""The machine's own requirements, and the one apt line that brings it.
+"""The machine's own requirements, and the one apt line for Debian 12 and 13, and Ubuntu 24.04 and later.
 
-A program counts as there when it runs, not when a file of its name exists: a package may be split (Debian keeps
-`my_print_defaults`, which `mariadb-install-db` calls, in the client's), and a file may only point to a snap.
-The package names are those of Debian 12 and 13 and of Ubuntu 24.04 and later.
+A program counts as there when it runs: packages are split, and a file may only point to a snap.
 """
 
 import ctypes.util
@@ -21,6 +19,8 @@ HEADLESS = "chromium-headless-shell"
 CHROMIUMS = (HEADLESS, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OUR_CHROMIUM = VENV / "bin" / HEADLESS
 """Installed from npm where the system has none that runs: Ubuntu's is a snap, which no container runs."""
+
+FONTS = Path("/usr/share/fonts")
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,5 @@ def find_chromium() -> str | None:
 
 
 def _try_emoji() -> str:
-    fonts = Path("/usr/share/fonts")
-    has_font = fonts.is_dir() and any(fonts.rglob("NotoColorEmoji*"))
-    return "" if has_font else f"no NotoColorEmoji font is below {fonts}."
+    has_font = FONTS.is_dir() and any(FONTS.rglob("NotoColorEmoji*"))
+    return "" if has_font else f"no NotoColorEmoji font is below {FONTS}."
