@@ -32,7 +32,7 @@ _LABELS: dict[tuple[str, ...], str] = N_(
 
 
 class MemoryState(NamedTuple):
-    """What a memory says now, whether that is no longer true, and whether it waits for a decision."""
+    """A memory as it is now: its words, whether they are no longer true, and whether it waits for a decision."""
 
     content: str = ""
     is_closed: bool = False
@@ -63,7 +63,7 @@ class ChangeLine:
 def lines_of(
     changes: Sequence[Mapping[str, Any]], states: Mapping[int, MemoryState], snapshots: Snapshots
 ) -> list[ChangeLine]:
-    """Return the lines of a change set, from the states of its memories and their rivals; forgotten ones are missing."""
+    """Return the lines of a change set, from the present states of its memories and their rivals."""
     lines = [_line(change, states, snapshots) for change in changes]
     by_id = {line.memory_id: line for line in lines}
     replaced_ids = set()
