@@ -28,11 +28,6 @@ SHORT = {
 }
 
 
-@pytest.fixture
-def admin(api: Callable, make_user: Callable) -> ApiClient:
-    return api(make_user(is_admin=True))
-
-
 def made(client: ApiClient, body: dict[str, Any] = SHORT, status: int = 201, query: str = "") -> Any:
     answer = client.post(f"/api/journeys{query}", json=body)
     assert answer.status_code == status, answer.text

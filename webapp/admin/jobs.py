@@ -79,8 +79,7 @@ def run_now(client: Redis, job_id: str) -> None:
 
 
 def cancel(client: Redis, job_id: str) -> None:
-    """Stop a running job, or keep a waiting one from running. Raises NotFound; Conflict for one that is over, or that
-    cannot be told to stop."""
+    """Stop a running job, or keep a waiting one from running. Raises NotFound, Conflict for any other."""
     job = get_job(client, job_id)
     try:
         if status_of(job) == "started":
@@ -105,14 +104,14 @@ def delete(client: Redis, job_id: str) -> None:
 
 def requeue_all(client: Redis, queue: Queue) -> int:
     """Put up to `MAX_PER_REQUEST` failed jobs of a queue back; returns how many."""
-    return sum(_succeeds(requeue, client, job_id) for job_id in _ids(client, queue, "failed", 0, MAX_PER_REQUEST))
+    return sum(_try_action(requeue, client, job_id) for job_id in _ids(client, queue, "failed", 0, MAX_PER_REQUEST))
 
 
 def delete_all(client: Redis, queue: Queue, state: str) -> int:
     """Delete up to `MAX_PER_REQUEST` jobs of a queue in a state; returns how many. Raises Conflict for running ones."""
     if state == "started":
         raise Conflict("Running jobs are cancelled one by one.")
-    return sum(_succeeds(delete, client, job_id) for job_id in _ids(client, queue, state, 0, MAX_PER_REQUEST))
+    return sum(_try_action(delete, client, job_id) for job_id in _ids(client, queue, state, 0, MAX_PER_REQUEST))
 
 
 def start(client: Redis, name: str) -> bool:
@@ -122,7 +121,7 @@ def start(client: Redis, name: str) -> bool:
     return push(client, JobRequest(name)) is not None
 
 
-def _succeeds(action: Any, client: Redis, job_id: str) -> bool:
+def _try_action(action: Any, client: Redis, job_id: str) -> bool:
     try:
         action(client, job_id)
     except (NotFound, Conflict):

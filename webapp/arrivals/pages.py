@@ -17,7 +17,6 @@ blueprint = PageBlueprint("arrivals", __name__, url_prefix="/arrivals", access="
 
 @blueprint.get("")
 def row() -> ViewResult:
-    """Return the row; nothing if nothing came."""
     if not wants_partial():
         return redirect(url_for("conversations_pages.new"), 303)
     identity = current_identity()

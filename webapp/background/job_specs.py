@@ -92,12 +92,14 @@ JOBS: dict[str, JobSpec] = {
     ),
     "deliver": JobSpec("jobs.data_work.deliver", Queue.INDEX, timeout=300, retries=(30, 300), of="webhook_id"),
     "read_scans": JobSpec("jobs.data_work.read_scans", Queue.INDEX, timeout=900, retries=(30, 300), of="file_id"),
-    "point_vectors": JobSpec("jobs.data_work.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300)),
+    "point_vectors": JobSpec(
+        "jobs.data_work.embed_journey_points", Queue.INDEX, timeout=300, retries=(30, 300), of="journey_id"
+    ),
     "scheduled_turn": JobSpec(
         "jobs.model_work.send_scheduled", Queue.BATCH, timeout=900, retries=(10, 60), of="run_id"
     ),
     "schedule_mail": JobSpec("jobs.data_work.mail_end", Queue.INDEX, timeout=150, retries=(10, 60), of="run_id"),
-    "push": JobSpec("jobs.data_work.notify_browsers", Queue.INDEX, timeout=330, retries=(30, 300), of="message_id"),
+    "push": JobSpec("jobs.data_work.notify_browsers", Queue.INDEX, timeout=60, retries=(30, 300), of="message_id"),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),

@@ -51,8 +51,7 @@ POINT_LABELS = N_(
 
 
 @blueprint.get("/journeys/mine")
-def mine() -> ViewResult:
-    """The journeys the user may change."""
+def my_journeys() -> ViewResult:
     return _render_own()
 
 
@@ -70,7 +69,6 @@ def take_file() -> ViewResult:
 
 @blueprint.get("/journeys/new")
 def new() -> ViewResult:
-    """The empty editor."""
     return render_template("journeys/editor.html", work=None, definition=NEW, errors={})
 
 
@@ -115,14 +113,12 @@ def save(slug: str) -> ViewResult:
 
 @blueprint.post("/journeys/<slug>/versions/<int:number>")
 def roll_back(slug: str, number: int) -> ViewResult:
-    """Restore an earlier version."""
     authoring.publish(current_user_id(), slug, min(number, 1_000_000))
     return commit_and_redirect(url_for(".edit", slug=slug), _("Version %(number)s is published again.", number=number))
 
 
 @blueprint.post("/journeys/<slug>/duplicate")
 def duplicate(slug: str) -> ViewResult:
-    """Copy a journey into the user's own."""
     copy = authoring.duplicate(current_user_id(), slug, language=language_of(this_app()).code).journey.slug
     return commit_and_redirect(url_for(".edit", slug=copy))
 
@@ -132,20 +128,18 @@ def archive(slug: str) -> ViewResult:
     """Withdraw a journey, or delete a draft."""
     authoring.archive(current_user_id(), slug)
     return commit_and_redirect(
-        url_for(".mine"), _("It is no longer published. Conversations that follow it can continue.")
+        url_for(".my_journeys"), _("It is no longer published. Conversations that follow it can continue.")
     )
 
 
 @blueprint.post("/journeys/<slug>/restore")
 def restore(slug: str) -> ViewResult:
-    """Publish an archived journey again."""
     authoring.publish(current_user_id(), slug)
-    return commit_and_redirect(url_for(".mine"))
+    return commit_and_redirect(url_for(".my_journeys"))
 
 
 @blueprint.get("/journeys/<slug>/file/<form>")
 def export(slug: str, form: str) -> ViewResult:
-    """A journey as a file."""
     if form not in ("json", "yaml"):
         raise Invalid.field("form", "must be json or yaml")
     return file_response(authoring.get_editable(current_user_id(), slug), form)  # type: ignore[arg-type]

@@ -73,7 +73,7 @@ def keep_facts(
     """Store the proposed facts that the user said, by the rules of every memory; the conversation is locked."""
     if not statements:
         return LearningResult()
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     rows = db.session.scalars(
         select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
     ).all()

@@ -31,15 +31,15 @@ _SAID = {
 
 def may_write() -> bool:
     """Return whether the caller's token has the scope `mcp_write`, `write`, or everything."""
-    return _has("mcp_write", "write")
+    return _has_scope("mcp_write", "write")
 
 
 def may_propose() -> bool:
     """Return whether the caller's token may propose memories; one that only reads may not."""
-    return _has("mcp", "mcp_write", "write")
+    return _has_scope("mcp", "mcp_write", "write")
 
 
-def _has(*wanted: str) -> bool:
+def _has_scope(*wanted: str) -> bool:
     identity = current_identity()
     return identity is not None and scopes.is_sufficient(identity.scopes, wanted)
 

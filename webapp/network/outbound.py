@@ -74,7 +74,7 @@ def _is_open(address: Address) -> bool:
 
 class _RequestProblem(Exception):
     @property
-    def why(self) -> Sentence:
+    def reason(self) -> Sentence:
         """Return the text, which can be said in the reader's language."""
         text = self.args[0]
         return text if isinstance(text, Sentence) else say(text)

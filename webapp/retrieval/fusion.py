@@ -133,7 +133,7 @@ def diversify(
     return selection
 
 
-def spread(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
+def lower_repeats(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
     """Rank again by score, lowering repeated results from one source: (item, source, score) each."""
     seen: dict[Hashable, int] = {}
     lowered = []

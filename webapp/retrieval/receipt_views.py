@@ -202,9 +202,7 @@ NEARLY = 0.6
 
 @dataclass(frozen=True, slots=True)
 class ShownResult:
-    """A search result. It opens the memory, document or space it names, else its conversation, at a message if there is
-    one.
-    """
+    """A search result, which opens what it names, else its conversation, at a message if there is one."""
 
     kind: str
     title: Markup | str

@@ -74,8 +74,7 @@ MANY_WORDS = 0.5
 NEARBY = 0.5
 """The relative keyword score from which a message counts by its neighbours' words, if some hit covers this much."""
 NEARLY = 0.35
-"""The share of the best score from which a passage comes along with one that is certain: .25 gains no recall and costs
-100 tokens more."""
+"""The share of the best score from which a passage comes with a certain one: .25 costs 100 tokens, for nothing."""
 LISTED = 0.2
 """The same for a search box, where a person chooses. Set by hand."""
 SIMILAR_QUESTION = 0.5
@@ -87,7 +86,6 @@ UNWANTED = 0.25
 AGAIN = 0.8
 """The factor for the score of another piece of the same message: without it BEAM's reply recall is .07 lower."""
 CORE = 200
-"""UTF-8 bytes of the core of a piece, a sentence or two: LoCoMo's reply recall is .855 at 300, .870 at 200, .888 at
-140, where answers begin to be cut in two."""
+"""UTF-8 bytes of a piece's core: LoCoMo's reply recall is .855 at 300, .870 at 200, .888 at 140."""
 ORDINARY = 0.5
 """Confidence × importance × decay of an ordinary, fresh memory: it ranks like a message of the same relevance."""

@@ -59,10 +59,10 @@ def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | 
         if "point" in row:
             return None
         for sentence in sentence_texts(row["text"]):
-            if _fits(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
+            if _matches(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
                 operation = {"quote": sentence, "content": sentence, "about": "user", "kind": "fact", "confidence": 1.0}
                 statements.append({"message": row["message"], **operation})
-            elif not _fits(sentence, _BLANK) and not _asks_to_be_shown(sentence):
+            elif not _matches(sentence, _BLANK) and not _asks_to_be_shown(sentence):
                 return None
     return statements
 
@@ -76,7 +76,7 @@ def _asks_to_be_shown(sentence: str) -> bool:
     return sentence.strip() in {tour_text(SHOW_ME, code) for code in LANGUAGES}
 
 
-def _fits(sentence: str, words: str) -> bool:
+def _matches(sentence: str, words: str) -> bool:
     """Return whether a whole sentence is one of the forms, in any language, with such words in place of its dots."""
     return any(form.fullmatch(sentence) for form in _forms(words))
 

@@ -150,7 +150,6 @@ def fit_instructions(source: ContextInput) -> Part:
 
 
 def _strip(prompt: str | Line) -> Line:
-    """Return a prompt without white space around it."""
     if isinstance(prompt, str):
         return [Segment(prompt.strip())]
     segments = [segment for segment in prompt if segment.text]
@@ -168,8 +167,7 @@ def _shortened(text: Line, limit: int) -> Line:
 
 
 def fit_standing(source: ContextInput) -> Part:
-    """Fit the user's standing instructions in the order they were given; if room is short, the most important and
-    newest stay."""
+    """Fit the user's standing instructions in order; if room is short, the most important and newest stay."""
     part = Part("standing", source.limits.of("standing"))
     tokens_left = part.budget - estimate_tokens(f"{_STANDING_NOTE}\n")
     lines: dict[int, Line] = {}

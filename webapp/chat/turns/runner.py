@@ -22,7 +22,7 @@ from webapp.chat.turns.consent import Consent, ConsentWaiter
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.recovery import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
-from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, TurnServices
+from webapp.chat.turns.turn import DELETED, LOST, SHUTDOWN, STOP, Turn, TurnServices
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
@@ -171,7 +171,7 @@ class TurnRunner:
         self._submitted.discard(turn_id)
         if turn_id in self._tasks:
             return
-        lease = asyncio.create_task(self._leases.take(turn_id))
+        lease = asyncio.create_task(self._leases.acquire(turn_id))
         turn = make(is_ours=lease)
         task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
@@ -225,7 +225,7 @@ class TurnRunner:
                 self._abandon(turn_id)
             for turn_id in left.gone:
                 if (turn := self._turns.get(turn_id)) and not turn.is_ending:
-                    self._tasks[turn_id].cancel(GONE)
+                    self._tasks[turn_id].cancel(DELETED)
 
     async def _stop_requested_turns(self) -> None:
         while await self._has_turns.wait():

@@ -155,7 +155,7 @@ def _view(
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     """Undo a change set as one of its own. Raises NotFound, and Conflict with every memory that prevents it."""
     lock_withdrawal(user_id, [change["memory_id"] for change in _own_change_set(user_id, change_set_id).changes])
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     original = _own_change_set(user_id, change_set_id)
     if original.undone_at is not None:
         raise AlreadyUndone("This has already been undone.")

@@ -223,7 +223,7 @@ def health(user_id: int) -> dict[Finding, list[list[Card]]]:
     }
 
 
-def past(user_id: int, memory_id: int) -> dict[str, Any]:
+def earlier_values(user_id: int, memory_id: int) -> dict[str, Any]:
     """Return what a memory of the user's said before, and its key's other values, by time. Raises NotFound."""
     memory = service.read_memory(user_id, memory_id)
     if memory.user_id != user_id:

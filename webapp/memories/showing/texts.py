@@ -142,7 +142,7 @@ OBSTACLES = N_(
 )
 
 
-def cause(name: str) -> str:
+def cause_heading(name: str) -> str:
     """Return what a change set comes from, as a heading; an unknown cause is "A change"."""
     return _CAUSES.get(name, "A change")
 

@@ -37,7 +37,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
         _delete_records(import_id, "conversation", ids, staying)
         yield len(ids), len(staying)
     for ids in _batches(import_id, "memory"):
-        versions.hold(user_id)
+        versions.begin_change(user_id)
         staying = _memories(user_id, import_id, ids)
         _delete_records(import_id, "memory", ids, staying)
         yield len(ids), len(staying)
@@ -75,7 +75,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
     if before:
         user = db.session.get_one(User, user_id)
         user.name, user.settings = before["name"], before["settings"]
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     changes.note(user_id, Change("memories"))
     _forget(import_id)
     yield 0, 0
