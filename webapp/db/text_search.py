@@ -52,7 +52,7 @@ def _pattern(words: str) -> str:
 def _character(char: str, *, is_last: bool) -> str:
     if is_last and _ends_in_open_syllable(char):
         return f"[{char}-{chr(ord(char) + _FINALS - 1)}]"
-    return char if char.isalnum() or char.isspace() else f"[{char}]" if char not in "\\^]" else f"\\{char}"
+    return re.escape(char)  # as PCRE (MariaDB) and ICU (MySQL) read it, too
 
 
 def _ends_in_open_syllable(words: str) -> bool:
